@@ -1,0 +1,55 @@
+# Two commands do everything on a fresh machine: `make demo` and `make test`.
+SHELL := /bin/bash
+PY := .venv/bin/python
+# A virtual environment or a bytecode setting of the caller's shell must not leak into the project's own.
+export PYTHONDONTWRITEBYTECODE :=
+unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
+
+.PHONY: help demo test check golden bench lock clean
+
+help:  ## What can be done here
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+
+demo: .venv/.runtime  ## Set up and run the main job, offline
+	@$(PY) examples/demo.py
+
+test: .venv/.dev .venv/.system  ## Set up and run everything that proves the product
+	@$(MAKE) --no-print-directory check
+	@$(PY) -m pytest -n 2 $(ARGS)
+
+check: .venv/.dev  ## Format, lint and types, in seconds
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy
+
+golden: .venv/.dev  ## Rewrite the golden transcripts; the diff is the review
+	@$(PY) -m pytest tests/golden --update-golden
+
+bench: .venv/.dev  ## Measure, beside zot and pi where ZOT=path or PI=path is given
+	@$(PY) bench/run.py
+
+lock:  ## Pin the newest versions, with hashes and without registry hosts
+	@bash requirements/lock.sh
+
+clean:
+	rm -rf .venv .cache
+
+.venv/bin/python:
+	python3 -m venv .venv
+
+# Compiled bytecode is part of an install: without it, every start pays for compiling.
+.venv/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml | .venv/bin/python
+	$(PY) -m pip install --quiet --require-hashes -r requirements/runtime.txt -r requirements/build.txt
+	$(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
+	$(PY) -m compileall -q src .venv/lib
+	@touch $@
+
+.venv/.dev: .venv/.runtime requirements/dev.txt
+	$(PY) -m pip install --quiet --require-hashes -r requirements/dev.txt
+	$(PY) -m compileall -q src
+	@touch $@
+
+# What the tests run besides Python: installed where that is possible, else those tests say what they miss.
+.venv/.system: | .venv/bin/python
+	@bash requirements/system.sh
+	@touch $@

@@ -1,0 +1,10 @@
+#!/usr/bin/env bash
+# System packages that some tests need. Root on a Debian-like machine installs them; anybody else is told which tests will skip.
+set -u
+missing=()
+command -v jq >/dev/null || missing+=(jq)
+[ ${#missing[@]} -eq 0 ] && exit 0
+if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  apt-get update -qq && apt-get install -y -qq "${missing[@]}" >/dev/null && exit 0
+fi
+echo "Not installed: ${missing[*]}. The tests that need them will skip and say so." >&2

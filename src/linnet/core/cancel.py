@@ -1,0 +1,19 @@
+"""How code that blocks learns of an abort. The implementation, which needs threads, lives in the runtime."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+
+class Cancel(Protocol):
+    @property
+    def is_set(self) -> bool: ...
+
+    def check(self) -> None:
+        """Raise Cancelled if the abort has come."""
+
+    def sleep(self, seconds: float) -> None:
+        """Raise Cancelled as soon as it comes."""
+
+    def interrupting(self, action: Callable[[], None]) -> AbstractContextManager[None]:
+        """While the body blocks, an abort runs `action`; what the body then raises becomes Cancelled."""

@@ -1,0 +1,114 @@
+"""What a conversation is made of. How any wire or vendor spells it is not known here."""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+StopReason: TypeAlias = Literal["end", "tool_use", "length", "error", "aborted"]
+
+
+class Text(Struct, frozen=True, tag="text"):
+    text: str
+
+
+class Thinking(Struct, frozen=True, tag="thinking"):
+    """`signature` is the vendor's proof that the text is its own; without it the block cannot be sent back.
+
+    A redacted block has no text, only a signature that stands for it.
+    """
+
+    text: str
+    signature: str = ""
+    redacted: bool = False
+
+
+class Image(Struct, frozen=True, tag="image"):
+    mime_type: str
+    data: str  # Base64, as every vendor and both wires carry it.
+
+    @property
+    def size(self) -> int:
+        """Bytes once decoded."""
+        return len(self.data) * 3 // 4 - self.data[-2:].count("=")
+
+
+class ToolCall(Struct, frozen=True, tag="tool_call"):
+    """`unparsed` holds what the model wrote when it was not a JSON object; `args` is then empty."""
+
+    id: str
+    name: str
+    args: dict[str, Any]
+    unparsed: str = ""
+
+
+class Cost(Struct, frozen=True):
+    """US dollars."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
+
+    @property
+    def total(self) -> float:
+        return round(self.input + self.output + self.cache_read + self.cache_write, 10)
+
+
+class Usage(Struct, frozen=True):
+    """Tokens. `input` counts only what was neither read from nor written to a cache."""
+
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: Cost = Cost()
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.cache_read + self.cache_write
+
+
+UserPart: TypeAlias = Text | Image
+ReplyPart: TypeAlias = Text | Thinking | ToolCall
+
+
+class UserMessage(Struct, frozen=True, tag_field="role", tag="user"):
+    content: tuple[UserPart, ...]
+    time: int  # Milliseconds since 1970, here and below.
+
+
+class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
+    content: tuple[ReplyPart, ...]
+    time: int
+    provider: str
+    model: str
+    usage: Usage = Usage()
+    stop: StopReason = "end"
+    error: str = ""
+
+    @property
+    def calls(self) -> tuple[ToolCall, ...]:
+        return tuple(part for part in self.content if isinstance(part, ToolCall))
+
+    @property
+    def text(self) -> str:
+        return "".join(part.text for part in self.content if isinstance(part, Text))
+
+
+class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
+    """`details` is for clients that show more than the model sees: plain JSON values only."""
+
+    call_id: str
+    name: str
+    content: tuple[UserPart, ...]
+    time: int
+    is_error: bool = False
+    details: dict[str, Any] | None = None
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
+
+
+def texts(content: tuple[ReplyPart | UserPart, ...]) -> str:
+    """The words of a message, without its images, thoughts and calls."""
+    return "\n".join(part.text for part in content if isinstance(part, Text))

@@ -1,0 +1,27 @@
+"""What is known of a model: enough to choose it, to limit it and to price it."""
+
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+Reasoning: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh"]
+
+
+class Prices(Struct, frozen=True):
+    """US dollars for a million tokens."""
+
+    input: float = 0
+    output: float = 0
+    cache_read: float = 0
+    cache_write: float = 0
+
+
+class Model(Struct, frozen=True):
+    id: str
+    provider: str
+    name: str = ""
+    context_window: int = 128_000
+    max_output: int = 8_192
+    reasoning: bool = False
+    images: bool = True
+    prices: Prices = Prices()

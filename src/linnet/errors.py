@@ -1,0 +1,114 @@
+"""Every way linnet can fail, named by fault. Only words and codes live here.
+
+LinnetError                one sentence for the person at the keyboard
+  ConfigError              a flag, a variable or a file that cannot be used
+    UnknownModel
+    UnknownProvider
+    MissingKey
+  Busy                     a prompt is already running
+  Closed                   the runtime was closed
+  BadInput                 a command whose arguments make no sense
+  NothingToCompact
+  ProviderError
+    ProviderRejected       bad key, bad request: trying again is useless
+      ContextOverflow      the conversation no longer fits the model
+    ProviderUnavailable    worth another try
+Cancelled                  an abort reached whatever was blocking
+ToolFailed                 for the model only, as the tool's result
+"""
+
+from collections.abc import Iterable
+from typing import ClassVar
+
+
+class LinnetError(Exception):
+    code: ClassVar[str] = "internal"
+    retryable: ClassVar[bool] = False
+
+
+class ConfigError(LinnetError):
+    code = "config"
+
+
+class UnknownModel(ConfigError):
+    code = "unknown_model"
+
+    def __init__(self, name: str, provider: str, known: Iterable[str]) -> None:
+        super().__init__(f'unknown model "{name}" (provider="{provider}")' + _suggest(name, known))
+
+
+class UnknownProvider(ConfigError):
+    code = "unknown_provider"
+
+    def __init__(self, name: str, known: Iterable[str]) -> None:
+        known = list(known)
+        super().__init__(f'unknown provider "{name}"; choose one of {", ".join(known)}')
+
+
+class MissingKey(ConfigError):
+    code = "missing_key"
+
+    def __init__(self, provider: str, variable: str) -> None:
+        super().__init__(
+            f"no credential for {provider}; set {variable}, pass --api-key, "
+            f"or put it in auth.json in the linnet home folder"
+        )
+
+
+class Busy(LinnetError):
+    code = "busy"
+
+    def __init__(self) -> None:
+        super().__init__("A prompt is already running; wait for its last event or abort it.")
+
+
+class Closed(LinnetError):
+    code = "closed"
+
+    def __init__(self) -> None:
+        super().__init__("The runtime is closed.")
+
+
+class BadInput(LinnetError):
+    code = "bad_input"
+
+
+class NothingToCompact(LinnetError):
+    code = "nothing_to_compact"
+
+
+class ProviderError(LinnetError):
+    def __init__(self, provider: str, reason: str) -> None:
+        super().__init__(f"{provider}: {reason}")
+
+
+class ProviderRejected(ProviderError):
+    code = "provider_rejected"
+
+
+class ContextOverflow(ProviderRejected):
+    code = "context_overflow"
+
+
+class ProviderUnavailable(ProviderError):
+    code = "provider_unavailable"
+    retryable = True
+
+    def __init__(self, provider: str, reason: str, retry_after: float | None = None) -> None:
+        super().__init__(provider, reason)
+        self.retry_after = retry_after
+
+
+class Cancelled(Exception):
+    pass
+
+
+class ToolFailed(Exception):
+    pass
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    from difflib import get_close_matches  # 9 ms of imports that only a typo should pay for
+
+    near = get_close_matches(name, list(known), n=1)
+    return f'; did you mean "{near[0]}"?' if near else ""

@@ -1,0 +1,35 @@
+"""What a provider is."""
+
+from collections.abc import Iterator, Sequence
+from typing import Protocol
+
+from msgspec import Struct
+
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta
+from linnet.core.messages import Message
+from linnet.core.models import Model, Reasoning
+from linnet.core.toolspec import ToolSpec
+
+
+class Request(Struct, frozen=True):
+    """One model call. `messages` is already repaired: every call in it is answered."""
+
+    model: Model
+    system: str
+    messages: Sequence[Message]
+    tools: Sequence[ToolSpec] = ()
+    reasoning: Reasoning = "off"
+
+
+class Provider(Protocol):
+    """Turns a request into deltas.
+
+    A batch is what one network read brought, so that its receiver can answer with one write. The first batch comes
+    when the vendor has accepted the request and starts with ReplyOpened. The stream ends after Stopped; it raises
+    ProviderRejected, ProviderUnavailable or Cancelled, and nothing else, when it cannot get that far.
+    """
+
+    name: str
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]: ...

@@ -1,0 +1,1 @@
+"""What the model can do in the working folder."""

@@ -1,0 +1,45 @@
+"""The tools of a session, by name."""
+
+import logging
+from collections.abc import Iterable
+from typing import Any
+
+from linnet.core.messages import Text, ToolCall
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import Cancelled, ToolFailed
+from linnet.tools.context import ToolContext
+from linnet.tools.spec import Tool, ToolOutput
+
+log = logging.getLogger(__name__)
+
+
+class Registry:
+    """Invariant: `specs` is sorted by name, so that a vendor's prompt cache survives a restart."""
+
+    def __init__(self, tools: Iterable[Tool[Any]]) -> None:
+        self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Never raises, but for an abort: what goes wrong in a tool is for the model to read."""
+        tool = self._tools.get(call.name)
+        try:
+            if tool is None:
+                raise ToolFailed(f'unknown tool "{call.name}"')
+            if call.unparsed:
+                raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
+            return tool.run(call.args, context)
+        except ToolFailed as failure:
+            return _error(str(failure))
+        except Cancelled:
+            raise
+        except Exception as fault:
+            log.exception("the %s tool broke", call.name)
+            return _error(f"{call.name} failed: {type(fault).__name__}: {fault}")
+
+
+def _error(text: str) -> ToolOutput:
+    return ToolOutput((Text(text),), is_error=True)

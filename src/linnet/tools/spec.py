@@ -1,0 +1,59 @@
+"""A tool is a typed function: the schema the model sees and the check on what it sends are read off its arguments."""
+
+from collections.abc import Callable
+from inspect import getdoc
+from typing import Any, Generic, TypeVar
+
+import msgspec
+
+from linnet.core.messages import Text, UserPart
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import ToolFailed
+from linnet.tools.context import ToolContext
+
+Args = TypeVar("Args", bound=msgspec.Struct)
+
+
+class ToolOutput(msgspec.Struct, frozen=True):
+    """`is_error` marks output that is worth reading but is bad news, such as a command's non-zero exit."""
+
+    content: tuple[UserPart, ...]
+    is_error: bool = False
+    details: dict[str, Any] | None = None
+
+
+class Tool(Generic[Args]):
+    def __init__(self, args: type[Args], body: Callable[[Args, ToolContext], str | ToolOutput]) -> None:
+        self.spec = ToolSpec(body.__name__, getdoc(body) or "", _schema(args))
+        self._args = args
+        self._body = body
+
+    def run(self, args: dict[str, Any], context: ToolContext) -> ToolOutput:
+        try:
+            parsed = msgspec.convert(args, self._args)
+        except msgspec.ValidationError as error:
+            raise ToolFailed(f"invalid args: {error}") from None
+        output = self._body(parsed, context)
+        return ToolOutput((Text(output),)) if isinstance(output, str) else output
+
+
+def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:
+    """The function's name and docstring are what the model reads."""
+    return lambda body: Tool(args, body)
+
+
+def _schema(args: type[msgspec.Struct]) -> dict[str, Any]:
+    """One self-contained object schema: vendors differ in what they make of references and titles."""
+    (schema,), components = msgspec.json.schema_components([args], ref_template="{name}")
+
+    def inline(node: Any) -> Any:
+        if isinstance(node, dict):
+            if "$ref" in node:
+                return inline(components[node["$ref"]])
+            return {key: inline(value) for key, value in node.items() if key != "title" or not isinstance(value, str)}
+        if isinstance(node, list):
+            return [inline(item) for item in node]
+        return node
+
+    inlined: dict[str, Any] = inline(schema)
+    return inlined

@@ -11,10 +11,11 @@ from msgspec import Struct
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, ToolCall, ToolResult, Usage, UserMessage
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
+RunKind: TypeAlias = Literal["prompt", "compact"]
 
 
 class RunStarted(Struct, frozen=True):
-    kind: Literal["prompt", "compact"]
+    kind: RunKind
 
 
 class UserSaid(Struct, frozen=True):
@@ -70,7 +71,7 @@ class PartEnded(Struct, frozen=True):
 
 
 class ReplyEnded(Struct, frozen=True):
-    """`total` is the conversation's usage, this reply included. An aborted or failed reply ends too, with what it had."""
+    """An aborted or failed reply ends too, with what it had. `total` is the usage so far, this reply included."""
 
     message: AssistantMessage
     total: Usage
@@ -97,15 +98,23 @@ class StepEnded(Struct, frozen=True):
     results: tuple[ToolResult, ...]
 
 
+class Interrupted(Struct, frozen=True):
+    """An abort found the run with no reply open that could have ended with it."""
+
+
 class Compacted(Struct, frozen=True):
+    """`message` stands for everything but the newest `kept` messages from now on."""
+
     summary: str
+    message: UserMessage
     kept: int
+    total: Usage
 
 
 class RunEnded(Struct, frozen=True):
     """The last event of a run, whatever came before it. `error` says why it ended early, for a person."""
 
-    kind: Literal["prompt", "compact"]
+    kind: RunKind
     stop: StopReason
     error: str = ""
 
@@ -125,6 +134,7 @@ Event: TypeAlias = (
     | ToolStarted
     | ToolFinished
     | StepEnded
+    | Interrupted
     | Compacted
     | RunEnded
 )

@@ -33,3 +33,9 @@ class Provider(Protocol):
     name: str
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]: ...
+
+    def warm(self) -> None:
+        """Load what the first request will need. May be left to that request."""
+
+    def close(self) -> None:
+        """Let go of idle connections."""

@@ -1,0 +1,1 @@
+"""The runtime in your own process. Its types are the zot protocol's, one for one."""

@@ -1,0 +1,1 @@
+"""A dialect, a session and a pair of file descriptors, joined."""

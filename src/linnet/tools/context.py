@@ -1,10 +1,12 @@
 """What a tool is given besides its arguments."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linnet.core.cancel import Cancel
+from linnet.errors import ToolFailed
 
 if TYPE_CHECKING:
     from linnet.tools.process import Processes
@@ -21,4 +23,13 @@ class ToolContext:
 
     def resolve(self, path: str) -> Path:
         """Relative paths start in the working folder; `~` is the user's home."""
-        return self.cwd / Path(path).expanduser()
+        try:
+            usable = b"\0" not in os.fsencode(path)
+        except UnicodeEncodeError:
+            usable = False
+        if not usable:
+            raise ToolFailed(f"{path!r} cannot be the name of a file.")
+        try:
+            return self.cwd / Path(path).expanduser()
+        except RuntimeError:  # No user of that name; then it is a file whose name starts with a tilde.
+            return self.cwd / path

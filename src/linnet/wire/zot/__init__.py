@@ -1,0 +1,1 @@
+"""The zot protocol: `zot rpc`, version 1."""

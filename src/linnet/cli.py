@@ -1,0 +1,87 @@
+"""The command line: puts the pieces together, and turns a failure into one sentence and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NoReturn
+
+from linnet import __version__
+from linnet.errors import ConfigError
+from linnet.flags import Flags, UsageError, help_text, parse
+
+if TYPE_CHECKING:
+    from linnet.runtime.config import Settings
+    from linnet.runtime.machinery import Machinery
+    from linnet.runtime.session import Audience, Session
+
+
+def main() -> NoReturn:
+    try:
+        code = run(sys.argv[1:])
+    except ConfigError as error:
+        print(f"linnet: {error}", file=sys.stderr)
+        code = 2 if isinstance(error, UsageError) else 1
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)  # Everything is closed by now; taking the interpreter apart would only make the spawner wait.
+
+
+def run(argv: Sequence[str]) -> int:
+    flags = parse(argv)
+    if flags.help:
+        print(help_text())
+        return 0
+    if flags.version:
+        print(f"linnet {__version__}")
+        return 0
+    if flags.mode == "rpc":
+        return _rpc(flags)
+    if flags.print or flags.mode in ("json", "text"):
+        return _once(flags)
+    raise UsageError('say what to do: linnet rpc, linnet -p "prompt" or linnet --mode json "prompt"; see linnet --help')
+
+
+def _rpc(flags: Flags) -> int:
+    from linnet.server.gate import VARIABLE, Gate
+    from linnet.server.serve import Server
+    from linnet.server.stdio import claim
+    from linnet.wire.zot.dialect import Zot
+
+    if flags.dialect is None:
+        raise UsageError("--mode rpc needs --dialect zot; or say linnet rpc")
+    if flags.words:
+        raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
+    token = os.environ.pop(VARIABLE, "")
+    settings = _settings(flags)
+    dialect = Zot(show_thinking=flags.show_thinking)
+    return Server(dialect, claim(), lambda server: _session(settings, server), Gate(token) if token else None).run()
+
+
+def _once(flags: Flags) -> int:
+    from linnet.server.once import once
+
+    prompt = " ".join(flags.words)
+    if not prompt and not sys.stdin.isatty():
+        prompt = sys.stdin.read()
+    if not prompt.strip():
+        raise UsageError("the prompt is missing: give it as an argument or on stdin")
+    settings = _settings(flags)
+    as_json = flags.mode == "json" and not flags.print
+    return once(prompt, lambda audience: _session(settings, audience), as_json=as_json, thinking=flags.show_thinking)
+
+
+def _settings(flags: Flags) -> "Settings":
+    from linnet.runtime.config import Config, resolve
+
+    return resolve(Config(**flags.config), os.environ)
+
+
+def _session(settings: "Settings", audience: "Audience") -> "Session":
+    from linnet.runtime.session import Session
+
+    def build() -> "Machinery":
+        from linnet.runtime.machinery import build
+
+        return build(settings, adopt_orphans=True)
+
+    return Session(settings, audience, build)

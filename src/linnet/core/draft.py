@@ -1,0 +1,144 @@
+"""Folds a provider's deltas into one assistant message and says, as events, what each of them meant."""
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+import msgspec
+
+from linnet.core import deltas
+from linnet.core.events import CallGrew, Event, PartEnded, PartKind, PartStarted, TextGrew, ThinkingGrew
+from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, Thinking, ToolCall, Usage
+
+
+class _Part:
+    """Pieces are kept apart until the end: joining them as they come would cost the square of their number."""
+
+    __slots__ = ("call_id", "closed", "index", "kind", "name", "pieces", "redacted", "signature")
+
+    def __init__(self, index: int, kind: PartKind, call_id: str = "", name: str = "") -> None:
+        self.index = index
+        self.kind = kind
+        self.call_id = call_id
+        self.name = name
+        self.pieces: list[str] = []
+        self.signature = ""
+        self.redacted = False
+        self.closed = False
+
+    def whole(self) -> ReplyPart:
+        text = "".join(self.pieces)
+        if self.kind == "text":
+            return Text(text)
+        if self.kind == "thinking":
+            return Thinking(text, self.signature, self.redacted)
+        args, unparsed = _arguments(text)
+        return ToolCall(self.call_id, self.name, args, unparsed)
+
+
+class Draft:
+    """Invariant: the parts are in the order the model began them, and an ended part never grows."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+        self._open: _Part | None = None  # The text or thinking block that a delta continues.
+        self._calls: dict[str, _Part] = {}
+        self._usage = Usage()
+        self._stop: StopReason = "end"
+
+    def add(self, batch: Sequence[deltas.Delta]) -> list[Event]:
+        events: list[Event] = []
+        for delta in batch:
+            match delta:
+                case deltas.TextDelta():
+                    part = self._block("text", events)
+                    part.pieces.append(delta.text)
+                    events.append(TextGrew(part.index, delta.text))
+                case deltas.CallDelta():
+                    call = self._calls.get(delta.id)
+                    if call is not None and not call.closed and delta.text:
+                        call.pieces.append(delta.text)
+                        events.append(CallGrew(call.index, delta.id, delta.text))
+                case deltas.ThinkingDelta():
+                    part = self._block("thinking", events)
+                    part.pieces.append(delta.text)
+                    events.append(ThinkingGrew(part.index, delta.text))
+                case deltas.ThinkingSigned():
+                    part = self._block("thinking", events)
+                    part.signature += delta.signature
+                    part.redacted = delta.redacted
+                case deltas.CallOpened():
+                    self._close_block(events)
+                    self._calls[delta.id] = self._begin("tool_call", events, delta.id, delta.name)
+                case deltas.PartClosed():
+                    if self._parts and not self._parts[-1].closed:
+                        self._close(self._parts[-1], events)
+                case deltas.UsageReported():
+                    self._usage = delta.usage
+                case deltas.Stopped():
+                    self._stop = delta.reason
+                    for part in self._parts:
+                        if not part.closed:
+                            self._close(part, events)
+                case deltas.ReplyOpened():
+                    pass
+                case _:
+                    assert_never(delta)
+        return events
+
+    @property
+    def usage(self) -> Usage:
+        return self._usage
+
+    def message(
+        self,
+        time: int,
+        provider: str,
+        model: str,
+        usage: Usage,
+        stop: StopReason | None = None,
+        error: str = "",
+    ) -> AssistantMessage:
+        """The reply as it stands. One that was cut short loses its calls: none of them will run."""
+        parts = [part.whole() for part in self._parts]
+        stop = stop or self._stop
+        if stop in ("error", "aborted", "length"):
+            parts = [part for part in parts if not isinstance(part, ToolCall)]
+        else:
+            # Vendors disagree with themselves: a stop for tools without one, and tools with another stop.
+            stop = "tool_use" if any(isinstance(part, ToolCall) for part in parts) else "end"
+        content = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
+        return AssistantMessage(content, time, provider, model, usage, stop, error)
+
+    def _block(self, kind: PartKind, events: list[Event]) -> _Part:
+        part = self._open
+        if part is None or part.kind != kind:
+            self._close_block(events)
+            part = self._open = self._begin(kind, events)
+        return part
+
+    def _begin(self, kind: PartKind, events: list[Event], call_id: str = "", name: str = "") -> _Part:
+        part = _Part(len(self._parts), kind, call_id, name)
+        self._parts.append(part)
+        events.append(PartStarted(part.index, kind, call_id, name))
+        return part
+
+    def _close_block(self, events: list[Event]) -> None:
+        if self._open is not None:
+            self._close(self._open, events)
+
+    def _close(self, part: _Part, events: list[Event]) -> None:
+        part.closed = True
+        if part is self._open:
+            self._open = None
+        events.append(PartEnded(part.index, part.whole()))
+
+
+def _arguments(text: str) -> tuple[dict[str, Any], str]:
+    """A call without arguments may come as nothing at all."""
+    if not text.strip():
+        return {}, ""
+    try:
+        args = msgspec.json.decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        return {}, text
+    return (args, "") if isinstance(args, dict) else ({}, text)

@@ -1,0 +1,162 @@
+"""The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says.
+
+A table and a loop instead of argparse, whose import and set-up would be a tenth of the time to the first answer.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec import Struct
+
+from linnet.errors import ConfigError
+
+USAGE = """\
+linnet: a coding agent on a pipe
+
+  linnet rpc [flags]              speak the zot protocol on stdin and stdout
+  linnet -p "prompt" [flags]      do one thing, print the final text
+  linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+
+Flags
+"""
+
+
+class UsageError(ConfigError):
+    code = "usage"
+
+
+class Flag(Struct, frozen=True):
+    """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`."""
+
+    names: tuple[str, ...]
+    field: str
+    help: str
+    parse: Callable[[str], Any] | None = None
+    word: str = ""
+    value: Any = True
+
+
+class Flags(Struct):
+    """What the command line said, and nothing more. `config` holds what the runtime is configured with."""
+
+    mode: str | None = None
+    dialect: str | None = None
+    print: bool = False
+    help: bool = False
+    version: bool = False
+    show_thinking: bool = False
+    no_session: bool = False
+    words: list[str] = []
+    config: dict[str, Any] = {}
+
+    def put(self, field: str, value: Any) -> None:
+        if field in self.__struct_fields__:
+            setattr(self, field, value)
+        else:
+            self.config[field] = value
+
+
+def _one_of(*choices: str) -> Callable[[str], str]:
+    def parse(word: str) -> str:
+        if word not in choices:
+            raise ValueError(f"one of {', '.join(choices)}")
+        return word
+
+    return parse
+
+
+def _whole(least: int) -> Callable[[str], int]:
+    def parse(word: str) -> int:
+        if not word.isdecimal() or int(word) < least:
+            raise ValueError(f"a whole number, {least} or more")
+        return int(word)
+
+    return parse
+
+
+def _seconds(word: str) -> float:
+    try:
+        seconds = float(word)
+    except ValueError:
+        seconds = 0
+    if not 0 < seconds < 1e9:
+        raise ValueError("a number of seconds")
+    return seconds
+
+
+def _names(word: str) -> list[str]:
+    return [name.strip() for name in word.split(",") if name.strip()]
+
+
+TABLE = (
+    Flag(("--provider",), "provider", "anthropic, openai, deepseek or scripted (offline)", str, "NAME"),
+    Flag(("--model",), "model", "a model of that provider", str, "ID"),
+    Flag(("--cwd",), "cwd", "the folder to work in (default: this one)", str, "DIR"),
+    Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
+    Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),
+    Flag(("--system-prompt",), "system_prompt", "say this instead of linnet's own system prompt", str, "TEXT"),
+    Flag(("--append-system-prompt",), "append_system_prompt", "say this after the system prompt", str, "TEXT"),
+    Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
+    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: 100)", _whole(1), "N"),
+    Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
+    Flag(("--no-tools",), "tools", "the model may use no tools", value=()),
+    Flag(("--script",), "script", "play this script on the scripted provider", str, "FILE"),
+    Flag(("--show-thinking",), "show_thinking", "zot protocol: send thinking_delta events too"),
+    Flag(("--timeout",), "timeout", "seconds a model may stay silent (default: 600)", _seconds, "SECONDS"),
+    Flag(("--retries",), "retries", "tries after a transient failure (default: 3)", _whole(0), "N"),
+    Flag(("--no-session",), "no_session", "keep nothing on disk (the zot protocol never does)"),
+    Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
+    Flag(("--dialect",), "dialect", "the protocol of rpc mode", _one_of("zot"), "NAME"),
+    Flag(("-p", "--print"), "print", "do one thing, print the final text"),
+    Flag(("--version",), "version", "print the version"),
+    Flag(("-h", "--help"), "help", "print this"),
+)
+_BY_NAME = {name: flag for flag in TABLE for name in flag.names}
+
+
+def parse(argv: Sequence[str]) -> Flags:
+    """Raises UsageError with a sentence that names the flag and what it wants."""
+    flags = Flags()
+    rest = list(argv)
+    if rest[:1] in (["rpc"], ["--rpc"]):
+        rest.pop(0)
+        flags.mode, flags.dialect = "rpc", "zot"
+    while rest:
+        word = rest.pop(0)
+        if word == "--":
+            flags.words += rest
+            break
+        if not word.startswith("-") or word == "-":
+            flags.words.append(word)
+            continue
+        name, equals, value = word.partition("=")
+        flag = _BY_NAME.get(name)
+        if flag is None:
+            raise UsageError(f"unknown flag {name}{_nearest(name)}; see linnet --help")
+        if flag.parse is None:
+            if equals:
+                raise UsageError(f"{name} takes no value")
+            flags.put(flag.field, flag.value)
+            continue
+        if not equals:
+            if not rest:
+                raise UsageError(f"{name} needs a value: {flag.word}")
+            value = rest.pop(0)
+        try:
+            flags.put(flag.field, flag.parse(value))
+        except ValueError as error:
+            raise UsageError(f"{name} must be {error}, not {value!r}") from None
+    return flags
+
+
+def help_text() -> str:
+    rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in TABLE]
+    width = max(len(left) for left, _ in rows)
+    return USAGE + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
+
+
+def _nearest(name: str) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, _BY_NAME, n=1)
+    return f" (did you mean {near[0]}?)" if near else ""

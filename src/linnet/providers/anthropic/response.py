@@ -1,0 +1,258 @@
+"""Anthropic's event stream as our deltas. Pure: payloads in, deltas out."""
+
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from msgspec import DecodeError, Raw, Struct
+from msgspec.json import Decoder
+
+from linnet.core.deltas import (
+    CallDelta,
+    CallOpened,
+    Delta,
+    PartClosed,
+    ReplyOpened,
+    Stopped,
+    TextDelta,
+    ThinkingDelta,
+    ThinkingSigned,
+    UsageReported,
+)
+from linnet.core.messages import StopReason, Usage
+from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.providers.faults import Fault, from_fault
+
+_STOPS: dict[str, StopReason] = {
+    "end_turn": "end",
+    "stop_sequence": "end",
+    "pause_turn": "end",
+    "tool_use": "tool_use",
+    "max_tokens": "length",
+    "model_context_window_exceeded": "length",
+}
+
+
+class Tokens(Struct):
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    cache_read_input_tokens: int | None = None
+    cache_creation_input_tokens: int | None = None
+
+
+class Opening(Struct):
+    usage: Tokens | None = None
+
+
+class MessageStart(Struct, tag="message_start"):
+    message: Opening
+
+
+class TextBlock(Struct, tag="text"):
+    text: str = ""
+
+
+class ThinkingBlock(Struct, tag="thinking"):
+    thinking: str = ""
+    signature: str | None = None
+
+
+class RedactedBlock(Struct, tag="redacted_thinking"):
+    data: str
+
+
+class CallBlock(Struct, tag="tool_use"):
+    id: str
+    name: str
+    input: Raw = Raw(b"{}")
+
+
+class BlockStart(Struct, tag="content_block_start"):
+    index: int
+    content_block: TextBlock | ThinkingBlock | RedactedBlock | CallBlock
+
+
+class UnknownBlockStart(Struct):
+    """What is left of a start whose block is of no kind we know."""
+
+    type: Literal["content_block_start"]
+    index: int
+
+
+class TextPart(Struct, tag="text_delta", gc=False):
+    text: str
+
+
+class ThinkingPart(Struct, tag="thinking_delta", gc=False):
+    thinking: str
+
+
+class JsonPart(Struct, tag="input_json_delta", gc=False):
+    partial_json: str
+
+
+class SignaturePart(Struct, tag="signature_delta", gc=False):
+    signature: str
+
+
+class BlockDelta(Struct, tag="content_block_delta", gc=False):
+    index: int
+    delta: TextPart | JsonPart | ThinkingPart | SignaturePart
+
+
+class BlockStop(Struct, tag="content_block_stop"):
+    index: int
+
+
+class Closing(Struct):
+    stop_reason: str | None = None
+
+
+class MessageDelta(Struct, tag="message_delta"):
+    delta: Closing
+    usage: Tokens | None = None
+
+
+class MessageStop(Struct, tag="message_stop"):
+    pass
+
+
+class Ping(Struct, tag="ping"):
+    pass
+
+
+class Failure(Struct, tag="error"):
+    error: Fault
+
+
+Wire: TypeAlias = BlockDelta | BlockStart | BlockStop | MessageStart | MessageDelta | MessageStop | Ping | Failure
+_decode = Decoder(Wire).decode
+_decode_unknown = Decoder(UnknownBlockStart).decode
+
+
+class Reader:
+    """Reads one reply.
+
+    Invariant: `feed` returns what came before a failure, so that no word is lost; then `failure` says why the reply
+    ends, or `finished` that it is whole.
+    """
+
+    def __init__(self, provider: str = "anthropic") -> None:
+        self.finished = False
+        self.failure: ProviderError | None = None
+        self._provider = provider
+        self._opened = False
+        self._calls: dict[int, str] = {}
+        self._inputs: dict[int, bytes] = {}  # Arguments that came whole, with the start of their block.
+        self._skipped: set[int] = set()  # Blocks of kinds we do not know.
+        self._stop: StopReason | None = None
+        self._refused = False
+        self._usage = Usage()
+
+    def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
+        deltas: list[Delta] = []
+        add = deltas.append
+        for payload in payloads:
+            if self.finished or self.failure:
+                break
+            try:
+                event = _decode(payload)
+            except (DecodeError, UnicodeDecodeError, RecursionError):
+                self._skip(payload)  # The API grows faster than we do.
+                continue
+            if isinstance(event, BlockDelta):
+                part = event.delta
+                if self._skipped and event.index in self._skipped:
+                    continue
+                if isinstance(part, TextPart):
+                    add(TextDelta(part.text))
+                elif isinstance(part, JsonPart):
+                    self._grow_call(event.index, part.partial_json, deltas)
+                elif isinstance(part, ThinkingPart):
+                    add(ThinkingDelta(part.thinking))
+                else:
+                    add(ThinkingSigned(part.signature))
+            else:
+                self._take(event, deltas)
+        return deltas
+
+    def end(self) -> list[Delta]:
+        """The body is over; without `message_stop`, so was the reply, too early."""
+        if not self.finished and self.failure is None:
+            self.failure = ProviderUnavailable(self._provider, "the reply was cut short")
+        return []
+
+    def _take(self, event: Wire, deltas: list[Delta]) -> None:
+        match event:
+            case MessageStart(message):
+                if not self._opened:
+                    self._opened = True
+                    deltas.append(ReplyOpened())
+                self._count(message.usage, deltas)
+            case BlockStart(index, block):
+                self._open(index, block, deltas)
+            case BlockStop(index):
+                if index in self._skipped:
+                    return
+                if whole := self._inputs.pop(index, None):
+                    deltas.append(CallDelta(self._calls[index], whole.decode()))
+                deltas.append(PartClosed())
+            case MessageDelta(closing, usage):
+                self._count(usage, deltas)
+                if closing.stop_reason == "refusal":
+                    self._refused = True
+                elif closing.stop_reason:
+                    self._stop = _STOPS.get(closing.stop_reason, "end")
+            case MessageStop():
+                if self._refused:
+                    self.failure = ProviderRejected(self._provider, "the model refused to answer")
+                    return
+                self.finished = True
+                deltas.append(Stopped(self._stop or ("tool_use" if self._calls else "end")))
+            case Failure(error):
+                self.failure = from_fault(self._provider, error)
+
+    def _open(
+        self, index: int, block: TextBlock | ThinkingBlock | RedactedBlock | CallBlock, deltas: list[Delta]
+    ) -> None:
+        match block:
+            case TextBlock(text):
+                if text:
+                    deltas.append(TextDelta(text))
+            case ThinkingBlock(thinking, signature):
+                if thinking:
+                    deltas.append(ThinkingDelta(thinking))
+                if signature:
+                    deltas.append(ThinkingSigned(signature))
+            case RedactedBlock(data):
+                deltas.append(ThinkingSigned(data, redacted=True))
+            case CallBlock(id, name, input):
+                self._calls[index] = id
+                deltas.append(CallOpened(id, name))
+                whole = bytes(input)
+                if whole not in (b"{}", b"null", b'""'):
+                    self._inputs[index] = whole
+
+    def _grow_call(self, index: int, text: str, deltas: list[Delta]) -> None:
+        call_id = self._calls.get(index)
+        if call_id is not None and text:
+            self._inputs.pop(index, None)
+            deltas.append(CallDelta(call_id, text))
+
+    def _skip(self, payload: bytes) -> None:
+        try:
+            self._skipped.add(_decode_unknown(payload).index)
+        except (DecodeError, UnicodeDecodeError, RecursionError):
+            return
+
+    def _count(self, tokens: Tokens | None, deltas: list[Delta]) -> None:
+        """Counts are cumulative, and a later report may leave out what has not changed."""
+        if tokens is None:
+            return
+        known = self._usage
+        self._usage = Usage(
+            known.input if tokens.input_tokens is None else tokens.input_tokens,
+            known.output if tokens.output_tokens is None else tokens.output_tokens,
+            known.cache_read if tokens.cache_read_input_tokens is None else tokens.cache_read_input_tokens,
+            known.cache_write if tokens.cache_creation_input_tokens is None else tokens.cache_creation_input_tokens,
+        )
+        deltas.append(UsageReported(self._usage))

@@ -1,0 +1,327 @@
+"""Posts a request and reads the answer as it arrives. With `dial`, the only place where linnet touches a network.
+
+An abort reaches it wherever it blocks: it shuts the socket down from the aborting thread, and the blocked call returns.
+"""
+
+import os
+from collections.abc import Mapping
+from threading import Lock
+from time import monotonic, time
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from linnet import __version__
+from linnet.core.cancel import Cancel
+from linnet.errors import ConfigError, ProviderRejected, ProviderUnavailable
+from linnet.providers import faults, head, proxies, tls, urls
+from linnet.providers.chunked import BadChunk
+from linnet.providers.dial import describe, dial
+
+if TYPE_CHECKING:
+    import socket
+
+_READ = 65536
+_ERROR_BODY = 65536
+_KEPT = 60.0  # Routers forget a silent connection without telling anyone.
+_NOT_STREAMS = frozenset(("application/json", "text/html"))
+
+
+class Timeouts(Struct, frozen=True):
+    """Seconds: to be connected, and between two signs of life."""
+
+    connect: float = 30.0
+    idle: float = 600.0
+
+
+class Client:
+    """One endpoint. Keeps one idle connection, because a TLS handshake per step is felt.
+
+    Invariant: a connection is used by one reply at a time; whatever is not whole when its reply is let go is closed.
+    """
+
+    def __init__(self, provider: str, url: str, headers: Mapping[str, str], timeouts: Timeouts | None = None) -> None:
+        self.provider = provider
+        self._url = urls.parse(url)
+        self._timeouts = timeouts or Timeouts()
+        self._headers = _lines(self._url, headers)
+        self._lock = Lock()
+        self._idle: _Connection | None = None
+        self._closed = False
+
+    def post(self, body: bytes, cancel: Cancel) -> "Reply":
+        """The answer, once its head says that the request was accepted. Raises ProviderError or Cancelled."""
+        try:
+            proxy = proxies.choose(self._url, os.environ)
+        except ConfigError as error:
+            raise ProviderRejected(self.provider, str(error)) from None
+        request = self._request(proxy, len(body))
+        connection = self._reusable()
+        reply = connection and self._exchange(connection, request, body, cancel, fresh=False)
+        if reply is None:
+            sock = dial(self.provider, self._url, proxy, self._timeouts.connect, cancel)
+            sock.settimeout(self._timeouts.idle)
+            reply = self._exchange(_Connection(sock), request, body, cancel, fresh=True)
+            if reply is None:
+                raise ProviderUnavailable(self.provider, f"{self._url.address} closed the connection without answering")
+        reply.demand_stream()
+        return reply
+
+    def warm(self) -> None:
+        """Do now, in whichever thread, what the first request would otherwise wait for. Connects to nothing."""
+        import socket  # noqa: F401
+
+        if self._url.secure:
+            tls.context()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            connection, self._idle = self._idle, None
+        if connection is not None:
+            connection.close()
+
+    def keep(self, connection: "_Connection") -> None:
+        """Take back a connection whose reply was heard to its end."""
+        connection.since = monotonic()
+        with self._lock:
+            if self._closed:
+                spare: _Connection | None = connection
+            else:
+                spare, self._idle = self._idle, connection
+        if spare is not None:
+            spare.close()
+
+    def _reusable(self) -> "_Connection | None":
+        with self._lock:
+            connection, self._idle = self._idle, None
+        if connection is None:
+            return None
+        if monotonic() - connection.since < _KEPT and connection.settled():
+            connection.sock.settimeout(self._timeouts.idle)
+            return connection
+        connection.close()
+        return None
+
+    def _request(self, proxy: "urls.Url | None", length: int) -> bytes:
+        target, extra = self._url.path, ""
+        if proxy is not None and not self._url.secure:
+            target = f"http://{self._url.authority}{target}"
+            if pass_ := proxies.authorization(proxy):
+                extra = f"Proxy-Authorization: {pass_}\r\n"
+        return f"POST {target} HTTP/1.1\r\n{self._headers}{extra}Content-Length: {length}\r\n\r\n".encode("latin-1")
+
+    def _exchange(
+        self, connection: "_Connection", request: bytes, body: bytes, cancel: Cancel, *, fresh: bool
+    ) -> "Reply | None":
+        """None if the server hung up without a word: on a kept connection that only means it was kept too long."""
+        try:
+            with cancel.interrupting(connection.interrupt):
+                answer = _ask(connection, request, body)
+        except TimeoutError:
+            connection.close()
+            raise self._silence() from None
+        except OSError as error:
+            connection.close()
+            if not fresh:
+                return None
+            raise ProviderUnavailable(
+                self.provider, f"lost the connection to {self._url.address}: {describe(error)}"
+            ) from None
+        except (head.BadHead, BadChunk) as error:
+            connection.close()
+            raise ProviderUnavailable(self.provider, f"{self._url.address} does not speak HTTP: {error}") from None
+        except BaseException:
+            connection.close()
+            raise
+        if answer is None:
+            connection.close()
+            return None
+        return Reply(self, connection, *answer, cancel)
+
+    def _silence(self) -> ProviderUnavailable:
+        return ProviderUnavailable(self.provider, f"{self._url.address} said nothing for {self._timeouts.idle:g} s")
+
+    def lost(self, error: OSError) -> ProviderUnavailable:
+        if isinstance(error, TimeoutError):
+            return self._silence()
+        return ProviderUnavailable(self.provider, f"the reply was cut short: {describe(error)}")
+
+
+class Reply:
+    """The answer to one request. Let it go with `release` when all of it that matters was heard, else with `close`."""
+
+    def __init__(
+        self, client: Client, connection: "_Connection", answer: head.Head, body: head.Body, first: bytes, cancel: Cancel
+    ) -> None:
+        self.head = answer
+        self._client = client
+        self._connection = connection
+        self._body = body
+        self._first = first
+        self._cancel = cancel
+
+    def read(self) -> bytes:
+        """What one network read brought; empty once the body is over. A body that is cut raises."""
+        if self._first:
+            first, self._first = self._first, b""
+            return first
+        connection, body = self._connection, self._body
+        try:
+            while not body.finished:
+                with self._cancel.interrupting(connection.interrupt):
+                    data = connection.sock.recv(_READ)
+                if data:
+                    if piece := body.feed(data):
+                        return piece
+                elif isinstance(body, head.OpenBody):
+                    body.finished = True
+                else:
+                    raise ProviderUnavailable(self._client.provider, "the reply was cut short")
+        except OSError as error:
+            self.close()
+            raise self._client.lost(error) from None
+        except BadChunk as error:
+            self.close()
+            raise ProviderUnavailable(self._client.provider, f"the reply was garbled: {error}") from None
+        except BaseException:
+            self.close()
+            raise
+        return b""
+
+    def release(self) -> None:
+        """Keep the connection if the rest of the body turns out to be only its end."""
+        if self.head.keeps and not self._first:
+            self._connection.body = self._body
+            self._client.keep(self._connection)
+        else:
+            self.close()
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def demand_stream(self) -> None:
+        """Raise what a refusal means, or what an answer means that is no stream at all."""
+        status = self.head.status
+        if 200 <= status < 300 and self.head.type not in _NOT_STREAMS:
+            encoding = self.head.headers.get("content-encoding", "identity")
+            if encoding == "identity":
+                return
+            self.close()
+            raise ProviderRejected(self._client.provider, f"the reply is compressed ({encoding}), though nobody asked")
+        body = self._everything()
+        if 200 <= status < 300:
+            text = body[:500].decode("utf-8", "replace").strip()
+            raise ProviderRejected(
+                self._client.provider, f"expected an event stream but got {self.head.type}, check the base URL: {text}"
+            )
+        raise faults.from_status(self._client.provider, status, self.head.headers, body, time())
+
+    def _everything(self) -> bytes:
+        """The body of an error: as much of it as is worth having."""
+        pieces: list[bytes] = []
+        size = 0
+        try:
+            while size < _ERROR_BODY and (piece := self.read()):
+                pieces.append(piece)
+                size += len(piece)
+        except ProviderUnavailable:
+            pass  # Half an explanation is still one.
+        else:
+            self.release() if self._body.finished else self.close()
+        return b"".join(pieces)
+
+
+class _Connection:
+    """A socket that another thread may shut down while its owner reads from it."""
+
+    def __init__(self, sock: "socket.socket") -> None:
+        self.sock = sock
+        self.since = 0.0
+        self.body: head.Body | None = None  # The last reply's, while kept: its end may still be on the way.
+        self._lock = Lock()
+        self._open = True
+
+    def interrupt(self) -> None:
+        import socket
+
+        with self._lock:  # A number that was closed may already belong to another file.
+            if self._open:
+                try:
+                    socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+                except OSError:
+                    pass  # The other side was quicker.
+
+    def close(self) -> None:
+        with self._lock:
+            self._open = False
+            self.sock.close()
+
+    def settled(self) -> bool:
+        """Whether the last reply is over and nothing but silence follows it. Never waits."""
+        body = self.body
+        if body is None:
+            return False
+        self.sock.setblocking(False)
+        while True:
+            try:
+                data = self.sock.recv(_READ)
+            except OSError as error:
+                waiting = isinstance(error, BlockingIOError) or type(error).__name__ == "SSLWantReadError"
+                return waiting and body.finished and not body.excess
+            if not data or body.finished:
+                return False
+            try:
+                body.feed(data)
+            except BadChunk:
+                return False
+
+
+def _lines(url: urls.Url, headers: Mapping[str, str]) -> str:
+    every = {
+        "Host": url.authority,
+        "User-Agent": f"linnet/{__version__}",
+        "Accept": "application/json, text/event-stream",
+        "Accept-Encoding": "identity",
+        "Content-Type": "application/json",
+        **headers,
+    }
+    for name, value in every.items():
+        if not (value.isascii() and value.isprintable()):
+            raise ConfigError(f"the {name} header would hold a character that cannot be sent; check the API key")
+    return "".join(f"{name}: {value}\r\n" for name, value in every.items())
+
+
+def _ask(connection: _Connection, request: bytes, body: bytes) -> "tuple[head.Head, head.Body, bytes] | None":
+    """Send, then read up to the end of the head. None if the server closed before a single byte."""
+    sock = connection.sock
+    refused: OSError | None = None
+    try:
+        if len(body) < _READ:
+            sock.sendall(request + body)
+        else:
+            sock.sendall(request)
+            sock.sendall(body)
+    except TimeoutError:
+        raise
+    except OSError as error:
+        refused = error  # It may have answered before it stopped listening: a body too large, a bad key.
+    data = b""
+    while True:
+        while not (halves := head.split(data)):
+            try:
+                piece = sock.recv(_READ)
+            except OSError as error:
+                raise refused or error from None
+            if not piece:
+                if refused is not None:
+                    raise refused
+                if data:
+                    raise head.BadHead("it stopped within the head of its answer")
+                return None
+            data += piece
+        answer = head.parse(halves[0])
+        if answer.status < 100 or answer.status >= 200:
+            framing = answer.body()
+            return answer, framing, framing.feed(halves[1]) if halves[1] else b""
+        data = halves[1]

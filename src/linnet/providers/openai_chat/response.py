@@ -1,0 +1,193 @@
+"""A Chat Completions stream as our deltas. Pure: payloads in, deltas out."""
+
+from collections.abc import Sequence
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
+
+from linnet.core.deltas import (
+    CallDelta,
+    CallOpened,
+    Delta,
+    ReplyOpened,
+    Stopped,
+    TextDelta,
+    ThinkingDelta,
+    UsageReported,
+)
+from linnet.core.messages import StopReason, Usage
+from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.providers.faults import Fault, from_fault
+
+_STOPS: dict[str, StopReason] = {
+    "stop": "end",
+    "length": "length",
+    "tool_calls": "tool_use",
+    "function_call": "tool_use",
+}
+
+
+class Function(Struct, gc=False):
+    name: str | None = None
+    arguments: str | None = None
+
+
+class CallPart(Struct, gc=False):
+    index: int | None = None
+    id: str | None = None
+    function: Function | None = None
+
+
+class Part(Struct, gc=False):
+    content: str | None = None
+    tool_calls: list[CallPart] | None = None
+    reasoning_content: str | None = None
+    reasoning: str | None = None
+    refusal: str | None = None
+
+
+class Choice(Struct, gc=False):
+    delta: Part | None = None
+    finish_reason: str | None = None
+    index: int = 0
+
+
+class PromptDetails(Struct, gc=False):
+    cached_tokens: int | None = None
+    cache_write_tokens: int | None = None
+
+
+class Tokens(Struct, gc=False):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+    prompt_tokens_details: PromptDetails | None = None
+    prompt_cache_hit_tokens: int | None = None
+
+
+class Chunk(Struct, gc=False):
+    choices: list[Choice] | None = None
+    usage: Tokens | None = None
+    error: Fault | str | None = None
+
+
+class _Call(Struct):
+    id: str
+    opened: bool = False
+
+
+_decode = Decoder(Chunk).decode
+
+
+class Reader:
+    """Reads one reply.
+
+    Invariant: `feed` returns what came before a failure, so that no word is lost; then `failure` says why the reply
+    ends, or `finished` that it is whole. `turn` makes the ids unique that a server leaves us to invent.
+    """
+
+    def __init__(self, provider: str = "openai", turn: int = 0) -> None:
+        self.finished = False
+        self.failure: ProviderError | None = None
+        self._provider = provider
+        self._turn = turn
+        self._opened = False
+        self._calls: list[_Call] = []
+        self._by_index: dict[int, _Call] = {}
+        self._stop: StopReason | None = None
+
+    def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
+        deltas: list[Delta] = []
+        add = deltas.append
+        for payload in payloads:
+            if self.finished or self.failure:
+                break
+            try:
+                chunk = _decode(payload)
+            except (DecodeError, UnicodeDecodeError, RecursionError):
+                if payload.strip() == b"[DONE]" and self._stop is not None:
+                    self._finish(deltas)
+                continue
+            choices = chunk.choices
+            if choices:
+                if not self._opened:
+                    self._opened = True
+                    add(ReplyOpened())
+                choice = choices[0]
+                part = choice.delta
+                if part is not None and choice.index == 0:
+                    if part.content:
+                        add(TextDelta(part.content))
+                    elif part.tool_calls or part.reasoning_content or part.reasoning or part.refusal:
+                        self._take(part, deltas)
+                if choice.finish_reason:
+                    self._close(choice.finish_reason)
+            if chunk.usage is not None:
+                add(UsageReported(_usage(chunk.usage)))
+                if not choices and self._stop is not None:
+                    self._finish(deltas)  # The last chunk of all, by the protocol.
+            elif chunk.error is not None:
+                self.failure = from_fault(self._provider, chunk.error)
+        return deltas
+
+    def end(self) -> list[Delta]:
+        """The body is over. A server that gave its reason to stop has said everything, [DONE] or not."""
+        deltas: list[Delta] = []
+        if self.finished or self.failure is not None:
+            return deltas
+        if self._stop is None:
+            self.failure = ProviderUnavailable(self._provider, "the reply was cut short")
+        else:
+            self._finish(deltas)
+        return deltas
+
+    def _take(self, part: Part, deltas: list[Delta]) -> None:
+        if thought := part.reasoning_content or part.reasoning:  # Some servers send the same words under both names.
+            deltas.append(ThinkingDelta(thought))
+        if part.refusal:
+            deltas.append(TextDelta(part.refusal))
+        for piece in part.tool_calls or ():
+            self._grow(piece, deltas)
+
+    def _grow(self, piece: CallPart, deltas: list[Delta]) -> None:
+        name = piece.function.name if piece.function else None
+        call = self._find(piece, name)
+        if not call.opened and name:
+            call.opened = True
+            deltas.append(CallOpened(call.id, name))
+        if call.opened and piece.function and piece.function.arguments:
+            deltas.append(CallDelta(call.id, piece.function.arguments))
+
+    def _find(self, piece: CallPart, name: str | None) -> _Call:
+        """The call that a piece belongs to. Servers repeat ids, leave them out, or give every call the same index."""
+        index = piece.index
+        known = (self._calls[-1] if self._calls else None) if index is None else self._by_index.get(index)
+        if known is not None and not (piece.id and name and piece.id != known.id and known.opened):
+            if not (index is None and name and known.opened and not piece.id):
+                return known
+        call = _Call(piece.id or f"call_{self._turn}_{len(self._calls)}")
+        self._calls.append(call)
+        if index is not None:
+            self._by_index[index] = call
+        return call
+
+    def _close(self, reason: str) -> None:
+        if reason == "content_filter":
+            self.failure = ProviderRejected(self._provider, "the reply was stopped by the content filter")
+        elif reason == "insufficient_system_resource":
+            self.failure = ProviderUnavailable(self._provider, "the server ran out of resources")
+        else:
+            self._stop = _STOPS.get(reason, "end")
+            if self._stop == "end" and self._calls:
+                self._stop = "tool_use"  # Some servers say `stop` even when they ask for a tool.
+
+    def _finish(self, deltas: list[Delta]) -> None:
+        self.finished = True
+        deltas.append(Stopped(self._stop or "end"))
+
+
+def _usage(tokens: Tokens) -> Usage:
+    prompt = tokens.prompt_tokens or 0
+    details = tokens.prompt_tokens_details
+    read = (details.cached_tokens if details else None) or tokens.prompt_cache_hit_tokens or 0
+    written = (details.cache_write_tokens if details else None) or 0
+    return Usage(max(prompt - read - written, 0), tokens.completion_tokens or 0, read, written)

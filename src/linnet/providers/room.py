@@ -1,0 +1,18 @@
+"""How long an answer may get. Pure arithmetic; vendors count, here it is only guessed, and on the safe side."""
+
+from linnet.core.models import Model
+
+LONGEST = 32_000  # Enough for any file worth writing in one call, and far from most context windows.
+SHORTEST = 4_096
+_BYTES_PER_TOKEN = 3  # Prose has four, code three and a half; a guess too high only shortens the longest answers.
+
+
+def answer_room(model: Model, prompt_bytes: int, extra: int = 0) -> int:
+    """Tokens to allow for the answer, `extra` of them for thinking.
+
+    Some models refuse a request whose prompt and allowance together exceed the context window, so a long prompt lowers
+    the allowance instead of failing while it would still fit.
+    """
+    wanted = min(model.max_output, LONGEST + extra)
+    left = model.context_window - prompt_bytes // _BYTES_PER_TOKEN
+    return max(min(wanted, left), min(SHORTEST, model.max_output), 1)

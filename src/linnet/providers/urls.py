@@ -1,0 +1,72 @@
+"""Where a vendor listens. Pure, and small enough to spare start-up the standard library's parser."""
+
+from msgspec import Struct
+
+from linnet.errors import ConfigError
+
+_PORTS = {"http": 80, "https": 443}
+
+
+class Url(Struct, frozen=True):
+    """`host` is without brackets; `path` starts with a slash; `user` is what came before an @, still quoted."""
+
+    scheme: str
+    host: str
+    port: int
+    path: str = "/"
+    user: str = ""
+
+    @property
+    def secure(self) -> bool:
+        return self.scheme == "https"
+
+    @property
+    def address(self) -> str:
+        """Host and port, as people and the CONNECT method write them."""
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    @property
+    def authority(self) -> str:
+        """The same without a port that goes without saying: the Host header."""
+        return self.address.rpartition(":")[0] if self.port == _PORTS[self.scheme] else self.address
+
+
+def parse(text: str) -> Url:
+    """Raises ConfigError, because a person typed it."""
+    scheme, separator, rest = text.strip().partition("://")
+    scheme = scheme.lower()
+    rest = rest.partition("#")[0]
+    cut = min((at for at in map(rest.find, "/?") if at >= 0), default=len(rest))
+    authority, path = rest[:cut], rest[cut:]
+    user, _, place = authority.rpartition("@")
+    host, port = _place(place, _PORTS.get(scheme, 0))
+    if not separator or scheme not in _PORTS or not host or not 0 < port < 65536 or not _plain(rest):
+        raise ConfigError(f'"{text}" is not a URL that can be used; it should look like https://host[:port][/path]')
+    return Url(scheme, host, port, path if path.startswith("/") else "/" + path, user)
+
+
+def endpoint(base: str, version: str, path: str) -> str:
+    """The address of an API under a base URL that may or may not already name its version.
+
+    A bare origin gets the version; any other path is taken at its word, but for a version of its own at the end.
+    """
+    base = base.strip().rstrip("/")
+    if base.endswith(f"/{version}"):
+        return f"{base}/{path}"
+    bare = "/" not in base.partition("://")[2]
+    return f"{base}/{version}/{path}" if bare else f"{base}/{path}"
+
+
+def _place(text: str, default: int) -> tuple[str, int]:
+    if text.startswith("["):
+        host, _, rest = text[1:].partition("]")
+        port = rest.removeprefix(":")
+    else:
+        host, _, port = text.partition(":")
+    if not port:
+        return host.lower(), default
+    return host.lower(), int(port) if port.isascii() and port.isdigit() else 0
+
+
+def _plain(text: str) -> bool:
+    return text.isascii() and text.isprintable() and " " not in text

@@ -1,0 +1,93 @@
+"""The asynchronous face of the runtime: the same names, awaited. The runtime itself stays on its own threads."""
+
+import asyncio
+from collections.abc import AsyncIterator, Sequence
+from types import TracebackType
+from typing import Any
+
+from linnet.core import commands
+from linnet.core.messages import Image
+from linnet.runtime.config import Config
+from linnet.sdk.runtime import Runtime, abandon, compacted, prompt_command
+from linnet.sdk.stream import Stream
+from linnet.wire.zot import frames
+
+
+class AsyncRun(AsyncIterator[frames.Event]):
+    """The events of one run. Cancelling the task that waits for one aborts the run."""
+
+    def __init__(self, stream: Stream, runtime: Runtime) -> None:
+        self._stream = stream
+        self._runtime = runtime
+        self._loop = asyncio.get_running_loop()
+        self._arrived = asyncio.Event()
+        stream.notify = self._notify
+
+    async def __anext__(self) -> frames.Event:
+        while True:
+            self._arrived.clear()
+            event = self._stream.take(block=False)
+            if event is not None:
+                return event
+            if self._stream.over:
+                raise StopAsyncIteration
+            try:
+                await self._arrived.wait()
+            except asyncio.CancelledError:
+                self._runtime.abort()
+                raise
+
+    async def aclose(self) -> None:
+        """Abort the run, if it has not ended, and wait until it has."""
+        await asyncio.to_thread(abandon, self._stream, self._runtime.session)
+
+    def _notify(self) -> None:
+        if not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._arrived.set)
+
+
+class AsyncRuntime:
+    def __init__(self, config: Config | None = None, **options: Any) -> None:
+        self._runtime = Runtime(config, **options)
+
+    async def __aenter__(self) -> "AsyncRuntime":
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> AsyncRun:
+        """`async for event in runtime.prompt(…)`. Raises Busy while another run goes on."""
+        return AsyncRun(self._runtime.start(prompt_command(text, images)), self._runtime)
+
+    async def compact(self, instructions: str = "") -> str:
+        run = AsyncRun(self._runtime.start(commands.Compact(instructions)), self._runtime)
+        return compacted([event async for event in run])
+
+    async def abort(self) -> None:
+        self._runtime.abort()
+
+    cancel = abort
+
+    async def set_model(self, model: str) -> None:
+        self._runtime.set_model(model)
+
+    async def clear(self) -> None:
+        self._runtime.clear()
+
+    async def state(self) -> frames.StateData:
+        return self._runtime.state()
+
+    async def messages(self) -> list[frames.Message]:
+        return self._runtime.messages()
+
+    async def cost(self) -> frames.Tokens:
+        return self._runtime.cost()
+
+    async def list_models(self) -> list[frames.ModelInfo]:
+        return self._runtime.list_models()
+
+    async def close(self) -> None:
+        await asyncio.to_thread(self._runtime.close)

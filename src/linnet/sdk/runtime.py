@@ -1,0 +1,164 @@
+"""The synchronous face of the runtime."""
+
+import os
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+from typing import Any, TypeVar
+
+from linnet.core import commands
+from linnet.core.cancel import Cancel
+from linnet.core.events import Event, RunEnded
+from linnet.core.images import image
+from linnet.core.messages import Image
+from linnet.errors import BadInput, Cancelled, LinnetError
+from linnet.runtime.config import Config, resolve
+from linnet.runtime.machinery import Machinery, build
+from linnet.runtime.session import Job, Session
+from linnet.sdk.stream import Stream
+from linnet.wire.zot import encode, frames
+
+Self = TypeVar("Self", bound="Runtime")
+
+
+class Run(Iterator[frames.Event]):
+    """The events of one run, up to its last. Letting go of it before the end aborts the run."""
+
+    def __init__(self, stream: Stream, session: Session) -> None:
+        self._stream = stream
+        self._session = session
+
+    def __next__(self) -> frames.Event:
+        event = self._stream.take(block=True)
+        if event is None:
+            raise StopIteration
+        return event
+
+    def close(self) -> None:
+        """Abort the run, if it has not ended, and wait until it has."""
+        abandon(self._stream, self._session)
+
+    def __del__(self) -> None:
+        self.close()
+
+
+class Runtime:
+    """A folder, a model, a conversation. One prompt at a time: a second one raises Busy. Safe to use from any thread.
+
+    >>> with Runtime(Config(provider="scripted")) as runtime:
+    ...     for event in runtime.prompt("hello"):
+    ...         ...
+    """
+
+    def __init__(self, config: Config | None = None, **options: Any) -> None:
+        """Takes a Config, or its fields as keywords. Raises ConfigError if they cannot be used."""
+        if config is not None and options:
+            raise TypeError("give either a Config or its fields, not both")
+        settings = resolve(config or Config(**options), os.environ)
+
+        def machinery() -> Machinery:
+            return build(settings, adopt_orphans=False)
+
+        self.session = Session(settings, self, machinery)
+        self._stream = Stream()
+
+    def __enter__(self: Self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> Run:
+        """Start a run and iterate over its events. Images are given as their bytes."""
+        return Run(self.start(prompt_command(text, images)), self.session)
+
+    def compact(self, instructions: str = "") -> str:
+        """Replace all but the newest messages by a summary, and return it."""
+        run = Run(self.start(commands.Compact(instructions)), self.session)
+        return compacted(list(run))
+
+    def abort(self) -> None:
+        """Cancel what runs, if anything does. Its last events follow."""
+        self._ask(commands.Abort())
+
+    cancel = abort
+
+    def set_model(self, model: str) -> None:
+        """For the next prompt on. Raises UnknownModel."""
+        self._ask(commands.SetModel(model))
+
+    def clear(self) -> None:
+        """Forget the conversation. A run that is under way ends without a trace."""
+        self._ask(commands.Clear())
+
+    def state(self) -> frames.StateData:
+        answer: frames.StateData = self._ask(commands.GetState())
+        return answer
+
+    def messages(self) -> list[frames.Message]:
+        answer: frames.MessagesData = self._ask(commands.GetMessages())
+        return answer.messages
+
+    def cost(self) -> frames.Tokens:
+        """Tokens and dollars so far."""
+        return self.state().usage
+
+    def list_models(self) -> list[frames.ModelInfo]:
+        answer: frames.ModelsData = self._ask(commands.GetModels())
+        return answer.models
+
+    def close(self) -> None:
+        """Abort what runs and leave no child process behind. Idempotent."""
+        self.session.close(timeout=5)
+
+    def start(self, work: commands.Work) -> Stream:
+        """Raises Busy while another run goes on."""
+        stream = Stream()
+
+        def started() -> None:
+            self._stream = stream
+
+        self.session.submit(Job(work, started, refused=lambda reason: None), queue=False)
+        return stream
+
+    def hear(self, events: Sequence[Event]) -> None:
+        """Called by the session."""
+        self._stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], RunEnded))
+
+    def pace(self, cancel: Cancel) -> None:
+        """Called by the session."""
+        self._stream.pace(cancel)
+
+    def _ask(self, query: commands.Query) -> Any:
+        data: list[Any] = []
+        self.session.ask(query, lambda answer: data.append(encode.data(answer)))
+        return data[0]
+
+
+def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Prompt:
+    if not text.strip() and not images:
+        raise BadInput("a prompt needs a message or an image")
+    return commands.Prompt(text, tuple(map(_image, images)))
+
+
+def abandon(stream: Stream, session: Session) -> None:
+    if not stream.ended:
+        stream.close()
+        session.ask(commands.Abort(), lambda answer: None)
+        session.finish()
+
+
+def compacted(events: Sequence[frames.Event]) -> str:
+    """The summary, or the reason why there is none."""
+    for event in events:
+        if isinstance(event, frames.CompactDone):
+            return event.summary
+        if isinstance(event, frames.Error):
+            raise LinnetError(event.message)
+    raise Cancelled
+
+
+def _image(given: bytes | Image) -> Image:
+    return image(b64encode(given).decode()) if isinstance(given, bytes) else given

@@ -1,0 +1,39 @@
+"""How the main thread is woken: by a signal, by the end of a run, by a change in whoever reads."""
+
+import os
+import select
+import signal
+from contextlib import suppress
+from types import FrameType
+
+
+class Bell:
+    """A handler only notes the signal and rings; what must be done about it is done by the thread that waits."""
+
+    def __init__(self) -> None:
+        self._read, self._write = os.pipe()
+        os.set_blocking(self._write, False)
+        self.signal = 0
+
+    def ring(self) -> None:
+        with suppress(BlockingIOError):  # A full bell is a bell that rings.
+            os.write(self._write, b".")
+
+    def on_signals(self) -> None:
+        def note(number: int, frame: FrameType | None) -> None:
+            self.signal = number
+
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, note)
+        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+
+    def wait(self, source: int | None = None, *, block: bool = True) -> bool:
+        """Until it rings or `source` has something to read; true in the latter case."""
+        poll = select.poll()
+        poll.register(self._read, select.POLLIN)
+        if source is not None:
+            poll.register(source, select.POLLIN)
+        ready = [fd for fd, _ in poll.poll(None if block else 0)]
+        if self._read in ready:
+            os.read(self._read, 4096)
+        return source in ready

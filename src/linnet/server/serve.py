@@ -1,0 +1,128 @@
+"""Joins a dialect, a session and a pair of streams: lines in, frames out, until there is nothing left to do."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from threading import Thread
+from typing import Any
+
+from linnet.core.cancel import Cancel
+from linnet.core.commands import Answer, Compact, Prompt, Started
+from linnet.core.events import Event, RunEnded
+from linnet.errors import LinnetError
+from linnet.runtime.session import Job, Session
+from linnet.server.bell import Bell
+from linnet.server.gate import Gate
+from linnet.server.outlet import FULL, Outlet
+from linnet.server.stdio import Stdio
+from linnet.wire.dialect import Asked, Dialect, Rejected
+from linnet.wire.jsonl import Lines, Overlong, encode_lines
+
+CHUNK = 64 * 1024
+
+
+class Server:
+    """The main thread reads and dispatches; a run has a thread of its own; frames are written by whoever made them.
+
+    Every non-empty line gets exactly one response.
+    """
+
+    def __init__(self, dialect: Dialect, stdio: Stdio, open_session: Callable[["Server"], Session], gate: Gate | None):
+        self._dialect = dialect
+        self._source = stdio.source
+        self._bell = Bell()
+        self._outlet = Outlet(stdio.sink, self._bell.ring)
+        self._session = open_session(self)
+        self._gate = gate
+        self._lines = Lines()
+        self._ended = False
+        self._warm = False
+
+    def hear(self, events: Sequence[Event]) -> None:
+        self._send(*self._dialect.encode(events))
+        if self._ended and isinstance(events[-1], RunEnded):
+            self._bell.ring()
+
+    def pace(self, cancel: Cancel) -> None:
+        self._outlet.pace(cancel)
+
+    def run(self) -> int:
+        """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop."""
+        self._bell.on_signals()
+        if not self._bell.wait(self._source, block=False):
+            self._warm_up()
+        while True:
+            if self._bell.signal:
+                self._session.close()
+                self._outlet.flush(timeout=0.3)
+                return 128 + self._bell.signal
+            done = self._ended and not self._outlet.unread and not self._session.busy
+            if done or self._outlet.broken:
+                self._session.close()
+                return 0
+            may_read = not self._ended and self._outlet.unread <= FULL
+            if self._bell.wait(self._source if may_read else None) and not self._read():
+                return 1
+            self._warm_up()  # Whoever had asked already has been answered by now.
+
+    def _read(self) -> bool:
+        """Take in what stdin has. False if the gate stayed shut."""
+        chunk = os.read(self._source, CHUNK)
+        self._ended = not chunk
+        for line in self._lines.feed(chunk) if chunk else self._lines.finish():
+            if (isinstance(line, Overlong) or (line and not line.isspace())) and not self._take(line):
+                return False
+        return True
+
+    def _take(self, line: bytes | Overlong) -> bool:
+        asked = self._dialect.decode(line)
+        if self._gate is not None:
+            refusal = self._gate.refusal(asked)
+            if refusal:
+                self._send(self._dialect.refuse(asked, refusal))
+                self._outlet.flush(timeout=1)
+                print("linnet: rpc: bad auth token", file=sys.stderr)
+                return False
+            self._gate = None
+        if isinstance(asked, Rejected):
+            self._send(self._dialect.refuse(asked, asked.reason))
+        else:
+            self._dispatch(asked)
+        return True
+
+    def _dispatch(self, asked: Asked) -> None:
+        answered = False
+
+        def answer(answer: Answer) -> None:
+            nonlocal answered
+            answered = True
+            self._send(self._dialect.answer(asked, answer))
+
+        def refuse(reason: str) -> None:
+            self._send(self._dialect.refuse(asked, reason))
+
+        try:
+            if isinstance(asked.command, Prompt | Compact):
+                self._session.submit(Job(asked.command, lambda: answer(Started()), refuse))
+            else:
+                self._session.ask(asked.command, answer)
+        except LinnetError as error:
+            refuse(str(error))
+        except Exception as fault:
+            import logging
+
+            logging.getLogger(__name__).exception("a command broke: %s", asked.name)
+            if not answered:
+                refuse(f"internal error: {fault!r}")
+
+    def _send(self, *frames: Any) -> None:
+        if frames:
+            self._outlet.write(encode_lines(frames))
+
+    def _warm_up(self) -> None:
+        """Do in the background, once, what the first run would otherwise wait for."""
+        if self._warm:
+            return
+        self._warm = True
+        self._outlet.watch()
+        Thread(target=self._session.warm, name="linnet-warm", daemon=True).start()

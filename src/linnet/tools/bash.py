@@ -1,0 +1,105 @@
+"""The bash tool."""
+
+import os
+from contextlib import closing
+from time import monotonic
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from linnet.core.messages import Text
+from linnet.errors import Cancelled, ToolFailed
+from linnet.tools.context import ToolContext
+from linnet.tools.output import Output
+from linnet.tools.spec import ToolOutput, tool
+from linnet.tools.truncate import Kept, count_lines
+
+SHELLS = ("/bin/bash", "/bin/sh")
+
+
+class BashArgs(Struct):
+    command: Annotated[str, Meta(min_length=1, description="Shell command to run; may span several lines.")]
+    timeout: Annotated[
+        Annotated[float, Meta(gt=0)] | None,
+        Meta(description="Seconds after which the command is killed. Without it there is no limit."),
+    ] = None
+
+
+@tool(BashArgs)
+def bash(args: BashArgs, context: ToolContext) -> ToolOutput:
+    """Run a shell command in the working directory and return what it prints, stdout and stderr together.
+
+    Every call is a new shell: directory changes and variables do not carry over. There is no terminal and no input.
+    Only the last 2000 lines or 50 KB of output are returned; longer output is kept in a file that the result names.
+    A process started with & goes on after the call, but its later output is not seen: redirect it to a file.
+    """
+    context.cancel.check()
+    with closing(Output(context.progress)) as output:
+        return _run(args, context, output)
+
+
+def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
+    started = monotonic()
+    exit_code: int | None = None
+    try:
+        finished = context.processes.run(
+            [_shell(), "-c", "--", args.command],
+            cwd=context.cwd,
+            sink=output,
+            cancel=context.cancel,
+            timeout=args.timeout,
+        )
+    except Cancelled:  # An answer all the same: what it printed until then is worth having.
+        status = "[aborted]"
+    except OSError as error:
+        if not context.cwd.is_dir():
+            raise ToolFailed(f"The working directory {context.cwd} no longer exists.") from None
+        raise ToolFailed(f"The command could not be started: {error.strerror or error}.") from None
+    except ValueError as error:
+        raise ToolFailed(f"The command could not be started: {error}.") from None
+    else:
+        exit_code = _as_shells_say(finished.exit_code)
+        status = f"[timed out after {args.timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
+    seconds = monotonic() - started
+    kept = output.finish()
+    footer = f"{status}{_whereabouts(output)}  Took {seconds:.1f}s"
+    return ToolOutput(
+        (Text(_report(args.command, output, kept, footer)),),
+        is_error=exit_code != 0,
+        details={
+            "exit_code": exit_code,
+            "seconds": round(seconds, 3),
+            "truncated": kept.cut_bytes > 0,
+            "full_output_path": output.path,
+        },
+    )
+
+
+def _shell() -> str:
+    return next((shell for shell in SHELLS if os.access(shell, os.X_OK)), SHELLS[-1])
+
+
+def _as_shells_say(exit_code: int | None) -> int | None:
+    """A shell that was ended by a signal says 128 plus its number; so do we when it is the shell that was ended."""
+    return 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
+
+
+def _report(command: str, output: Output, kept: Kept, footer: str) -> str:
+    parts = [f"$ {command}"]
+    if shown := kept.text.rstrip("\n"):
+        parts.append(f"{_cut_note(output, kept)}{shown}")
+    return "\n\n".join([*parts, footer])
+
+
+def _cut_note(output: Output, kept: Kept) -> str:
+    if not kept.cut_bytes:
+        return ""
+    shown = len(kept.text.encode())
+    what = "the end of a very long line" if kept.partial else f"the last {count_lines(kept.text)} lines"
+    return f"[Cut: {what}, {shown} of {output.total} bytes]\n"
+
+
+def _whereabouts(output: Output) -> str:
+    if output.path:
+        return f" (full output: {output.path})"
+    return f" (full output not kept: {output.problem})" if output.problem else ""

@@ -1,0 +1,153 @@
+"""The read tool."""
+
+import os
+import stat
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from linnet.core.cancel import Cancel
+from linnet.core.messages import Image, Text
+from linnet.errors import ToolFailed
+from linnet.tools.context import ToolContext
+from linnet.tools.faults import explain
+from linnet.tools.spec import ToolOutput, tool
+from linnet.tools.truncate import MAX_BYTES, MAX_LINES, count_lines, keep_head
+
+MAX_IMAGE = 5 * 1024 * 1024
+BLOCK = 1 << 18
+HEAD = 8192
+
+
+class ReadArgs(Struct):
+    path: Annotated[str, Meta(min_length=1, description="File to read, absolute or relative to the working directory.")]
+    offset: Annotated[int, Meta(ge=1, description="First line to return, counting from 1.")] = 1
+    limit: Annotated[int, Meta(ge=1, description=f"Most lines to return; never more than {MAX_LINES}.")] = MAX_LINES
+
+
+@tool(ReadArgs)
+def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
+    """Read a text file, or look at an image (PNG, JPEG, GIF, WebP).
+
+    At most 2000 lines or 50 KB of text are returned at a time. If the file goes on, the last line of the result says
+    with which offset to continue. Prefer this over cat or sed.
+    """
+    path = context.resolve(args.path)
+    try:
+        # Looked at before it is opened: to open a pipe is to take part in it.
+        _check_regular(args.path, os.stat(path).st_mode)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            found = os.fstat(fd)
+            _check_regular(args.path, found.st_mode)
+            head = os.read(fd, HEAD)
+            if kind := _image_type(head):
+                return _image(args.path, fd, kind, found.st_size)
+            if b"\0" in head:
+                raise ToolFailed(
+                    f"{args.path} looks binary ({found.st_size} bytes); look at it with bash (file, xxd, strings)."
+                )
+            return _page(args, _Lines(fd, head, context.cancel))
+        finally:
+            os.close(fd)
+    except OSError as error:
+        raise explain(args.path, error) from None
+
+
+class _Lines:
+    """A file as a stream: only what is asked for is ever in memory."""
+
+    def __init__(self, fd: int, head: bytes, cancel: Cancel) -> None:
+        self._fd = fd
+        self._cancel = cancel
+        self._block = head  # Read, but not yet used.
+
+    def skip(self, wanted: int) -> int:
+        """Move past that many lines; returns how many there were to move past."""
+        skipped = 0
+        ended = True
+        while skipped < wanted and (block := self._take()):
+            newlines = block.count(b"\n")
+            if skipped + newlines >= wanted:
+                self._block = block.split(b"\n", wanted - skipped)[-1]
+                return wanted
+            skipped += newlines
+            ended = block.endswith(b"\n")
+        return skipped + (not ended)
+
+    def take(self, lines: int, size: int) -> bytes:
+        """At least that many lines or bytes, unless the file ends before."""
+        taken = bytearray()
+        while lines > 0 and len(taken) < size and (block := self._take()):
+            taken += block
+            lines -= block.count(b"\n")
+        return bytes(taken)
+
+    def at_end(self) -> bool:
+        self._block = self._take()
+        return not self._block
+
+    def _take(self) -> bytes:
+        self._cancel.check()
+        block, self._block = self._block, b""
+        return block or os.read(self._fd, BLOCK)
+
+
+def _page(args: ReadArgs, lines: _Lines) -> ToolOutput:
+    skipped = lines.skip(args.offset - 1)
+    # A little more than may be shown: a character that is cut in half here lies beyond the cut that counts.
+    data = lines.take(min(args.limit, MAX_LINES), MAX_BYTES + 4)
+    if not data:
+        if args.offset == 1:
+            return ToolOutput((Text("(empty file)"),))
+        raise ToolFailed(f"{args.path} has {skipped} line{'s'[: skipped != 1]}; offset {args.offset} is past its end.")
+    kept = keep_head(data.decode("utf-8", "replace"), min(args.limit, MAX_LINES))
+    if not kept.cut_bytes and lines.at_end():
+        return ToolOutput((Text(kept.text),))
+    last = args.offset + count_lines(kept.text) - 1
+    if kept.partial:
+        note = (
+            f"Line {last} is longer than {MAX_BYTES} bytes; this is its beginning. For the rest use bash: "
+            f"sed -n {last}p {_quote(args.path)} | tail -c +{len(kept.text.encode()) + 1} | head -c {MAX_BYTES}. "
+            f"For the lines after it: offset={last + 1}."
+        )
+    else:
+        note = f"Lines {args.offset}-{last} of a longer file. Continue with offset={last + 1}."
+    gap = "\n" if kept.text.endswith("\n") else "\n\n"
+    return ToolOutput((Text(f"{kept.text}{gap}[{note}]"),), details={"next_offset": last + 1, "partial": kept.partial})
+
+
+def _check_regular(path: str, mode: int) -> None:
+    if stat.S_ISDIR(mode):
+        raise ToolFailed(f"{path} is a directory; list it with bash (ls).")
+    if not stat.S_ISREG(mode):
+        raise ToolFailed(f"{path} is not a regular file but a pipe, a socket or a device.")
+
+
+def _image_type(head: bytes) -> str:
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "image/png"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "image/jpeg"
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return "image/gif"
+    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
+        return "image/webp"
+    return ""
+
+
+def _image(path: str, fd: int, kind: str, size: int) -> ToolOutput:
+    if size > MAX_IMAGE:
+        raise ToolFailed(
+            f"{path} is an image of {size} bytes; more than {MAX_IMAGE} cannot be sent. Make it smaller first."
+        )
+    from base64 import b64encode
+
+    data = os.pread(fd, MAX_IMAGE, 0)
+    return ToolOutput((Text(f"{path} ({kind}, {len(data)} bytes)"), Image(kind, b64encode(data).decode())))
+
+
+def _quote(path: str) -> str:
+    from shlex import quote
+
+    return quote(path)

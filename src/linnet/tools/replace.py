@@ -1,0 +1,103 @@
+"""Exact replacements in a text, found where line endings do not matter and made where they do. Pure."""
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from os.path import commonprefix
+from re import finditer
+
+from msgspec import Struct
+
+from linnet.errors import ToolFailed
+
+BOM = "\ufeff"
+
+
+class Change(Struct, frozen=True):
+    """`old[start:end]` becomes `new`; both in a text whose lines end in LF."""
+
+    start: int
+    end: int
+    new: str
+
+
+class Source:
+    """A file's text. `text` is what matching sees: no BOM, and every CRLF an LF."""
+
+    def __init__(self, raw: str) -> None:
+        self._bom = BOM if raw.startswith(BOM) else ""
+        self._raw = raw.removeprefix(BOM)
+        self.text = as_lf(self._raw)
+        # Where `text` has an LF that is a CRLF in `_raw`: the nth one has moved by n.
+        crlfs = finditer("\r\n", self._raw) if len(self.text) != len(self._raw) else ()
+        self._shifts = [found.start() - n for n, found in enumerate(crlfs)]
+
+    def apply(self, changes: Sequence[Change]) -> str:
+        """The file with sorted changes made; every byte outside of them as it was."""
+        parts = [self._bom]
+        done = 0
+        for change in changes:
+            ending = self._ending_near(change.start)
+            trimmed = self._trim(change)
+            start, end = self._to_raw(trimmed.start), self._to_raw(trimmed.end)
+            parts += [self._raw[done:start], trimmed.new.replace("\n", ending)]
+            done = end
+        return "".join([*parts, self._raw[done:]])
+
+    def _trim(self, change: Change) -> Change:
+        """Without what stays the same at both ends, so that lines given only as context keep their own endings."""
+        old = self.text[change.start : change.end]
+        head = len(commonprefix([old, change.new]))
+        tail = len(commonprefix([old[head:][::-1], change.new[head:][::-1]]))
+        return Change(change.start + head, change.end - tail, change.new[head : len(change.new) - tail])
+
+    def _ending_near(self, place: int) -> str:
+        """How the line at `place` ends; a last line without an ending, like the one before it."""
+        newline = self.text.find("\n", place)
+        if newline == -1:
+            newline = self.text.rfind("\n")
+        nth = bisect_left(self._shifts, newline)
+        return "\r\n" if nth < len(self._shifts) and self._shifts[nth] == newline else "\n"
+
+    def _to_raw(self, place: int) -> int:
+        return place + bisect_left(self._shifts, place)
+
+
+def as_lf(text: str) -> str:
+    return text.replace("\r\n", "\n")
+
+
+def locate(text: str, replacements: Sequence[tuple[str, str]], name: str) -> list[Change]:
+    """All replacements as changes of `text`, in its order. Each must be found exactly once, and none in another."""
+    placed = sorted(
+        (_place(text, as_lf(old).removeprefix(BOM), as_lf(new).removeprefix(BOM), f"edit {number}", name), number)
+        for number, (old, new) in enumerate(replacements, 1)
+    )
+    for (first, number), (second, other) in zip(placed, placed[1:], strict=False):
+        if second[0] < first[1]:
+            low, high = sorted((number, other))
+            raise ToolFailed(f"edits {low} and {high} overlap in {name}; make them one edit")
+    return [Change(*place) for place, _ in placed]
+
+
+def _place(text: str, old: str, new: str, label: str, name: str) -> tuple[int, int, str]:
+    if not old:
+        raise ToolFailed(f"{label}: oldText must not be empty")
+    if old == new:
+        raise ToolFailed(f"{label}: oldText and newText are the same")
+    start = text.find(old)
+    if start == -1:
+        raise ToolFailed(f"{label}: oldText not found in {name}; it must match exactly, white space included")
+    if text.find(old, start + 1) != -1:
+        times = _count(text, old)
+        raise ToolFailed(f"{label}: oldText found {times} times in {name}; add surrounding lines to make it unique")
+    return start, start + len(old), new
+
+
+def _count(text: str, wanted: str) -> int:
+    """Overlapping ones too: either would do, so it is not clear which is meant."""
+    times = 0
+    place = text.find(wanted)
+    while place != -1:
+        times += 1
+        place = text.find(wanted, place + 1)
+    return times

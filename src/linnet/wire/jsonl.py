@@ -1,0 +1,121 @@
+"""Bytes to lines and back. A line ends at LF, and at nothing else."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from msgspec import DecodeError, Raw, Struct, ValidationError
+from msgspec.json import Decoder, Encoder
+
+from linnet.errors import BadInput
+
+T = TypeVar("T")
+
+LONGEST_LINE = 256 * 1024 * 1024
+
+_encoder = Encoder()
+
+
+class Overlong(Struct, frozen=True):
+    """A line over the limit; its bytes are gone."""
+
+    size: int
+
+
+class Lines:
+    """Splits a stream of chunks into lines.
+
+    The parts of an unfinished line are kept in a list: gluing each new chunk to the last would make a long line cost
+    the square of its length. Beyond the limit they are counted, not kept.
+    """
+
+    def __init__(self, limit: int = LONGEST_LINE) -> None:
+        self._limit = limit
+        self._parts: list[bytes] = []
+        self._size = 0
+
+    def feed(self, chunk: bytes) -> list[bytes | Overlong]:
+        """The lines that `chunk` completes, without their LF."""
+        *complete, rest = chunk.split(b"\n")
+        lines: list[bytes | Overlong] = []
+        for line in complete:
+            self._keep(line)
+            lines.append(self._take())
+        self._keep(rest)
+        return lines
+
+    def finish(self) -> list[bytes | Overlong]:
+        """At the end of the stream: a last line that has no LF counts too."""
+        return [self._take()] if self._size else []
+
+    def _keep(self, part: bytes) -> None:
+        if not part:
+            return
+        self._size += len(part)
+        if self._size > self._limit:
+            self._parts.clear()
+        else:
+            self._parts.append(part)
+
+    def _take(self) -> bytes | Overlong:
+        size, parts = self._size, self._parts
+        self._size, self._parts = 0, []
+        if size > self._limit:
+            return Overlong(size)
+        return parts[0] if len(parts) == 1 else b"".join(parts)
+
+
+def encode_lines(frames: Sequence[Any]) -> bytes:
+    """One line a frame. U+2028 and U+2029 are escaped: to some line readers they end a line."""
+    try:
+        encoded = _encoder.encode_lines(frames)
+    except UnicodeEncodeError:
+        encoded = _with_surrogates(frames)
+    if b"\xe2\x80" in encoded:
+        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return encoded
+
+
+def decode_line(decoder: Decoder[T], line: bytes) -> T:
+    """Decode one line, or raise BadInput with a reason that helps whoever wrote it."""
+    if not line.isascii():
+        try:
+            line.decode()
+        except UnicodeDecodeError as error:
+            raise BadInput(f"invalid UTF-8 at byte {error.start}") from None
+    try:
+        return decoder.decode(line)
+    except RecursionError:
+        raise BadInput("nested too deeply") from None
+    except ValidationError as error:
+        raise BadInput(str(error).replace("`", "").lower()) from None
+    except DecodeError as error:
+        mended = _without_half_pairs(line)
+        if mended is None:
+            raise BadInput(str(error).removeprefix("JSON is malformed: ")) from None
+        return decode_line(decoder, mended)
+
+
+def _without_half_pairs(line: bytes) -> bytes | None:
+    """JavaScript can send half a surrogate pair, which no UTF-8 text can hold; it becomes U+FFFD."""
+    if b"\\u" not in line:
+        return None
+    import json  # Only a line that is broken already pays for this.
+
+    try:
+        text = json.dumps(json.loads(line), ensure_ascii=False)
+    except (ValueError, RecursionError):
+        return None
+    mended = text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+    return None if mended == line else mended
+
+
+def _with_surrogates(frames: Iterable[Any]) -> bytes:
+    """Half a surrogate pair has no UTF-8 form, but JSON can spell it: \\ud83d. File names can hold one."""
+    import json  # Only text that is broken already takes this path.
+
+    from msgspec import to_builtins
+
+    def plain(value: Any) -> Any:
+        return json.loads(bytes(value)) if isinstance(value, Raw) else value
+
+    return b"".join(json.dumps(to_builtins(frame, enc_hook=plain)).encode() + b"\n" for frame in frames)

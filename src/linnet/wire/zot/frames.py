@@ -1,0 +1,216 @@
+"""Every object of the zot protocol that linnet prints, as a type. Clients and the SDK read the same ones."""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+PROTOCOL_VERSION = 1
+Stop: TypeAlias = Literal["end_turn", "tool_use", "length", "error", "aborted"]
+
+
+class Frame(Struct, frozen=True, tag_field="type"):
+    @property
+    def type(self) -> str:
+        """The `type` of the JSON object."""
+        return str(self.__struct_config__.tag)
+
+
+class TextBlock(Frame, frozen=True, tag="text"):
+    text: str
+
+
+class ImageBlock(Frame, frozen=True, tag="image"):
+    """`bytes` is the image's size; the data itself is never sent back."""
+
+    mime_type: str
+    bytes: int
+
+
+class ToolCallBlock(Frame, frozen=True, tag="tool_call"):
+    id: str
+    name: str
+    args: dict[str, Any]
+
+
+class ToolResultBlock(Frame, frozen=True, tag="tool_result"):
+    call_id: str
+    is_error: bool
+    content: list[TextBlock | ImageBlock]
+
+
+Block: TypeAlias = TextBlock | ImageBlock | ToolCallBlock | ToolResultBlock
+
+
+class Message(Struct, frozen=True):
+    role: Literal["user", "assistant", "tool"]
+    content: list[Block]
+    time: str
+
+
+class Tokens(Struct, frozen=True):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float
+
+
+class TurnStart(Frame, frozen=True, tag="turn_start"):
+    step: int
+
+
+class UserMessage(Frame, frozen=True, tag="user_message"):
+    content: list[TextBlock | ImageBlock]
+    time: str
+
+
+class AssistantStart(Frame, frozen=True, tag="assistant_start"):
+    pass
+
+
+class TextDelta(Frame, frozen=True, tag="text_delta", gc=False):
+    delta: str
+
+
+class ThinkingDelta(Frame, frozen=True, tag="thinking_delta", gc=False):
+    """An addition to the protocol; sent only when asked for with --show-thinking."""
+
+    delta: str
+
+
+class ToolUseStart(Frame, frozen=True, tag="tool_use_start"):
+    id: str
+    name: str
+
+
+class ToolUseArgs(Frame, frozen=True, tag="tool_use_args", gc=False):
+    id: str
+    delta: str
+
+
+class ToolUseEnd(Frame, frozen=True, tag="tool_use_end"):
+    id: str
+
+
+class Usage(Frame, frozen=True, tag="usage"):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float
+    cumulative: Tokens
+
+
+class AssistantMessage(Frame, frozen=True, tag="assistant_message"):
+    content: list[TextBlock | ToolCallBlock]
+    time: str
+
+
+class ToolCall(Frame, frozen=True, tag="tool_call"):
+    id: str
+    name: str
+    args: dict[str, Any]
+
+
+class TurnEnd(Frame, frozen=True, tag="turn_end"):
+    stop: Stop
+    error: str | UnsetType = UNSET
+
+
+class ToolProgress(Frame, frozen=True, tag="tool_progress"):
+    id: str
+    text: str
+
+
+class ToolResult(Frame, frozen=True, tag="tool_result"):
+    id: str
+    is_error: bool
+    content: list[TextBlock | ImageBlock]
+
+
+class Error(Frame, frozen=True, tag="error"):
+    message: str
+
+
+class CompactDone(Frame, frozen=True, tag="compact_done"):
+    summary: str
+
+
+class Done(Frame, frozen=True, tag="done"):
+    pass
+
+
+Event: TypeAlias = (
+    TextDelta
+    | ToolUseArgs
+    | ThinkingDelta
+    | TurnStart
+    | UserMessage
+    | AssistantStart
+    | ToolUseStart
+    | ToolUseEnd
+    | Usage
+    | AssistantMessage
+    | ToolCall
+    | TurnEnd
+    | ToolProgress
+    | ToolResult
+    | Error
+    | CompactDone
+    | Done
+)
+
+
+class GreetingData(Struct, frozen=True):
+    protocol_version: int
+    version: str
+    provider: str
+    model: str
+
+
+class StartedData(Struct, frozen=True):
+    started: bool
+
+
+class StateData(Struct, frozen=True):
+    provider: str
+    model: str
+    cwd: str
+    message_count: int
+    busy: bool
+    usage: Tokens
+
+
+class MessagesData(Struct, frozen=True):
+    messages: list[Message]
+
+
+class ModelData(Struct, frozen=True):
+    model: str
+
+
+class ModelInfo(Struct, frozen=True):
+    id: str
+    provider: str
+    context_window: int
+    max_output: int
+    reasoning: bool
+
+
+class ModelsData(Struct, frozen=True):
+    models: list[ModelInfo]
+
+
+class PongData(Struct, frozen=True):
+    pong: bool
+
+
+Data: TypeAlias = GreetingData | StartedData | StateData | MessagesData | ModelData | ModelsData | PongData
+
+
+class Response(Struct, frozen=True, tag_field="type", tag="response"):
+    id: Raw | UnsetType
+    command: str
+    success: bool
+    data: Any = UNSET
+    error: str | UnsetType = UNSET

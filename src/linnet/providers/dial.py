@@ -1,6 +1,7 @@
 """Opens connections: names looked up, proxies passed, TLS agreed, and all of it can be abandoned at once."""
 
 import os
+from contextlib import suppress
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
@@ -51,16 +52,15 @@ class _Attempt:
     def run(self) -> None:
         try:
             sock = self._connected()
-        except (OSError, ValueError, ConfigError) as failure:  # A name that cannot be spelled is a ValueError.
-            self._drop()
-            self.failure = failure
-        else:
             with self._lock:
                 if not self._abandoned:
                     self.sock = sock
                     self._held = None
+        except (OSError, ValueError, ConfigError) as failure:  # A name that cannot be spelled is a ValueError.
+            self.failure = failure
+        finally:
             self._drop()
-        self.done.set()
+            self.done.set()
 
     def abandon(self) -> None:
         import socket
@@ -68,10 +68,8 @@ class _Attempt:
         with self._lock:
             self._abandoned = True
             if self._held is not None:
-                try:
+                with suppress(OSError):  # Not connected yet, or no longer.
                     socket.socket.shutdown(self._held, socket.SHUT_RDWR)
-                except OSError:
-                    pass  # Not connected yet, or no longer.
             if self.sock is not None:
                 self.sock.close()
                 self.sock = None
@@ -127,6 +125,8 @@ class _Attempt:
                 raise OSError("the proxy hung up")
             data += piece
         status = head.parse(halves[0]).status
+        if status >= 500:
+            raise OSError(f"the proxy answered http {status}")
         if status != 200:
             raise ConfigError(f"the proxy answered http {status}")
 
@@ -173,12 +173,8 @@ def _explained(provider: str, failure: Exception | None, address: str, timeout: 
 
 def describe(failure: OSError) -> str:
     """The system's words for it, as the middle of a sentence."""
-    words = (os.strerror(failure.errno) if _errno(failure) else failure.strerror or str(failure)) or "unknown reason"
+    if failure.errno is not None and type(failure).__module__ == "builtins":
+        words = os.strerror(failure.errno)
+    else:  # Name lookups and TLS count in numbers of their own.
+        words = failure.strerror or str(failure) or "for no known reason"
     return words[:1].lower() + words[1:]
-
-
-def _errno(failure: OSError) -> bool:
-    """Whether its number is the system's: name lookups and TLS count in numbers of their own."""
-    return type(failure).__module__ == "builtins" and failure.errno is not None
-
-

@@ -5,6 +5,7 @@ An abort reaches it wherever it blocks: it shuts the socket down from the aborti
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from threading import Lock
 from time import monotonic, time
 from typing import TYPE_CHECKING
@@ -56,8 +57,8 @@ class Client:
         except ConfigError as error:
             raise ProviderRejected(self.provider, str(error)) from None
         request = self._request(proxy, len(body))
-        connection = self._reusable()
-        reply = connection and self._exchange(connection, request, body, cancel, fresh=False)
+        kept = self._reusable()
+        reply = self._exchange(kept, request, body, cancel, fresh=False) if kept else None
         if reply is None:
             sock = dial(self.provider, self._url, proxy, self._timeouts.connect, cancel)
             sock.settimeout(self._timeouts.idle)
@@ -152,7 +153,13 @@ class Reply:
     """The answer to one request. Let it go with `release` when all of it that matters was heard, else with `close`."""
 
     def __init__(
-        self, client: Client, connection: "_Connection", answer: head.Head, body: head.Body, first: bytes, cancel: Cancel
+        self,
+        client: Client,
+        connection: "_Connection",
+        answer: head.Head,
+        body: head.Body,
+        first: bytes,
+        cancel: Cancel,
     ) -> None:
         self.head = answer
         self._client = client
@@ -247,10 +254,8 @@ class _Connection:
 
         with self._lock:  # A number that was closed may already belong to another file.
             if self._open:
-                try:
+                with suppress(OSError):  # The other side was quicker.
                     socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
-                except OSError:
-                    pass  # The other side was quicker.
 
     def close(self) -> None:
         with self._lock:

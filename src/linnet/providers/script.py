@@ -10,7 +10,7 @@ from linnet.errors import ConfigError
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
-    """One thing the model does. Exactly one of the verbs `text`, `think`, `call`, `pause`, `fail`, `stop` and `usage`."""
+    """One thing the model does: exactly one of the verbs `text`, `think`, `call`, `pause`, `fail`, `stop`, `usage`."""
 
     text: str | None = None
     think: str | None = None

@@ -33,7 +33,7 @@ def _build() -> "SSLContext":
     made = ssl.create_default_context()
     made.set_alpn_protocols(["http/1.1"])
     paths = ssl.get_default_verify_paths()
-    if paths.cafile is None and paths.capath is None:
+    if not (paths.cafile or paths.capath):
         for bundle in _BUNDLES:
             if os.path.exists(bundle):
                 made.load_verify_locations(bundle)

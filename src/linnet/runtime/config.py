@@ -96,11 +96,19 @@ def resolve(config: Config, environ: Mapping[str, str]) -> Settings:
         append_system_prompt=config.append_system_prompt,
         reasoning=config.reasoning,
         max_steps=config.max_steps,
-        tools=None if config.tools is None else tuple(config.tools),
+        tools=_tools(config.tools),
         script=_script(config.script),
         timeout=config.timeout,
         retries=config.retries,
     )
+
+
+def _tools(names: Sequence[str] | None) -> tuple[str, ...] | None:
+    if not names:
+        return None if names is None else ()
+    from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
+
+    return tuple(tool.spec.name for tool in standard_tools(names))
 
 
 def _script(path: str | None) -> "Script | None":

@@ -27,7 +27,6 @@ def build(settings: Settings, *, adopt_orphans: bool) -> Machinery:
     """`adopt_orphans`: whether children of children become ours when their parents die, so that they can be killed too.
     A process that is all linnet's own wants that; a program that merely hosts a runtime does not.
     """
-    from linnet.providers.factory import build as build_provider
     from linnet.tools.standard import standard_tools
 
     tools = Registry(standard_tools(settings.tools))
@@ -37,7 +36,22 @@ def build(settings: Settings, *, adopt_orphans: bool) -> Machinery:
         settings.system_prompt,
         settings.append_system_prompt,
     )
-    processes = Processes(hidden=(TOKEN_VARIABLE,))
-    if adopt_orphans:
-        become_subreaper()
-    return Machinery(build_provider(settings), tools, processes, system)
+    return Machinery(_provider(settings), tools, Processes(adopt_orphans=adopt_orphans), system)
+
+
+def _provider(settings: Settings) -> Provider:
+    if settings.provider == "scripted":
+        from linnet.providers.script import built_in
+        from linnet.providers.scripted import Scripted
+
+        return Scripted(settings.script or built_in())
+    from linnet.providers.factory import build
+    from linnet.providers.http import Timeouts
+
+    return build(
+        settings.provider,
+        settings.api_key,
+        settings.base_url,
+        attempts=settings.retries + 1,
+        timeouts=Timeouts(idle=settings.timeout),
+    )

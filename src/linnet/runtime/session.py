@@ -99,7 +99,9 @@ class Session:
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
-        self._get_machinery()
+        import linnet.runtime.runner  # noqa: F401
+
+        self._get_machinery().provider.warm()
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""

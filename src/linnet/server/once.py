@@ -60,7 +60,7 @@ def once(prompt: str, open_session: Callable[[Audience], Session], *, as_json: b
     while outlet.unread and not (bell.signal or outlet.broken):
         bell.wait()
     if ended is not None and ended.error:
-        print(f"linnet: {ended.error}", file=sys.stderr)
+        sys.stderr.write(f"linnet: {ended.error}\n")
     if bell.signal:
         return 128 + bell.signal
     return EXIT[ended.stop] if ended is not None and not outlet.broken else 1

@@ -81,7 +81,7 @@ class Server:
             if refusal:
                 self._send(self._dialect.refuse(asked, refusal))
                 self._outlet.flush(timeout=1)
-                print("linnet: rpc: bad auth token", file=sys.stderr)
+                sys.stderr.write("linnet: rpc: bad auth token\n")
                 return False
             self._gate = None
         if isinstance(asked, Rejected):

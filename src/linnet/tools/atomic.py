@@ -13,10 +13,8 @@ def replace(path: Path, content: bytes) -> None:
     and a turn writes many files.
     """
     target = os.path.realpath(path)
-    try:
-        old = os.stat(target)
-    except FileNotFoundError:
-        old = None
+    old = _stat(target)
+    if old is None:
         os.makedirs(os.path.dirname(target), exist_ok=True)
     else:
         _check_replaceable(target, old)
@@ -37,6 +35,13 @@ def replace(path: Path, content: bytes) -> None:
         with suppress(FileNotFoundError):
             os.unlink(temporary)
         raise
+
+
+def _stat(target: str) -> os.stat_result | None:
+    try:
+        return os.stat(target)
+    except FileNotFoundError:
+        return None
 
 
 def _check_replaceable(target: str, old: os.stat_result) -> None:

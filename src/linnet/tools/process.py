@@ -121,14 +121,7 @@ class Processes:
         self._watchdog.close()
 
     def _start(self, argv: Sequence[str], cwd: Path) -> "_Call":
-        with self._lock:
-            if self._closed:
-                raise Closed
-            if self._adopting and not self._started:
-                _become_subreaper()
-            self._started += 1
-            number = self._started
-            self._active[number] = None
+        number = self._take_number()
         try:
             self._watchdog.start()
             call = _Call(argv, cwd, self._environment(number), number)
@@ -144,18 +137,28 @@ class Processes:
             call.kill()
         return call
 
+    def _take_number(self) -> int:
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._adopting and not self._started:
+                _become_subreaper()
+            self._started += 1
+            self._active[self._started] = None
+            return self._started
+
     def _end(self, call: "_Call") -> None:
         dead: set[int] = set()
         if call.killed:
             mark = f"{self._mark}.{call.number};".encode()
             dead = {call.pid} | call.struck
             tree.sweep(self._candidates, lambda pid: _belongs(pid, call.pid, mark), dead)
-        gone = call.release()
+        exited = call.release()
         dead = tree.bury(dead - {call.pid}, BURIAL) if self._adopting else set()
         drain = call.drain()
         with self._lock:
             del self._active[call.number]
-            if not gone:
+            if not exited:
                 self._stuck.append(call.process)
             self._orphans |= dead
             self._drains = [thread for thread in self._drains if thread.is_alive()]

@@ -2,7 +2,7 @@
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from os.path import commonprefix
+from itertools import pairwise
 from re import finditer
 
 from msgspec import Struct
@@ -46,8 +46,8 @@ class Source:
     def _trim(self, change: Change) -> Change:
         """Without what stays the same at both ends, so that lines given only as context keep their own endings."""
         old = self.text[change.start : change.end]
-        head = len(commonprefix([old, change.new]))
-        tail = len(commonprefix([old[head:][::-1], change.new[head:][::-1]]))
+        head = _alike(old, change.new)
+        tail = _alike(old[head:][::-1], change.new[head:][::-1])
         return Change(change.start + head, change.end - tail, change.new[head : len(change.new) - tail])
 
     def _ending_near(self, place: int) -> str:
@@ -62,6 +62,12 @@ class Source:
         return place + bisect_left(self._shifts, place)
 
 
+def _alike(a: str, b: str) -> int:
+    """How many characters two texts have in common at their start."""
+    shorter = min(len(a), len(b))
+    return next((n for n in range(shorter) if a[n] != b[n]), shorter)
+
+
 def as_lf(text: str) -> str:
     return text.replace("\r\n", "\n")
 
@@ -72,7 +78,7 @@ def locate(text: str, replacements: Sequence[tuple[str, str]], name: str) -> lis
         (_place(text, as_lf(old).removeprefix(BOM), as_lf(new).removeprefix(BOM), f"edit {number}", name), number)
         for number, (old, new) in enumerate(replacements, 1)
     )
-    for (first, number), (second, other) in zip(placed, placed[1:], strict=False):
+    for (first, number), (second, other) in pairwise(placed):
         if second[0] < first[1]:
             low, high = sorted((number, other))
             raise ToolFailed(f"edits {low} and {high} overlap in {name}; make them one edit")

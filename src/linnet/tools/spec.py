@@ -29,12 +29,19 @@ class Tool(Generic[Args]):
         self._body = body
 
     def run(self, args: dict[str, Any], context: ToolContext) -> ToolOutput:
-        try:
-            parsed = msgspec.convert(args, self._args)
-        except msgspec.ValidationError as error:
-            raise ToolFailed(f"invalid args: {error}") from None
-        output = self._body(parsed, context)
+        output = self._body(self._parse(args), context)
         return ToolOutput((Text(output),)) if isinstance(output, str) else output
+
+    def _parse(self, args: dict[str, Any]) -> Args:
+        try:
+            return msgspec.convert(args, self._args)
+        except msgspec.ValidationError as error:
+            problem = error
+        try:
+            # Models write "2" for 2 now and then. Tried second, so that it never changes what is right as it is.
+            return msgspec.convert(args, self._args, strict=False)
+        except msgspec.ValidationError:
+            raise ToolFailed(f"invalid args: {problem}") from None
 
 
 def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:

@@ -175,10 +175,10 @@ class Reader:
                 self._take(event, deltas)
         return deltas
 
-    def end(self) -> list[Delta]:
+    def end(self, cut: ProviderError | None = None) -> list[Delta]:
         """The body is over; without `message_stop`, so was the reply, too early."""
         if not self.finished and self.failure is None:
-            self.failure = ProviderUnavailable(self._provider, "the reply was cut short")
+            self.failure = cut or ProviderUnavailable(self._provider, "the reply was cut short")
         return []
 
     def _take(self, event: Wire, deltas: list[Delta]) -> None:
@@ -210,6 +210,8 @@ class Reader:
                 deltas.append(Stopped(self._stop or ("tool_use" if self._calls else "end")))
             case Failure(error):
                 self.failure = from_fault(self._provider, error)
+            case Ping() | BlockDelta():
+                pass
 
     def _open(
         self, index: int, block: TextBlock | ThinkingBlock | RedactedBlock | CallBlock, deltas: list[Delta]

@@ -115,10 +115,10 @@ class Reader:
                 choice = choices[0]
                 part = choice.delta
                 if part is not None and choice.index == 0:
-                    if part.content:
-                        add(TextDelta(part.content))
-                    elif part.tool_calls or part.reasoning_content or part.reasoning or part.refusal:
+                    if part.tool_calls or part.reasoning_content or part.reasoning or part.refusal:
                         self._take(part, deltas)
+                    elif part.content:
+                        add(TextDelta(part.content))
                 if choice.finish_reason:
                     self._close(choice.finish_reason)
             if chunk.usage is not None:
@@ -129,13 +129,13 @@ class Reader:
                 self.failure = from_fault(self._provider, chunk.error)
         return deltas
 
-    def end(self) -> list[Delta]:
+    def end(self, cut: ProviderError | None = None) -> list[Delta]:
         """The body is over. A server that gave its reason to stop has said everything, [DONE] or not."""
         deltas: list[Delta] = []
         if self.finished or self.failure is not None:
             return deltas
         if self._stop is None:
-            self.failure = ProviderUnavailable(self._provider, "the reply was cut short")
+            self.failure = cut or ProviderUnavailable(self._provider, "the reply was cut short")
         else:
             self._finish(deltas)
         return deltas
@@ -143,8 +143,8 @@ class Reader:
     def _take(self, part: Part, deltas: list[Delta]) -> None:
         if thought := part.reasoning_content or part.reasoning:  # Some servers send the same words under both names.
             deltas.append(ThinkingDelta(thought))
-        if part.refusal:
-            deltas.append(TextDelta(part.refusal))
+        if words := part.content or part.refusal:
+            deltas.append(TextDelta(words))
         for piece in part.tool_calls or ():
             self._grow(piece, deltas)
 
@@ -160,10 +160,14 @@ class Reader:
     def _find(self, piece: CallPart, name: str | None) -> _Call:
         """The call that a piece belongs to. Servers repeat ids, leave them out, or give every call the same index."""
         index = piece.index
-        known = (self._calls[-1] if self._calls else None) if index is None else self._by_index.get(index)
-        if known is not None and not (piece.id and name and piece.id != known.id and known.opened):
-            if not (index is None and name and known.opened and not piece.id):
-                return known
+        if index is None:
+            known = self._calls[-1] if self._calls else None
+            another = piece.id is None or known is None or piece.id != known.id
+        else:
+            known = self._by_index.get(index)
+            another = bool(piece.id) and known is not None and piece.id != known.id
+        if known is not None and not (another and name and known.opened):
+            return known
         call = _Call(piece.id or f"call_{self._turn}_{len(self._calls)}")
         self._calls.append(call)
         if index is not None:

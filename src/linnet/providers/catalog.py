@@ -1,0 +1,105 @@
+"""Vendors and their models: enough to choose one, to limit it and to price it.
+
+On the path of every start, so the table is plain tuples; a Model is made when it is looked at. Prices and limits are
+the vendors' list prices of November 2026, for prompts of ordinary length; callers add their own models.
+"""
+
+from collections.abc import Iterable
+from typing import Literal, NamedTuple, TypeAlias
+
+from linnet.core.models import Model, Prices
+
+Api: TypeAlias = Literal["anthropic", "openai_chat", "scripted"]
+
+
+class ProviderInfo(NamedTuple):
+    name: str
+    api: Api
+    base_url: str
+    key_variable: str
+    default_model: str
+
+
+PROVIDERS = {
+    info.name: info
+    for info in (
+        ProviderInfo("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-sonnet-4-5"),
+        ProviderInfo("openai", "openai_chat", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-5"),
+        ProviderInfo("deepseek", "openai_chat", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "deepseek-chat"),
+        ProviderInfo("scripted", "scripted", "", "", "scripted"),
+    )
+}
+
+# id, name, context window, longest output, reasons, sees images, then dollars for a million tokens: input, output,
+# read from the cache, written to it. Newest first, as people look for them.
+_Row: TypeAlias = tuple[str, str, int, int, bool, bool, float, float, float, float]
+_K = 1_000
+_ROWS: dict[str, tuple[_Row, ...]] = {
+    "scripted": (
+        ("scripted", "Scripted", 200 * _K, 64 * _K, True, True, 0, 0, 0, 0),
+        ("scripted-2", "Scripted, under another name", 200 * _K, 64 * _K, False, True, 0, 0, 0, 0),
+    ),
+    "anthropic": (
+        ("claude-sonnet-4-5", "Claude Sonnet 4.5", 200 * _K, 64 * _K, True, True, 3, 15, 0.3, 3.75),
+        ("claude-fable-5-2", "Claude Fable 5.2", 1000 * _K, 128 * _K, True, True, 8, 40, 0.8, 10),
+        ("claude-fable-5-1", "Claude Fable 5.1", 1000 * _K, 128 * _K, True, True, 10, 50, 1, 12.5),
+        ("claude-opus-5-5", "Claude Opus 5.5", 1000 * _K, 128 * _K, True, True, 4, 20, 0.4, 5),
+        ("claude-sonnet-5-5", "Claude Sonnet 5.5", 1000 * _K, 128 * _K, True, True, 2, 10, 0.2, 2.5),
+        ("claude-haiku-5-5", "Claude Haiku 5.5", 1000 * _K, 128 * _K, True, True, 0.1, 0.5, 0.01, 0.125),
+        ("claude-opus-5", "Claude Opus 5", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
+        ("claude-sonnet-5", "Claude Sonnet 5", 1000 * _K, 128 * _K, True, True, 2, 10, 0.2, 2.5),
+        ("claude-opus-4-6", "Claude Opus 4.6", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
+        ("claude-opus-4-5", "Claude Opus 4.5", 200 * _K, 64 * _K, True, True, 5, 25, 0.5, 6.25),
+        ("claude-haiku-4-5", "Claude Haiku 4.5", 200 * _K, 64 * _K, True, True, 1, 5, 0.1, 1.25),
+        ("claude-opus-4-1", "Claude Opus 4.1", 200 * _K, 32 * _K, True, True, 15, 75, 1.5, 18.75),
+        ("claude-sonnet-4-20250514", "Claude Sonnet 4", 200 * _K, 64 * _K, True, True, 3, 15, 0.3, 3.75),
+        ("claude-opus-4-20250514", "Claude Opus 4", 200 * _K, 32 * _K, True, True, 15, 75, 1.5, 18.75),
+        ("claude-3-5-haiku-20241022", "Claude Haiku 3.5", 200 * _K, 8_192, False, True, 0.8, 4, 0.08, 1),
+    ),
+    "openai": (
+        ("gpt-5", "GPT-5", 400 * _K, 128 * _K, True, True, 1.25, 10, 0.125, 0),
+        ("gpt-5-mini", "GPT-5 mini", 400 * _K, 128 * _K, True, True, 0.25, 2, 0.025, 0),
+        ("gpt-5-nano", "GPT-5 nano", 400 * _K, 128 * _K, True, True, 0.05, 0.4, 0.005, 0),
+        ("gpt-6.1-terra", "GPT-6.1 Terra", 1050 * _K, 128 * _K, True, True, 1, 5, 0.05, 1.25),
+        ("gpt-6-sol", "GPT-6 Sol", 1050 * _K, 128 * _K, True, True, 2, 10, 0.2, 2.5),
+        ("gpt-6-luna", "GPT-6 Luna", 1050 * _K, 128 * _K, True, True, 0.1, 0.5, 0.01, 0.125),
+        ("gpt-5.5", "GPT-5.5", 1050 * _K, 128 * _K, True, True, 5, 30, 0.5, 0),
+        ("gpt-5.2", "GPT-5.2", 400 * _K, 128 * _K, True, True, 1.75, 14, 0.175, 0),
+        ("gpt-5.1", "GPT-5.1", 400 * _K, 128 * _K, True, True, 1.25, 10, 0.125, 0),
+        ("gpt-4.1", "GPT-4.1", 1_047_576, 32_768, False, True, 2, 8, 0.5, 0),
+        ("gpt-4.1-mini", "GPT-4.1 mini", 1_047_576, 32_768, False, True, 0.4, 1.6, 0.1, 0),
+        ("gpt-4.1-nano", "GPT-4.1 nano", 1_047_576, 32_768, False, True, 0.1, 0.4, 0.025, 0),
+        ("gpt-4o", "GPT-4o", 128 * _K, 16_384, False, True, 2.5, 10, 1.25, 0),
+        ("gpt-4o-mini", "GPT-4o mini", 128 * _K, 16_384, False, True, 0.15, 0.6, 0.075, 0),
+        ("o3", "o3", 200 * _K, 100 * _K, True, True, 2, 8, 0.5, 0),
+        ("o4-mini", "o4-mini", 200 * _K, 100 * _K, True, True, 1.1, 4.4, 0.275, 0),
+    ),
+    "deepseek": (
+        ("deepseek-chat", "DeepSeek Chat", 128 * _K, 8_192, False, False, 0.28, 0.42, 0.028, 0),
+        ("deepseek-reasoner", "DeepSeek Reasoner", 128 * _K, 64 * _K, True, False, 0.28, 0.42, 0.028, 0),
+        ("deepseek-v4-flash", "DeepSeek V4 Flash", 1000 * _K, 384 * _K, True, False, 0.14, 0.28, 0.0028, 0),
+        ("deepseek-v4-pro", "DeepSeek V4 Pro", 1000 * _K, 384 * _K, True, False, 0.435, 0.87, 0.003625, 0),
+    ),
+}
+
+
+def models(provider: str, extra: Iterable[Model] = ()) -> list[Model]:
+    """The provider's models, the default first; an extra one replaces the catalogue's of the same id."""
+    added = {model.id: model for model in extra if model.provider == provider}
+    listed = {row[0]: _model(provider, row) for row in _ROWS.get(provider, ())}
+    return list((listed | added).values())
+
+
+def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
+    for model in extra:
+        if model.provider == provider and model.id == id:
+            return model
+    for row in _ROWS.get(provider, ()):
+        if row[0] == id:
+            return _model(provider, row)
+    return None
+
+
+def _model(provider: str, row: _Row) -> Model:
+    id, name, window, longest, reasons, sees, *prices = row
+    return Model(id, provider, name, window, longest, reasons, sees, Prices(*prices))

@@ -1,0 +1,60 @@
+"""Builds a provider by name. Nothing of a vendor is imported before it is asked for."""
+
+from typing import TYPE_CHECKING
+
+from linnet.errors import ConfigError, MissingKey, UnknownProvider
+from linnet.providers import catalog
+
+if TYPE_CHECKING:
+    from linnet.providers.http import Timeouts
+    from linnet.providers.retry import Retrying
+    from linnet.providers.vendor import Vendor
+
+
+class Built:
+    """A provider that retries, and the connection beneath it, which somebody has to close."""
+
+    def __init__(self, retrying: "Retrying", vendor: "Vendor") -> None:
+        self.name = vendor.name
+        self.stream = retrying.stream
+        self.warm = vendor.warm
+        self.close = vendor.close
+
+
+def build(
+    provider: str,
+    api_key: str,
+    base_url: str | None = None,
+    *,
+    api: catalog.Api | None = None,
+    attempts: int = 4,
+    timeouts: "Timeouts | None" = None,
+) -> Built:
+    """Raises ConfigError if it can be known now that no request would work.
+
+    A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
+    a URL of one's own choosing may go without a key.
+    """
+    known = catalog.PROVIDERS.get(provider)
+    kind = api or (known.api if known else None)
+    url = base_url or (known.base_url if known else None)
+    if kind is None:
+        raise UnknownProvider(provider, catalog.PROVIDERS)
+    if url is None:
+        raise ConfigError(f'the provider "{provider}" needs a base URL')
+    key = api_key.strip()
+    if not key and known and not base_url:
+        raise MissingKey(provider, known.key_variable)
+
+    from linnet.providers.retry import Retrying
+
+    vendor: Vendor
+    if kind == "anthropic":
+        from linnet.providers.anthropic.provider import anthropic
+
+        vendor = anthropic(provider, key, url, timeouts)
+    else:
+        from linnet.providers.openai_chat.provider import openai_chat
+
+        vendor = openai_chat(provider, key, url, timeouts)
+    return Built(Retrying(vendor, attempts), vendor)

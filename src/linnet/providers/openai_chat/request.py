@@ -1,0 +1,136 @@
+"""Our requests in the words of the Chat Completions API, which many vendors speak. Pure."""
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from linnet.core.messages import AssistantMessage, Image, Message, Text, Thinking, ToolResult, UserMessage, texts
+from linnet.core.models import Model
+from linnet.providers.base import Request
+from linnet.providers.body import encode
+from linnet.providers.room import answer_room
+
+_UNSEEN = "(an image that this model cannot see)"
+_SEE_BELOW = "(see the image in the next message)"
+_GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
+
+
+def write(request: Request) -> bytes:
+    model = request.model
+    body: dict[str, Any] = {
+        "model": model.id,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "messages": _messages(request),
+    }
+    if request.tools:
+        body["tools"] = [
+            {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
+            for t in request.tools
+        ]
+    if effort := _effort(request):
+        body["reasoning_effort"] = effort
+    limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
+    body[limit] = answer_room(model, len(encode(body)) - _image_bytes(request.messages))
+    return encode(body)
+
+
+def _effort(request: Request) -> str | None:
+    model, wanted = request.model, request.reasoning
+    if not model.reasoning or model.provider == "deepseek":
+        return None  # There, thinking is a model of its own.
+    if model.provider == "openai":
+        found = _GPT.match(model.id)
+        generation = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+        if generation >= (5, 4) and request.tools:
+            return "none"  # From here on this API refuses tools to a model that reasons.
+        if wanted == "minimal" and generation != (5, 0):
+            return "low"
+        if wanted == "xhigh" and generation < (5, 2):
+            return "high"
+    elif wanted == "minimal":
+        return "low"
+    elif wanted == "xhigh":
+        return "high"
+    return None if wanted == "off" else wanted
+
+
+def _messages(request: Request) -> list[dict[str, Any]]:
+    model = request.model
+    written: list[dict[str, Any]] = []
+    if request.system.strip():
+        written.append({"role": "system", "content": request.system})
+    shown: list[Image] = []  # By tools, in results that can only be text.
+    last_prompt = max((at for at, m in enumerate(request.messages) if isinstance(m, UserMessage)), default=-1)
+    for at, message in enumerate(request.messages):
+        if shown and not isinstance(message, ToolResult):
+            written.append(_shown(shown))
+            shown = []
+        match message:
+            case UserMessage(content):
+                written.append({"role": "user", "content": _content(content, model)})
+            case AssistantMessage():
+                if reply := _reply(message, model, current=at > last_prompt):
+                    written.append(reply)
+            case ToolResult(call_id, _, content):
+                images = [part for part in content if isinstance(part, Image)]
+                written.append({"role": "tool", "tool_call_id": call_id, "content": _result(content, images, model)})
+                if model.images:
+                    shown.extend(images)
+    if shown:
+        written.append(_shown(shown))
+    return written
+
+
+def _content(content: tuple[Text | Image, ...], model: Model) -> str | list[dict[str, Any]]:
+    if not any(isinstance(part, Image) for part in content):
+        return texts(content)
+    parts: list[dict[str, Any]] = []
+    for part in content:
+        if isinstance(part, Text):
+            parts.append({"type": "text", "text": part.text})
+        elif model.images:
+            parts.append(_image(part))
+        else:
+            parts.append({"type": "text", "text": _UNSEEN})
+    return parts
+
+
+def _result(content: tuple[Text | Image, ...], images: list[Image], model: Model) -> str:
+    text = texts(content)
+    if not images:
+        return text
+    note = _SEE_BELOW if model.images else _UNSEEN
+    return f"{text}\n{note}" if text else note
+
+
+def _reply(message: AssistantMessage, model: Model, *, current: bool) -> dict[str, Any] | None:
+    text = message.text
+    calls = [
+        {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": encode(call.args).decode()}}
+        for call in message.calls
+    ]
+    if not text and not calls:
+        return None
+    reply: dict[str, Any] = {"role": "assistant", "content": text or None}
+    if calls:
+        reply["tool_calls"] = calls
+        if current and model.provider == message.provider == "deepseek":
+            thoughts = "".join(part.text for part in message.content if isinstance(part, Thinking))
+            if thoughts:
+                reply["reasoning_content"] = thoughts  # It wants its thoughts back until the call is answered.
+    return reply
+
+
+def _shown(images: list[Image]) -> dict[str, Any]:
+    return {"role": "user", "content": [{"type": "text", "text": "The tool's images:"}, *map(_image, images)]}
+
+
+def _image(image: Image) -> dict[str, Any]:
+    return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
+
+
+def _image_bytes(messages: Sequence[Message]) -> int:
+    """Images are priced by their area, not by their length."""
+    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
+    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

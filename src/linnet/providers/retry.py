@@ -1,0 +1,37 @@
+"""Tries again what failed for a passing reason, as long as nothing of the reply was shown."""
+
+from collections.abc import Iterator, Sequence
+
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta
+from linnet.errors import ProviderUnavailable
+from linnet.providers.base import Provider, Request
+
+PATIENCE = 60.0  # A vendor that asks for more than this is better reported than obeyed.
+
+
+class Retrying:
+    """Implements Provider around another one. `attempts` counts all of them: 1 tries once."""
+
+    def __init__(self, provider: Provider, attempts: int = 4, base: float = 0.25, cap: float = 8.0) -> None:
+        self.name = provider.name
+        self.provider = provider
+        self._attempts = attempts
+        self._base = base
+        self._cap = cap
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        attempt = 0
+        while True:
+            begun = False
+            try:
+                for batch in self.provider.stream(request, cancel):
+                    begun = True
+                    yield batch
+                return
+            except ProviderUnavailable as error:
+                asked = error.retry_after or 0.0
+                if begun or attempt + 1 >= self._attempts or asked > PATIENCE:
+                    raise
+            cancel.sleep(max(min(self._cap, self._base * 2**attempt), asked))
+            attempt += 1

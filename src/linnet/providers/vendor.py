@@ -1,0 +1,67 @@
+"""A provider made of three parts: how to write its requests, how to read its replies, and where it listens."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Protocol
+
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta
+from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.providers.base import Request
+from linnet.providers.http import Client, Reply
+from linnet.providers.sse import EventSplitter, EventTooLarge
+
+
+class Reader(Protocol):
+    """Turns payloads into deltas. `end` says that no more will come, and what cut it: its `failure`, if it lacked something."""
+
+    finished: bool
+    failure: ProviderError | None
+
+    def feed(self, payloads: Sequence[bytes]) -> list[Delta]: ...
+
+    def end(self, cut: ProviderError | None = None) -> list[Delta]: ...
+
+
+class Vendor:
+    """Implements Provider. `warm` and `close` are for whoever owns it."""
+
+    def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:
+        self.name = client.provider
+        self._client = client
+        self._write = write
+        self._reader = reader
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        cancel.check()
+        reply = self._client.post(self._write(request), cancel)
+        reader = self._reader(request)
+        try:
+            yield from self._batches(reply, reader)
+        except BaseException:
+            reply.close()
+            raise
+        if reader.failure is not None:
+            reply.close()
+            raise reader.failure
+        reply.release()
+
+    def warm(self) -> None:
+        self._client.warm()
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _batches(self, reply: Reply, reader: Reader) -> Iterator[Sequence[Delta]]:
+        events = EventSplitter()
+        while not reader.finished and reader.failure is None:
+            try:
+                data = reply.read()
+                payloads = events.feed(data)
+            except ProviderUnavailable as cut:
+                if deltas := reader.end(cut):
+                    yield deltas
+                return
+            except EventTooLarge as error:
+                raise ProviderRejected(self.name, f"the reply cannot be read: {error}") from None
+            if deltas := reader.feed(payloads) if data else reader.end():
+                yield deltas

@@ -1,0 +1,76 @@
+"""The edit tool."""
+
+import os
+import stat
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from linnet.core.messages import Text
+from linnet.errors import ToolFailed
+from linnet.tools import atomic
+from linnet.tools.context import ToolContext
+from linnet.tools.faults import explain
+from linnet.tools.spec import ToolOutput, tool
+from linnet.tools.truncate import keep_head
+
+
+class Replacement(Struct, rename="camel"):
+    old_text: Annotated[
+        str, Meta(description="Text to replace, copied exactly; it must occur exactly once in the file.")
+    ]
+    new_text: Annotated[str, Meta(description="What to put in its place; empty to delete.")]
+
+
+class EditArgs(Struct):
+    path: Annotated[str, Meta(min_length=1, description="File to edit, absolute or relative to the working directory.")]
+    edits: Annotated[
+        list[Replacement],
+        Meta(
+            min_length=1, description="Replacements, all matched against the file as it is now; they must not overlap."
+        ),
+    ]
+
+
+@tool(EditArgs)
+def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
+    """Change parts of a text file by exact replacement; the result is a diff.
+
+    Put every change to the file into one call. Each oldText is looked up in the original file, not in the outcome of
+    the edits before it. Keep it short, but long enough to be unique. Either all edits are made or none. Line endings
+    and a byte order mark are preserved; write newlines as plain line feeds.
+    """
+    from linnet.tools.diff import diff
+    from linnet.tools.replace import Source, locate
+
+    path = context.resolve(args.path)
+    for number, replacement in enumerate(args.edits, 1):
+        _check_encodable(replacement.new_text, number)
+    try:
+        # Escaped bytes survive as they are, so a file that is not UTF-8 throughout can be edited too.
+        source = Source(_contents(args.path, path).decode("utf-8", "surrogateescape"))
+        changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
+        context.cancel.check()
+        atomic.replace(path, source.apply(changes).encode("utf-8", "surrogateescape"))
+    except OSError as error:
+        raise explain(args.path, error) from None
+    shown = diff(source.text, changes).encode("utf-8", "replace").decode()
+    kept = keep_head(shown)
+    note = f"[{kept.cut_lines} more lines of the diff are not shown]\n" if kept.cut_bytes else ""
+    return ToolOutput((Text(kept.text + note),), details={"diff": shown})
+
+
+def _contents(name: str, path: os.PathLike[str]) -> bytes:
+    if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
+        raise ToolFailed(f"{name} is not a regular file.")
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _check_encodable(text: str, number: int) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ToolFailed(
+            f"edit {number}: newText cannot be written as UTF-8: {error.reason} at character {error.start}"
+        ) from None

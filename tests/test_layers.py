@@ -1,0 +1,66 @@
+"""The layout is the architecture: a folder imports what its row allows, and nothing else of ours."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "src" / "linnet"
+ANYTHING = {"*"}
+ALLOWED: dict[str, set[str]] = {
+    "core": set(),
+    "wire": {"core"},
+    "providers": {"core"},
+    "tools": {"core"},
+    "runtime": {"core", "providers", "tools"},
+    "server": {"core", "wire", "runtime"},
+    "sdk": {"core", "wire", "runtime"},
+    "testing": ANYTHING,
+    "errors.py": set(),
+    "flags.py": set(),
+    "cli.py": ANYTHING,
+    "__init__.py": ANYTHING,
+    "__main__.py": ANYTHING,
+}
+EVERYBODY = {"errors", "__version__"}
+IMPURE = {"os", "time", "threading", "socket", "subprocess", "logging", "random", "pathlib", "sys", "asyncio", "select"}
+MODULES = sorted(ROOT.rglob("*.py"))
+
+
+def layer(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0]
+
+
+def imports(path: Path) -> Iterator[str]:
+    """Dotted names of everything a module imports, at its top or inside a function, for checking types or for real."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_imports_only_what_its_layer_may(path: Path) -> None:
+    own = layer(path)
+    allowed = ALLOWED[own]
+    for name in imports(path):
+        top, *rest = name.split(".")
+        if top == "linnet" and allowed is not ANYTHING:
+            assert rest[0] in allowed | EVERYBODY | {own}, f"{own} must not import {name}"
+        if own in ("core", "wire"):
+            assert top not in IMPURE, f"{own} is pure and must not import {name}"
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_module_fits_a_few_screens_and_says_what_it_is(path: Path) -> None:
+    text = path.read_text()
+    assert text.count("\n") <= 400
+    assert ast.get_docstring(ast.parse(text))
+
+
+def test_only_one_module_opens_sockets() -> None:
+    opening = {layer(path) for path in MODULES if "socket" in {name.split(".")[0] for name in imports(path)}}
+    assert opening <= {"providers", "testing"}

@@ -1,5 +1,5 @@
 """`python -m linnet`."""
 
-from linnet.cli import main
+from linnet.start import main
 
 main()

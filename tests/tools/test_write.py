@@ -86,8 +86,8 @@ resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
 context = ToolContext(Path.cwd(), CancelToken(), print, Processes())
 registry = Registry(standard_tools())
 edits = [{"oldText": "old", "newText": "x" * 5000}]
-for call in ToolCall("1", "write", {"path": "a", "content": "x" * 5000}), ToolCall("2", "edit", {"path": "a", "edits": edits}):
-    output = registry.run(call, context)
+for name, args in ("write", {"content": "x" * 5000}), ("edit", {"edits": edits}):
+    output = registry.run(ToolCall("1", name, {"path": "a", **args}), context)
     print(output.is_error, output.content[0].text)
 """
 

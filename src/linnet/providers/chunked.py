@@ -6,6 +6,7 @@ a call and a write per delta. Here one network read, however many chunks it brou
 
 _MAX_LINE = 16 * 1024
 _CACHED = 4096
+_DIGITS = b"0123456789abcdefABCDEF"
 
 
 class BadChunk(ValueError):
@@ -81,12 +82,9 @@ class ChunkedDecoder:
 
     def _size(self, line: bytes) -> int:
         digits = line.partition(b";")[0].rstrip(b" \t")
-        if not 0 < len(digits) <= 15 or not digits.isalnum():
+        if not 0 < len(digits) <= 15 or digits.strip(_DIGITS):
             raise BadChunk(f"{line[:40]!r} is not the size of a chunk")
-        try:
-            size = int(digits, 16)
-        except ValueError:
-            raise BadChunk(f"{line[:40]!r} is not the size of a chunk") from None
+        size = int(digits, 16)
         if len(self._sizes) < _CACHED:
             self._sizes[line] = size
         return size

@@ -6,19 +6,9 @@ from linnet.errors import ConfigError, MissingKey, UnknownProvider
 from linnet.providers import catalog
 
 if TYPE_CHECKING:
+    from linnet.providers.base import Provider
     from linnet.providers.http import Timeouts
-    from linnet.providers.retry import Retrying
     from linnet.providers.vendor import Vendor
-
-
-class Built:
-    """A provider that retries, and the connection beneath it, which somebody has to close."""
-
-    def __init__(self, retrying: "Retrying", vendor: "Vendor") -> None:
-        self.name = vendor.name
-        self.stream = retrying.stream
-        self.warm = vendor.warm
-        self.close = vendor.close
 
 
 def build(
@@ -29,7 +19,7 @@ def build(
     api: catalog.Api | None = None,
     attempts: int = 4,
     timeouts: "Timeouts | None" = None,
-) -> Built:
+) -> "Provider":
     """Raises ConfigError if it can be known now that no request would work.
 
     A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
@@ -57,4 +47,4 @@ def build(
         from linnet.providers.openai_chat.provider import openai_chat
 
         vendor = openai_chat(provider, key, url, timeouts)
-    return Built(Retrying(vendor, attempts), vendor)
+    return Retrying(vendor, attempts)

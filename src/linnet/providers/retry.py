@@ -35,3 +35,9 @@ class Retrying:
                     raise
             cancel.sleep(max(min(self._cap, self._base * 2**attempt), asked))
             attempt += 1
+
+    def warm(self) -> None:
+        self.provider.warm()
+
+    def close(self) -> None:
+        self.provider.close()

@@ -12,7 +12,7 @@ from linnet.providers.sse import EventSplitter, EventTooLarge
 
 
 class Reader(Protocol):
-    """Turns payloads into deltas. `end` says that no more will come, and what cut it: its `failure`, if it lacked something."""
+    """Turns payloads into deltas. `end` says that no more will come, and why: `failure` tells if something lacked."""
 
     finished: bool
     failure: ProviderError | None
@@ -23,7 +23,7 @@ class Reader(Protocol):
 
 
 class Vendor:
-    """Implements Provider. `warm` and `close` are for whoever owns it."""
+    """Implements Provider over HTTP."""
 
     def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:
         self.name = client.provider

@@ -1,5 +1,6 @@
 """One prompt from the command line: its events as lines, or just the final text."""
 
+import gc
 import sys
 from collections.abc import Callable, Sequence
 
@@ -44,6 +45,7 @@ class _Listener:
 
 def once(prompt: str, open_session: Callable[[Audience], Session], *, as_json: bool, thinking: bool) -> int:
     """The exit code says how it went: 0 done, 1 failed, 3 cut at the model's output limit, 128 and more by a signal."""
+    gc.enable()
     bell = Bell()
     bell.on_signals()
     outlet = Outlet(claim().sink, bell.ring)

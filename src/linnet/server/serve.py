@@ -1,5 +1,6 @@
 """Joins a dialect, a session and a pair of streams: lines in, frames out, until there is nothing left to do."""
 
+import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -124,5 +125,7 @@ class Server:
         if self._warm:
             return
         self._warm = True
+        gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
+        gc.enable()
         self._outlet.watch()
         Thread(target=self._session.warm, name="linnet-warm", daemon=True).start()

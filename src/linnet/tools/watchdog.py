@@ -10,7 +10,7 @@ from threading import Lock
 
 # The mark comes in as a line, never as an argument or a variable: the search must not find the searcher. It ignores
 # polite signals because whoever sends them to everybody ends the agent too, and then the pipe's end is its cue.
-SCRIPT = """
+SCRIPT = """: linnet-watchdog
 trap '' HUP INT TERM
 read -r mark || exit
 groups=' '
@@ -96,7 +96,7 @@ class Watchdog:
 
     def _launch(self) -> None:
         self._process = subprocess.Popen(
-            ["/bin/sh", "-c", SCRIPT, "linnet-watchdog"],
+            ["/bin/sh", "-c", SCRIPT],
             bufsize=0,
             stdin=subprocess.PIPE,
             stdout=subprocess.DEVNULL,

@@ -89,23 +89,26 @@ def _messages(messages: Sequence[Message], model: Model) -> list[dict[str, Any]]
     """Alternating roles: what follows in the same role joins the message before it."""
     written: list[dict[str, Any]] = []
     for message in messages:
-        match message:
-            case UserMessage(content):
-                role, blocks = "user", _blocks(content, model) or [dict(_NOTHING)]
-            case ToolResult():
-                role, blocks = "user", [_result(message, model)]
-            case AssistantMessage():
-                role, blocks = "assistant", _reply(message, model)
-        if not blocks:
-            continue
+        role = "assistant" if isinstance(message, AssistantMessage) else "user"
+        blocks = _content(message, model)
         if written and written[-1]["role"] == role:
             written[-1]["content"].extend(blocks)
-        else:
+        elif blocks:
             written.append({"role": role, "content": blocks})
-    for message in written:
-        if message["role"] == "user":  # The API wants results before anything else.
-            message["content"].sort(key=lambda block: block["type"] != "tool_result")
+    for turn in written:
+        if turn["role"] == "user":  # The API wants results before anything else.
+            turn["content"].sort(key=lambda block: block["type"] != "tool_result")
     return written
+
+
+def _content(message: Message, model: Model) -> list[dict[str, Any]]:
+    match message:
+        case UserMessage(content):
+            return _blocks(content, model) or [dict(_NOTHING)]
+        case ToolResult():
+            return [_result(message, model)]
+        case AssistantMessage():
+            return _reply(message, model)
 
 
 def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:

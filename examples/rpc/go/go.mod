@@ -1,0 +1,3 @@
+module example.com/linnet-client
+
+go 1.22

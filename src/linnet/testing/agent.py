@@ -1,0 +1,142 @@
+"""linnet as a child process, for tests: send commands, wait for frames, and see all of it when a wait is in vain."""
+
+import json
+import os
+import select
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Any
+
+from linnet.wire.jsonl import Lines
+
+Frame = dict[str, Any]
+PATIENCE = 20.0
+
+
+class Agent:
+    """One process on a pair of real pipes. Frames are kept in `seen` in the order they came."""
+
+    def __init__(self, *flags: str, cwd: Path, env: Mapping[str, str] | None = None, pass_fds: tuple[int, ...] = ()):
+        executable = Path(sys.executable).with_name("linnet")
+        base = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on exit)
+        self.process = subprocess.Popen(
+            [str(executable), *flags],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+            cwd=cwd,
+            env={**base, "LINNET_HOME": str(cwd / ".linnet-home"), **(env or {})},
+            pass_fds=pass_fds,
+        )
+        assert self.process.stdin
+        assert self.process.stdout
+        self._stdin = self.process.stdin
+        self._stdout = self.process.stdout
+        self._lines = Lines()
+        self._ready: list[Frame] = []
+        self.seen: list[Frame] = []
+
+    def __enter__(self) -> "Agent":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.process.kill()
+        self.process.wait()
+        for file in (self._stdin, self._stdout, self._errors):
+            with suppress(BrokenPipeError):
+                file.close()
+
+    @property
+    def stderr(self) -> str:
+        self._errors.seek(0)
+        return self._errors.read().decode(errors="replace")
+
+    def send(self, *commands: Frame) -> None:
+        """All of them in one write."""
+        self.send_bytes(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
+
+    def send_bytes(self, data: bytes) -> None:
+        self._stdin.write(data)
+        self._stdin.flush()
+
+    def read(self, timeout: float = PATIENCE) -> Frame | None:
+        """The next frame; None at the end of stdout. Raises TimeoutError with all there was if nothing comes."""
+        deadline = time.monotonic() + timeout
+        while not self._ready:
+            left = deadline - time.monotonic()
+            if left <= 0 or not select.select([self._stdout], [], [], left)[0]:
+                raise TimeoutError(self._report(f"nothing more came within {timeout} s"))
+            chunk = os.read(self._stdout.fileno(), 1 << 20)
+            lines = self._lines.feed(chunk) if chunk else self._lines.finish()
+            assert all(isinstance(line, bytes) for line in lines)
+            self._ready += [json.loads(line) for line in lines if isinstance(line, bytes)]
+            if not chunk and not self._ready:
+                return None
+        frame = self._ready.pop(0)
+        self.seen.append(frame)
+        return frame
+
+    def until(self, wanted: str | Callable[[Frame], bool], timeout: float = PATIENCE) -> list[Frame]:
+        """Frames up to and including the first that has this `type` or satisfies this condition."""
+        frames: list[Frame] = []
+        while True:
+            frame = self.read(timeout)
+            if frame is None:
+                raise EOFError(self._report(f"stdout ended before {wanted}"))
+            frames.append(frame)
+            if frame["type"] == wanted if isinstance(wanted, str) else wanted(frame):
+                return frames
+
+    def ask(self, type: str, id: Any = "ask", **fields: Any) -> Frame:
+        """Send a command and return its response."""
+        self.send({"id": id, "type": type, **fields})
+        return self.until(lambda frame: frame["type"] == "response" and frame.get("id") == id)[-1]
+
+    def prompt(self, message: str, id: Any = "p", **fields: Any) -> list[Frame]:
+        """Send a prompt and return its frames, response to terminator."""
+        self.send({"id": id, "type": "prompt", "message": message, **fields})
+        return self.until("done")
+
+    def end(self) -> list[Frame]:
+        """Close stdin; everything that still comes."""
+        self._stdin.close()
+        frames: list[Frame] = []
+        while (frame := self.read()) is not None:
+            frames.append(frame)
+        return frames
+
+    def wait(self, timeout: float = PATIENCE) -> int:
+        """The exit code."""
+        try:
+            return self.process.wait(timeout)
+        except subprocess.TimeoutExpired:
+            raise TimeoutError(self._report(f"it did not exit within {timeout} s")) from None
+
+    def signal(self, number: signal.Signals) -> None:
+        self.process.send_signal(number)
+
+    def family(self) -> set[int]:
+        """The agent itself and the watchdog that outlives it for a moment."""
+        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
+        return {self.process.pid, *map(int, children)}
+
+    def close_stdout(self) -> None:
+        self._stdout.close()
+
+    def _report(self, what: str) -> str:
+        frames = "\n".join(json.dumps(frame)[:300] for frame in self.seen[-40:])
+        return f"{what}; the last frames were:\n{frames}\nand stderr:\n{self.stderr[-2000:]}"
+
+
+def types(frames: list[Frame]) -> list[str]:
+    return [frame["type"] for frame in frames]

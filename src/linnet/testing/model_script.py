@@ -1,0 +1,237 @@
+"""What the scripted model does, spelled by the prompt. Pure; the words are explained in `model_server`."""
+
+import json
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+Api: TypeAlias = Literal["anthropic", "openai"]
+Reason: TypeAlias = Literal["end", "tool", "length", "refusal", "filter"]
+
+
+class Say(Struct, frozen=True):
+    text: str
+
+
+class Flood(Struct, frozen=True):
+    """As many deltas `w0 w1 …` as asked, prepared in advance."""
+
+    count: int
+
+
+class Think(Struct, frozen=True):
+    text: str
+
+
+class Call(Struct, frozen=True):
+    """`args` is the text of the arguments; only the first `shown` of its pieces are sent, if that is given."""
+
+    name: str
+    args: str
+    pieces: int = 2
+    shown: int | None = None
+
+
+class Pause(Struct, frozen=True):
+    seconds: float
+
+
+class Gate(Struct, frozen=True):
+    name: str
+
+
+class Raw(Struct, frozen=True):
+    data: bytes
+
+
+class Failed(Struct, frozen=True):
+    """An error inside a stream that began well."""
+
+    kind: str
+
+
+class Stop(Struct, frozen=True):
+    reason: Reason = "end"
+
+
+class Cut(Struct, frozen=True):
+    reset: bool = False
+
+
+class Hang(Struct, frozen=True):
+    pass
+
+
+Step: TypeAlias = Say | Flood | Think | Call | Pause | Gate | Raw | Failed | Stop | Cut | Hang
+
+
+class Refusal(Struct, frozen=True):
+    status: int
+    kind: str
+    message: str
+    code: str | None = None
+    retry_after: str | None = None
+
+
+class Plan(Struct, frozen=True):
+    """How one request is answered. Without a head, the steps before it are all there is."""
+
+    steps: tuple[Step, ...]
+    refusal: Refusal | None = None
+    head_after: float = 0.0
+    headless: bool = False
+    split: bool = False
+    crlf: bool = False
+    cached: bool = False
+
+
+class Prompt(Struct, frozen=True):
+    """The newest user text, and how many replies have followed it."""
+
+    text: str
+    replies: int
+
+
+HELLO = (Say("Hello "), Say("from the scripted model."), Stop())
+ODD_TEXT = "héllo 🌍 \u2028\u2029 漢字 \x7f e\u0301 done"
+_OVERFLOW = {
+    "anthropic": Refusal(400, "invalid_request_error", "prompt is too long: 213462 tokens > 200000 maximum"),
+    "openai": Refusal(
+        400,
+        "invalid_request_error",
+        "This model's maximum context length is 128000 tokens, but the messages came to 213462.",
+        "context_length_exceeded",
+    ),
+}
+_KINDS = {
+    400: "invalid_request_error",
+    401: "authentication_error",
+    403: "permission_error",
+    404: "not_found_error",
+    413: "request_too_large",
+    429: "rate_limit_error",
+    529: "overloaded_error",
+}
+
+
+def newest_prompt(body: dict[str, Any]) -> Prompt:
+    text, replies, after_result = "", 0, False
+    for message in body["messages"]:
+        role, content = message["role"], message.get("content")
+        if role == "assistant":
+            replies += 1
+        elif role == "user":
+            parts = [{"type": "text", "text": content}] if isinstance(content, str) else content
+            if after_result and any(part["type"] == "image_url" for part in parts):
+                continue  # A tool's image, which this API cannot carry in the result itself.
+            words = [part["text"].strip() for part in parts if part["type"] == "text" and part["text"].strip()]
+            if words:
+                text, replies = words[-1], 0
+        after_result = role == "tool"
+    return Prompt(text, replies)
+
+
+def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
+    """`seen` counts the requests so far that had the same prompt, this one excluded."""
+    prompt = newest_prompt(body)
+    if _summarising(body, prompt):
+        return Plan((Say("SUMMARY: scripted"), Stop()))
+    if not prompt.text.startswith("!"):
+        return Plan(HELLO)
+    line = prompt.text.splitlines()[0]
+    word, *args = line[1:].split(" ")
+    special = _special(api, word, args, lambda: seen(line))
+    return special or Plan(_steps(word, args, prompt.replies))
+
+
+def _summarising(body: dict[str, Any], prompt: Prompt) -> bool:
+    if body.get("tools") and body.get("tool_choice") != {"type": "none"}:
+        return False
+    first = body["messages"][0]
+    system = json.dumps(body.get("system") or (first["content"] if first["role"] in ("system", "developer") else ""))
+    return "summar" in system.lower() or "summar" in prompt.text.lower()
+
+
+def _special(api: Api, word: str, args: list[str], seen: Callable[[], int]) -> Plan | None:
+    """What is more than a list of things to say."""
+    recovered = (Say("recovered"), Stop())
+    match word, args:
+        case "fail", [code, times, *wait]:
+            status = int(code)
+            kind = _KINDS.get(status, "api_error")
+            refusal = Refusal(status, kind, "scripted failure", kind, wait[0] if wait else None)
+            return Plan(recovered, refusal=refusal if seen() < int(times) else None)
+        case "overflow", [times]:
+            return Plan(recovered, refusal=_OVERFLOW[api] if seen() < int(times) else None)
+        case "flaky", [times]:
+            return Plan((Cut(),), headless=True) if seen() < int(times) else Plan(recovered)
+        case "hanghead", _:
+            return Plan((Hang(),), headless=True)
+        case "slowhead", [ms]:
+            return Plan(HELLO, head_after=float(ms) / 1000)
+        case "reset", []:
+            return Plan((Cut(reset=True),), headless=True)
+        case "split", _:
+            return Plan((Say(ODD_TEXT), Call("read", json.dumps({"path": ODD_TEXT}), 3), Stop("tool")), split=True)
+        case "crlf", _:
+            return Plan(HELLO, crlf=True)
+        case "cache", _:
+            return Plan(HELLO, cached=True)
+        case _:
+            return None
+
+
+def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
+    match word, args:
+        case "text", [count]:
+            return (Flood(int(count)), Stop())
+        case "text", [count, ms]:
+            pause = Pause(float(ms) / 1000)
+            paced: list[Step] = []
+            for number in range(int(count)):
+                paced += [Say(f"w{number} "), pause]
+            return (*paced, Stop())
+        case "think", _:
+            return (Think("Let me "), Think("think."), Say("Thought."), Stop())
+        case "tool", [name, *rest]:
+            running = (Say("Running."), Call(name, " ".join(rest) or "{}", 3), Stop("tool"))
+            return (Say("tool done"), Stop()) if replies else running
+        case "tools", _:
+            wanted = json.loads(" ".join(args))
+            calls = tuple(Call(name, json.dumps(given)) for name, given in wanted)
+            return (Say("tools done"), Stop()) if replies else (*calls, Stop("tool"))
+        case "loop", [count, name, *rest]:
+            call = (Call(name, " ".join(rest) or "{}"), Stop("tool"))
+            return (Say("loop done"), Stop()) if replies >= int(count) else call
+        case "toolargs", [count]:
+            long = json.dumps({"path": "big.txt", "content": "x" * (int(count) * 4)})
+            return (Say("written"), Stop()) if replies else (Call("write", long, int(count)), Stop("tool"))
+        case "toolnone", _:
+            return (Say("No call."), Stop("tool"))
+        case "droptool", _:
+            return (Call("write", json.dumps({"path": "a.txt", "content": "half"}), 4, shown=2), Cut())
+        case "lengthtool", _:
+            return (Call("write", json.dumps({"path": "a.txt", "content": "half"}), 4, shown=2), Stop("length"))
+        case "length", _:
+            return (Say("cut sho"), Stop("length"))
+        case "refusal", _:
+            return (Say("I can"), Stop("refusal"))
+        case "filter", _:
+            return (Say("I can"), Stop("filter"))
+        case "drop", [count]:
+            return (Flood(int(count)), Cut())
+        case "reset", [count]:
+            return (Flood(int(count)), Cut(reset=True))
+        case "hang", _:
+            return (Hang(),)
+        case "gate", [name]:
+            return (Say("before "), Gate(name), Say("after"), Stop())
+        case "sseerror", [kind]:
+            return (Say("before "), Failed(kind))
+        case "garbage", _:
+            return (Say("before "), Raw(b"data: {not json\n\n"), Say("after"), Stop())
+        case "utf8", _:
+            return (*map(Say, ODD_TEXT), Stop())
+        case _:
+            return HELLO

@@ -1,0 +1,415 @@
+"""A scripted model behind a real socket: Anthropic Messages and OpenAI Chat Completions, streamed, on loopback.
+
+In a test:
+
+    with ModelServer() as server:
+        ...  # base URL: server.url
+        assert server.requests[0].body["model"] == "claude-sonnet-4-5"
+
+As a program: `python -m linnet.testing.model_server [--port 0] [--log FILE]` prints `listening PORT`, and appends every
+request to FILE as a line of JSON. `GET /_release/NAME` opens a gate from outside.
+
+The newest user text decides what the model does. If it starts with `!`, its first line is a directive:
+
+    !text N [MS]          N deltas `w0 w1 …`, as fast as the socket takes them, or MS milliseconds apart
+    !think                a thought, then text
+    !tool NAME JSON       one tool call; after its result, text
+    !tools JSON           a list of [name, args]: that many calls in one message; then text
+    !loop N NAME JSON     N messages with one call each; then text
+    !toolargs N           one `write` call whose arguments come in N deltas
+    !toolnone             stops to call a tool, but calls none
+    !lengthtool           runs out of tokens inside a call's arguments
+    !droptool             the connection ends inside a call's arguments
+    !length               runs out of tokens
+    !refusal              refuses (OpenAI: says so in its `refusal` field)
+    !filter               stopped by a content filter (Anthropic: refuses)
+    !fail CODE K [WAIT]   the first K requests of this prompt get HTTP CODE, with Retry-After: WAIT; then `recovered`
+    !overflow K           the first K get the vendor's words for a conversation that is too long; then `recovered`
+    !flaky K              the first K are hung up on without an answer; then `recovered`
+    !drop N               N deltas, then the connection ends
+    !reset [N]            the connection is reset, at once or after N deltas
+    !hang                 the reply opens, then silence
+    !hanghead             not even that
+    !slowhead MS          the head of the answer comes MS milliseconds late
+    !gate NAME            one delta; the rest when `release(NAME)` is called
+    !sseerror KIND        one delta, then an error event of that type
+    !garbage              a malformed event between two deltas
+    !split                odd text and a call, in writes of a few bytes that cut characters in half
+    !crlf                 lines end with CRLF
+    !utf8                 odd text, a delta for each character
+    !cache                usage with cache tokens
+
+Anything else is answered `Hello from the scripted model.` in two deltas, and a request to summarise (no tools, `summar`
+in the system prompt or the newest text) with `SUMMARY: scripted`. A request that the real API would refuse is refused
+with status 400: calls without results, results without calls, empty text, roles out of order. So is a missing key, with
+status 401, and the key `bad-key`.
+"""
+
+import argparse
+import select
+import socket
+import struct
+import sys
+import time
+from collections import Counter
+from contextlib import suppress
+from threading import Condition, Event, Lock, Thread
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, BinaryIO, Self
+
+from msgspec import DecodeError, Struct
+from msgspec.json import decode, encode
+
+from linnet.testing.model_rules import check_anthropic, check_openai
+from linnet.testing.model_script import Api, Cut, Flood, Gate, Hang, Pause, Plan, Raw, Refusal, plan
+from linnet.testing.model_wire import (
+    AnthropicWire,
+    OpenAIWire,
+    Wire,
+    anthropic_refusal,
+    flooded,
+    framed,
+    openai_refusal,
+)
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+_PREPARED = 64 * 1024 * 1024
+_STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
+
+
+class Recorded(Struct, frozen=True):
+    """Header names are in lower case."""
+
+    path: str
+    headers: dict[str, str]
+    body: Any
+
+
+class _Gone(Exception):
+    """The client hung up before its answer was complete."""
+
+
+class ModelServer:
+    """Listens while entered; leaving closes every connection and waits for its thread.
+
+    `requests`, `connections` and `disconnects` only ever grow; `wait_for` blocks until they have.
+    """
+
+    def __init__(self, port: int = 0, log: str | None = None, certificate: str | None = None) -> None:
+        """`certificate` names a file with a certificate and its key: then the URL is an https one."""
+        self.requests: list[Recorded] = []
+        self.connections = 0
+        self.disconnects = 0
+        self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
+        self.port: int = self._listener.getsockname()[1]
+        self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
+        self._tls = _tls(certificate) if certificate else None
+        self._log = open(log, "ab", buffering=0) if log else None  # noqa: SIM115
+        self._changed = Condition()
+        self._prompts: Counter[str] = Counter()
+        self._gates: set[str] = set()
+        self._bells: dict[str, list[socket.socket]] = {}
+        self._floods: dict[tuple[bytes, int], list[bytes]] = {}
+        self._lock = Lock()
+        self._open: set[socket.socket] = set()
+        self._threads: list[Thread] = []
+        self._closing = False
+
+    def __enter__(self) -> Self:
+        self._start(self._accept)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        with self._lock:
+            self._closing = True
+            connections = list(self._open)
+        with suppress(OSError):  # Wakes the thread that accepts.
+            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        for connection in connections:
+            with suppress(OSError):
+                connection.shutdown(socket.SHUT_RDWR)
+        for thread in list(self._threads):
+            thread.join(10)
+        self._listener.close()
+        if self._log:
+            self._log.close()
+
+    def release(self, name: str) -> None:
+        """Open a gate, for the request that waits at it and for all that come later."""
+        with self._lock:
+            self._gates.add(name)
+            bells = self._bells.pop(name, [])
+        for bell in bells:
+            bell.send(b"!")
+
+    def wait_for(self, *, requests: int = 0, connections: int = 0, disconnects: int = 0, timeout: float = 10) -> None:
+        """Block until the counts have been reached. Raises TimeoutError."""
+        with self._changed:
+            reached = self._changed.wait_for(
+                lambda: (
+                    len(self.requests) >= requests
+                    and self.connections >= connections
+                    and self.disconnects >= disconnects
+                ),
+                timeout,
+            )
+        if not reached:
+            raise TimeoutError(f"{len(self.requests)} requests, {self.disconnects} disconnects")
+
+    def _start(self, target: Any, *args: Any) -> None:
+        thread = Thread(target=target, args=args, name="model-server", daemon=True)
+        thread.start()
+        self._threads = [*filter(Thread.is_alive, self._threads), thread]
+
+    def _accept(self) -> None:
+        while True:
+            connection, _ = self._listener.accept()
+            with self._lock:
+                if self._closing:
+                    connection.close()
+                    return
+                self._open.add(connection)
+            with self._changed:
+                self.connections += 1
+                self._changed.notify_all()
+            self._start(self._converse, connection)
+
+    def _converse(self, connection: socket.socket) -> None:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        try:
+            if self._tls is not None:
+                connection = self._secured(connection, self._tls)
+            with connection.makefile("rb") as stream:
+                while self._answer_one(connection, stream):
+                    pass
+        except (_Gone, OSError):
+            self._note_gone()
+        finally:
+            with self._lock:
+                self._open.discard(connection)
+            connection.close()
+
+    def _secured(self, connection: socket.socket, tls: "SSLContext") -> socket.socket:
+        secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
+        with self._lock:
+            self._open.discard(connection)
+            self._open.add(secured)
+        secured.do_handshake()
+        return secured
+
+    def _note_gone(self) -> None:
+        if self._closing:
+            return
+        with self._changed:
+            self.disconnects += 1
+            self._changed.notify_all()
+        self._write_log({"t": time.time(), "gone": "the client hung up before its answer was complete"})
+
+    def _write_log(self, entry: dict[str, Any]) -> None:
+        if self._log:
+            self._log.write(encode(entry) + b"\n")
+
+    def _answer_one(self, connection: socket.socket, stream: BinaryIO) -> bool:
+        """Read a request and answer it. False when the connection is done with."""
+        try:
+            asked = _read_request(stream)
+        except OSError:
+            return False
+        if asked is None:
+            return False
+        method, path, headers, raw = asked
+        if method == "GET":
+            return self._answer_get(connection, path)
+        api: Api = "openai" if path.partition("?")[0].endswith("/chat/completions") else "anthropic"
+        try:
+            body = decode(raw)
+        except DecodeError:
+            body = None
+        with self._changed:
+            self.requests.append(Recorded(path, headers, body))
+            self._changed.notify_all()
+        self._write_log({"t": time.time(), "path": path, "headers": headers, "body": body})
+        if refusal := _refusal(api, path, headers, body):
+            return _refuse(connection, api, refusal)
+        planned = plan(api, body, self._count)
+        if planned.refusal:
+            return _refuse(connection, api, planned.refusal)
+        make = OpenAIWire if api == "openai" else AnthropicWire
+        return self._play(connection, planned, make(body, len(raw), cached=planned.cached))
+
+    def _answer_get(self, connection: socket.socket, path: str) -> bool:
+        if path.startswith("/_release/"):
+            self.release(path.removeprefix("/_release/"))
+        listing = encode({"object": "list", "data": [{"id": "scripted", "object": "model", "created": 1}]})
+        connection.sendall(_head(200, len(listing)) + listing)
+        return True
+
+    def _count(self, prompt: str) -> int:
+        with self._lock:
+            self._prompts[prompt] += 1
+            return self._prompts[prompt] - 1
+
+    def _play(self, connection: socket.socket, planned: Plan, wire: Wire) -> bool:
+        if planned.head_after:
+            _wait(connection, planned.head_after)
+        pending: list[bytes] = []
+
+        def flush() -> None:
+            if pending:
+                connection.sendall(b"".join(pending))
+                pending.clear()
+
+        def put(events: list[bytes]) -> None:
+            for event in events:
+                if planned.crlf:
+                    event = event.replace(b"\n", b"\r\n")
+                if planned.split:
+                    flush()
+                    for at in range(0, len(event), 3):
+                        connection.sendall(framed(event[at : at + 3]))
+                else:
+                    pending.append(framed(event))
+
+        if not planned.headless:
+            pending.append(_STREAM_HEAD)
+            put(wire.opening())
+        for step in planned.steps:
+            match step:
+                case Flood(count):
+                    events, template = wire.flood(count)
+                    put(events)
+                    flush()
+                    for block in self._flood(template, count):
+                        connection.sendall(block)
+                case Pause(seconds):
+                    flush()
+                    _wait(connection, seconds)
+                case Gate(name):
+                    flush()
+                    self._wait_at(connection, name)
+                case Hang():
+                    flush()
+                    _wait(connection, None)
+                case Raw(data):
+                    put([data])
+                case Cut(reset):
+                    flush()
+                    if reset:
+                        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    return False
+                case _:
+                    put(wire.events(step))
+        pending.append(b"0\r\n\r\n")
+        flush()
+        return True
+
+    def _flood(self, template: bytes, count: int) -> list[bytes]:
+        """The same flood is asked for again and again by those who measure: keep it."""
+        key = (template, count)
+        if key not in self._floods:
+            blocks = flooded(template, count)
+            if len(template) * count > _PREPARED or len(self._floods) >= 8:
+                return blocks
+            self._floods[key] = blocks
+        return self._floods[key]
+
+    def _wait_at(self, connection: socket.socket, name: str) -> None:
+        bell, ear = socket.socketpair()
+        with bell, ear:
+            with self._lock:
+                if name in self._gates:
+                    return
+                self._bells.setdefault(name, []).append(bell)
+            try:
+                _wait(connection, None, ear)
+            finally:
+                with self._lock, suppress(KeyError, ValueError):
+                    self._bells[name].remove(bell)
+
+
+def _tls(certificate: str) -> "SSLContext":
+    import ssl
+
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificate)
+    return context
+
+
+def _read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | None:
+    first = stream.readline(65536)
+    if not first.strip():
+        return None
+    method, path, _ = first.decode("latin-1").split(" ", 2)
+    headers: dict[str, str] = {}
+    while line := stream.readline(65536).strip():
+        name, _, value = line.decode("latin-1").partition(":")
+        headers[name.lower()] = value.strip()
+    length = int(headers.get("content-length", "0"))
+    body = stream.read(length)
+    if len(body) < length:
+        return None
+    return method, path, headers, body
+
+
+def _refusal(api: Api, path: str, headers: dict[str, str], body: Any) -> Refusal | None:
+    plain = path.partition("?")[0]
+    if not plain.endswith(("/v1/messages", "/chat/completions")):
+        return Refusal(404, "not_found_error", f"there is nothing at {plain}")
+    key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
+    if not key or key == "bad-key":
+        return Refusal(401, "authentication_error", "invalid x-api-key", "invalid_api_key")
+    if not isinstance(body, dict):
+        return Refusal(400, "invalid_request_error", "the body is not a JSON object")
+    if api == "anthropic" and "anthropic-version" not in headers:
+        return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
+    wrong = check_openai(body) if api == "openai" else check_anthropic(body)
+    return Refusal(400, "invalid_request_error", wrong) if wrong else None
+
+
+def _refuse(connection: socket.socket, api: Api, refusal: Refusal) -> bool:
+    body = openai_refusal(refusal) if api == "openai" else anthropic_refusal(refusal)
+    connection.sendall(_head(refusal.status, len(body), refusal.retry_after) + body)
+    return True
+
+
+def _head(status: int, length: int, retry_after: str | None = None) -> bytes:
+    wait = f"Retry-After: {retry_after}\r\n" if retry_after else ""
+    reason = _REASONS.get(status, "Scripted")
+    return (
+        f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\n{wait}Content-Length: {length}\r\n\r\n"
+    ).encode()
+
+
+def _wait(connection: socket.socket, seconds: float | None, ear: socket.socket | None = None) -> None:
+    """Until the time is over, the ear hears something, or the client hangs up, which raises."""
+    poll = select.poll()
+    poll.register(connection, select.POLLIN)
+    if ear is not None:
+        poll.register(ear, select.POLLIN)
+    ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
+    if connection.fileno() in ready:
+        raise _Gone
+
+
+def main(argv: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="linnet.testing.model_server", description="A scripted model on loopback.")
+    parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
+    parser.add_argument("--log", help="append every request to this file, as lines of JSON")
+    args = parser.parse_args(argv)
+    with ModelServer(args.port, args.log) as server:
+        sys.stdout.write(f"listening {server.port}\n")
+        sys.stdout.flush()
+        with suppress(KeyboardInterrupt):
+            Event().wait()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,36 @@
+"""What is running on this machine, for tests that must leave nothing behind."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+
+def alive(pid: int) -> bool:
+    """Running, and not a zombie that waits for its parent."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text()
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in "ZX"
+
+
+def marked(text: str) -> list[int]:
+    """Living processes that have this in their environment or their command line."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
+        except OSError:
+            continue
+        if text.encode() in words and alive(int(folder.name)):
+            found.append(int(folder.name))
+    return found
+
+
+def wait_until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
+    """For what no file descriptor can announce, such as the end of a process that is not our child."""
+    deadline = time.monotonic() + timeout
+    while not condition():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the condition never came true")
+        time.sleep(0.002)

@@ -21,8 +21,9 @@ def main() -> NoReturn:
     except ConfigError as error:
         print(f"linnet: {error}", file=sys.stderr)
         code = 2 if isinstance(error, UsageError) else 1
-    sys.stdout.flush()
-    sys.stderr.flush()
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:  # A spawner may have closed them.
+            stream.flush()
     os._exit(code)  # Everything is closed by now; taking the interpreter apart would only make the spawner wait.
 
 
@@ -42,7 +43,7 @@ def run(argv: Sequence[str]) -> int:
 
 
 def _rpc(flags: Flags) -> int:
-    from linnet.server.gate import VARIABLE, Gate
+    from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
     from linnet.wire.zot.dialect import Zot
@@ -51,7 +52,7 @@ def _rpc(flags: Flags) -> int:
         raise UsageError("--mode rpc needs --dialect zot; or say linnet rpc")
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
-    token = os.environ.pop(VARIABLE, "")
+    token = take_token()
     settings = _settings(flags)
     dialect = Zot(show_thinking=flags.show_thinking)
     return Server(dialect, claim(), lambda server: _session(settings, server), Gate(token) if token else None).run()

@@ -1,7 +1,6 @@
 """A folder to work in, with the tools of a session, and ways to wait for things without guessing how long they take."""
 
 import os
-import select
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Thread
@@ -38,7 +37,7 @@ class Running:
 
     def hears(self, words: str) -> str:
         """Everything printed so far, once it has those words."""
-        eventually(lambda: words in "".join(self.heard) or not self._thread.is_alive())
+        Bench.eventually(lambda: words in "".join(self.heard) or not self._thread.is_alive())
         assert words in "".join(self.heard)
         return "".join(self.heard)
 
@@ -74,48 +73,34 @@ class Bench:
     def start(self, name: str, **args: Any) -> Running:
         return Running(self, name, args)
 
+    @staticmethod
+    def eventually(condition: Callable[[], object]) -> None:
+        deadline = monotonic() + PATIENCE
+        while not condition():
+            assert monotonic() < deadline, "it never happened"
+            sleep(0.002)
 
-def eventually(condition: Callable[[], object]) -> None:
-    deadline = monotonic() + PATIENCE
-    while not condition():
-        assert monotonic() < deadline, "it never happened"
-        sleep(0.002)
-
-
-def is_alive(pid: int) -> bool:
-    """A zombie is not: who has to reap it is another matter."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
-def carriers(mark: str) -> list[int]:
-    """Every process that was started with `mark` somewhere in its environment."""
-    found = []
-    for name in os.listdir("/proc"):
+    @staticmethod
+    def is_alive(pid: int) -> bool:
+        """A zombie is not: who has to reap it is another matter."""
         try:
-            with open(f"/proc/{name}/environ", "rb") as file:
-                if name.isdigit() and mark.encode() in file.read():
-                    found.append(int(name))
+            with open(f"/proc/{pid}/stat", "rb") as file:
+                return file.read().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
         except OSError:
-            continue
-    return found
+            return False
 
-
-def read_line(fd: int) -> str:
-    """One line from a pipe, or what there is when it ends."""
-    line = b""
-    deadline = monotonic() + PATIENCE
-    while not line.endswith(b"\n"):
-        ready, _, _ = select.select([fd], [], [], max(0, deadline - monotonic()))
-        assert ready, f"only {line!r} came"
-        byte = os.read(fd, 1)
-        if not byte:
-            break
-        line += byte
-    return line.decode().strip()
+    @staticmethod
+    def carriers(mark: str) -> list[int]:
+        """Every process that was started with `mark` somewhere in its environment."""
+        found = []
+        for name in os.listdir("/proc"):
+            try:
+                with open(f"/proc/{name}/environ", "rb") as file:
+                    if name.isdigit() and mark.encode() in file.read():
+                        found.append(int(name))
+            except OSError:
+                continue
+        return found
 
 
 @pytest.fixture

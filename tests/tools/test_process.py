@@ -2,7 +2,6 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from time import monotonic
@@ -33,20 +32,6 @@ class Bytes:
         return None
 
 
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
-def poll(condition: Callable[[], object]) -> None:
-    deadline = monotonic() + 10
-    while not condition():
-        assert monotonic() < deadline, "it never happened"
-        os.sched_yield()
-
-
 # Each prints the ids of processes that must not outlive the command, then `ready`, and then runs for long.
 ESCAPES = {
     "child": "sleep 600 & echo $!; echo ready; wait",
@@ -72,14 +57,14 @@ def test_an_abort_leaves_nothing_of_the_tree(bench: "Bench", escape: str) -> Non
     running.cancel.set()
     running.result()
     pids = [int(word) for word in (printed + "".join(running.heard)).split() if word.isdigit()]
-    poll(lambda: not any(map(is_alive, pids)))
+    bench.eventually(lambda: not any(map(bench.is_alive, pids)))
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_time_running_out_leaves_nothing_of_the_tree(bench: "Bench", escape: str) -> None:
     bench.fails("bash", command=ESCAPES[escape], timeout=0.1)
     pids = [int(word) for word in "".join(bench.heard).split() if word.isdigit()]
-    poll(lambda: not any(map(is_alive, pids)))
+    bench.eventually(lambda: not any(map(bench.is_alive, pids)))
 
 
 def test_an_abort_is_quick(bench: "Bench") -> None:
@@ -103,21 +88,21 @@ def test_killing_one_command_does_not_touch_another(bench: "Bench") -> None:
     one.cancel.set()
     one.result()
     assert len(spared) == 3
-    assert all(map(is_alive, spared))
+    assert all(map(bench.is_alive, spared))
     two.cancel.set()
     two.result()
 
 
-def test_a_background_child_lives_until_the_keeper_is_closed(processes: Processes, tmp_path: Path) -> None:
+def test_a_background_child_lives_until_the_keeper_is_closed(bench: "Bench") -> None:
     sink = Bytes()
     command = "sleep 600 & echo $!; setsid sleep 600 & echo $!; env -i sleep 600 & echo $!"
-    finished = processes.run([*SHELL, command], cwd=tmp_path, sink=sink, cancel=CancelToken())
+    finished = bench.processes.run([*SHELL, command], cwd=bench.cwd, sink=sink, cancel=CancelToken())
     pids = [int(pid) for pid in sink.data.split()]
     assert finished == Finished(0)
-    assert all(map(is_alive, pids))
-    processes.close()
-    processes.close()
-    poll(lambda: not any(map(is_alive, pids)))
+    assert all(map(bench.is_alive, pids))
+    bench.processes.close()
+    bench.processes.close()
+    bench.eventually(lambda: not any(map(bench.is_alive, pids)))
 
 
 def test_closing_ends_what_is_running_and_refuses_what_comes_later(bench: "Bench") -> None:
@@ -129,7 +114,7 @@ def test_closing_ends_what_is_running_and_refuses_what_comes_later(bench: "Bench
         bench.processes.run(["true"], cwd=bench.cwd, sink=Bytes(), cancel=CancelToken())
 
 
-def test_a_sink_that_fails_does_not_leave_the_command_running(processes: Processes, tmp_path: Path) -> None:
+def test_a_sink_that_fails_does_not_leave_the_command_running(bench: "Bench") -> None:
     class Broken(Bytes):
         def feed(self, data: bytes) -> None:
             super().feed(data)
@@ -137,8 +122,8 @@ def test_a_sink_that_fails_does_not_leave_the_command_running(processes: Process
 
     sink = Broken()
     with pytest.raises(BrokenPipeError):
-        processes.run([*SHELL, "echo $$; sleep 600"], cwd=tmp_path, sink=sink, cancel=CancelToken())
-    assert not is_alive(int(sink.data))
+        bench.processes.run([*SHELL, "echo $$; sleep 600"], cwd=bench.cwd, sink=sink, cancel=CancelToken())
+    assert not bench.is_alive(int(sink.data))
 
 
 def test_many_commands_run_at_once(processes: Processes, tmp_path: Path) -> None:
@@ -183,7 +168,7 @@ def test_no_file_descriptor_and_no_zombie_is_left(bench: "Bench") -> None:
     before = len(os.listdir("/proc/self/fd"))
     for _ in range(5):
         everything()
-    poll(lambda: len(os.listdir("/proc/self/fd")) == before)
+    bench.eventually(lambda: len(os.listdir("/proc/self/fd")) == before)
     assert zombies(os.getpid()) == []
 
 
@@ -201,7 +186,7 @@ def test_without_pidfds_it_works_the_same(bench: "Bench", monkeypatch: pytest.Mo
     pid = int(running.hears("ready\n").split()[0])
     running.cancel.set()
     assert running.result().is_error
-    assert not is_alive(pid)
+    assert not bench.is_alive(pid)
 
 
 def test_without_listed_children_it_works_the_same(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
@@ -210,18 +195,18 @@ def test_without_listed_children_it_works_the_same(bench: "Bench", monkeypatch: 
     pid = int(running.hears("ready\n").split()[0])
     running.cancel.set()
     running.result()
-    poll(lambda: not is_alive(pid))
+    bench.eventually(lambda: not bench.is_alive(pid))
 
 
-def test_an_abort_as_the_command_starts_raises_and_leaves_nothing(processes: Processes, tmp_path: Path) -> None:
+def test_an_abort_as_the_command_starts_raises_and_leaves_nothing(bench: "Bench") -> None:
     for _ in range(20):
         cancel, sink = CancelToken(), Bytes()
         thread = Thread(target=cancel.set)
         thread.start()
         with pytest.raises(Cancelled):
-            processes.run([*SHELL, "echo $$; sleep 600"], cwd=tmp_path, sink=sink, cancel=cancel)
+            bench.processes.run([*SHELL, "echo $$; sleep 600"], cwd=bench.cwd, sink=sink, cancel=cancel)
         thread.join()
-        assert not any(is_alive(int(pid)) for pid in sink.data.split())
+        assert not any(bench.is_alive(int(pid)) for pid in sink.data.split())
 
 
 def test_what_an_agent_inside_an_agent_starts_belongs_to_both(bench: "Bench") -> None:
@@ -230,7 +215,7 @@ def test_what_an_agent_inside_an_agent_starts_belongs_to_both(bench: "Bench") ->
     pid = int(running.hears("ready\n").split()[0])
     running.cancel.set()
     running.result()
-    poll(lambda: not is_alive(pid))
+    bench.eventually(lambda: not bench.is_alive(pid))
 
 
 INNER = """
@@ -253,6 +238,7 @@ import os, subprocess, sys, threading, time
 from pathlib import Path
 from linnet.errors import Cancelled
 from linnet.runtime.cancel import CancelToken
+from linnet.tools import orphans
 from linnet.tools.process import Processes
 
 class Sink:
@@ -289,12 +275,14 @@ processes, cancel = Processes(adopt_orphans=True), CancelToken()
 
 
 def adopting(code: str) -> None:
+    """`code` in a process with a keeper that adopts, whose abort comes as soon as a command says `ready`."""
     subprocess.run([sys.executable, "-c", ADOPTING + code], check=True, timeout=30)
 
 
 @pytest.mark.parametrize("escape", ESCAPES)
 def test_an_adopting_keeper_leaves_not_even_a_zombie(escape: str) -> None:
     adopting(f"""
+orphans.UNCLAIMED = 0.1
 pids = run({ESCAPES[escape]!r})
 poll(lambda: (processes.reap(), not children() and all(map(gone, pids)))[1])
 processes.close()
@@ -307,10 +295,11 @@ def test_an_adopting_keeper_closes_over_daemons_of_finished_commands() -> None:
 pids = run(
     "sleep 600 & echo $!; (setsid sh -c 'sleep 600; true' & echo $!); (setsid sh -c 'sleep 600 & echo $!' &); sleep 0.1"
 )
+orphans.UNCLAIMED = 0.1
 assert len(pids) == 3 and not any(map(gone, pids))
 processes.close()
 assert all(map(gone, pids)), pids
-assert not children(), children()
+poll(lambda: (processes.reap(), not children())[1])
 """)
 
 
@@ -327,8 +316,6 @@ def test_an_adopting_keeper_does_not_reap_what_others_started() -> None:
 mine = [subprocess.Popen(["sh", "-c", "exit 7"], start_new_session=own) for own in (False, True)]
 for _ in range(5):
     run("sleep 0.01 & true")
-cancelled = cancel
-cancel = CancelToken()
 run("echo ready; sleep 600")
 processes.close()
 assert [process.wait() for process in mine] == [7, 7]

@@ -5,12 +5,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic
+from typing import TYPE_CHECKING
 
 import pytest
 
 from linnet.runtime.cancel import CancelToken
-from linnet.tools.process import Processes
+
+if TYPE_CHECKING:
+    from tests.tools.conftest import Bench
 
 AGENT = """
 import sys
@@ -33,31 +35,6 @@ print("mark", processes._mark, flush=True)
 BUSY = "trap '' TERM; (setsid sh -c 'trap \"\" TERM HUP; sleep 602; sleep 603' &); echo ready; sleep 604; true"
 
 
-def carriers(mark: str) -> list[int]:
-    found = []
-    for name in filter(str.isdigit, os.listdir("/proc")):
-        try:
-            if mark.encode() in Path(f"/proc/{name}/environ").read_bytes():
-                found.append(int(name))
-        except OSError:
-            continue
-    return found
-
-
-def is_alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()[0] not in (b"Z", b"X")
-    except OSError:
-        return False
-
-
-def soon(condition: "object") -> None:
-    assert callable(condition)
-    deadline = monotonic() + 10
-    while not condition():
-        assert monotonic() < deadline, "it never happened"
-
-
 @contextmanager
 def agent(code: str, *args: str) -> Iterator[tuple["subprocess.Popen[str]", int, str]]:
     """A process that keeps processes, with its watchdog's id and its mark, once it is `ready`."""
@@ -75,44 +52,44 @@ def agent(code: str, *args: str) -> Iterator[tuple["subprocess.Popen[str]", int,
 
 @pytest.mark.parametrize("mode", ["plain", "adopt"])
 @pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM])
-def test_nothing_outlives_an_agent_that_is_killed(mode: str, blow: signal.Signals) -> None:
+def test_nothing_outlives_an_agent_that_is_killed(bench: "Bench", mode: str, blow: signal.Signals) -> None:
     with agent(f"run({BUSY!r})", mode) as (process, watchdog, mark):
-        soon(lambda: len(carriers(mark)) >= 5)
+        bench.eventually(lambda: len(bench.carriers(mark)) >= 5)
         process.send_signal(blow)
         process.wait()
-        soon(lambda: not carriers(mark) and not is_alive(watchdog))
+        bench.eventually(lambda: not bench.carriers(mark) and not bench.is_alive(watchdog))
 
 
-def test_a_signal_to_the_whole_group_spares_the_watchdog_and_nothing_is_left() -> None:
+def test_a_signal_to_the_whole_group_spares_the_watchdog_and_nothing_is_left(bench: "Bench") -> None:
     with agent(f"run({BUSY!r})") as (process, watchdog, mark):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        soon(lambda: not carriers(mark) and not is_alive(watchdog))
+        bench.eventually(lambda: not bench.carriers(mark) and not bench.is_alive(watchdog))
 
 
-def test_it_ignores_polite_signals_as_long_as_the_agent_lives() -> None:
+def test_it_ignores_polite_signals_as_long_as_the_agent_lives(bench: "Bench") -> None:
     with agent(f"run({BUSY!r})") as (process, watchdog, mark):
         for polite in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             os.kill(watchdog, polite)
         process.kill()
         process.wait()
-        soon(lambda: not carriers(mark) and not is_alive(watchdog))
+        bench.eventually(lambda: not bench.carriers(mark) and not bench.is_alive(watchdog))
 
 
-def test_an_agent_that_forgets_to_close_leaves_nothing_either() -> None:
+def test_an_agent_that_forgets_to_close_leaves_nothing_either(bench: "Bench") -> None:
     with agent("print('ready')") as (process, watchdog, mark):
         assert process.wait() == 0
-        soon(lambda: not carriers(mark) and not is_alive(watchdog))
+        bench.eventually(lambda: not bench.carriers(mark) and not bench.is_alive(watchdog))
 
 
-def test_it_goes_when_the_keeper_is_closed() -> None:
+def test_it_goes_when_the_keeper_is_closed(bench: "Bench") -> None:
     with agent("processes.close(); print('ready', flush=True); sys.stdin.read()") as (process, watchdog, mark):
-        assert carriers(mark) == []
-        assert not is_alive(watchdog)
+        assert bench.carriers(mark) == []
+        assert not bench.is_alive(watchdog)
         process.kill()
 
 
-def test_it_is_small_and_holds_nothing_but_its_pipe() -> None:
+def test_it_is_small_and_holds_nothing_but_its_pipe(bench: "Bench") -> None:
     with agent(f"run({BUSY!r})") as (process, watchdog, mark):
         named = {int(fd): os.readlink(f"/proc/{watchdog}/fd/{fd}") for fd in os.listdir(f"/proc/{watchdog}/fd")}
         assert named.pop(0).startswith("pipe:")
@@ -125,30 +102,30 @@ def test_it_is_small_and_holds_nothing_but_its_pipe() -> None:
         process.kill()
 
 
-def test_children_do_not_hold_its_pipe() -> None:
+def test_children_do_not_hold_its_pipe(bench: "Bench") -> None:
     with agent(f"run({BUSY!r})") as (process, watchdog, mark):
         pipe = os.readlink(f"/proc/{watchdog}/fd/0")
-        for pid in carriers(mark):
+        for pid in bench.carriers(mark):
             held = [os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")]
             assert pipe not in held
         process.kill()
 
 
-def test_one_that_was_killed_is_replaced(processes: Processes, tmp_path: Path) -> None:
+def test_one_that_was_killed_is_replaced(bench: "Bench") -> None:
     class Sink:
         def feed(self, data: bytes) -> None: ...
         def tick(self) -> float | None: ...
 
     def run() -> int:
-        processes.run(["true"], cwd=tmp_path, sink=Sink(), cancel=CancelToken())
-        pid = processes._watchdog.pid
+        bench.processes.run(["true"], cwd=bench.cwd, sink=Sink(), cancel=CancelToken())
+        pid = bench.processes._watchdog.pid
         assert pid is not None
         return pid
 
     first = run()
     assert run() == first
     os.kill(first, signal.SIGKILL)
-    soon(lambda: not is_alive(first))
+    bench.eventually(lambda: not bench.is_alive(first))
     second = run()
     assert second != first
-    assert is_alive(second)
+    assert bench.is_alive(second)

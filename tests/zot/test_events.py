@@ -106,7 +106,7 @@ def test_retrying_ends_with_the_error(zot: Callable[..., Agent], server: ModelSe
 def test_an_abort_ends_the_wait_between_two_tries(agent: Agent, server: ModelServer) -> None:
     agent.send({"id": "1", "type": "prompt", "message": "!fail 429 9 50"})
     agent.until("turn_start")
-    server.wait_for_requests(1)
+    server.wait_for(requests=1)
     agent.send({"id": "2", "type": "abort"})
     assert types(agent.until("done")) == ["response", "turn_end", "done"]
 

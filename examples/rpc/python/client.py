@@ -87,7 +87,6 @@ class Screen:
             self._unfinished = None if text.endswith("\n") else to
 
 
-
 def first_line(content: list[Frame]) -> str:
     text = next((block["text"] for block in content if block["type"] == "text"), "[image]")
     return str(text).partition("\n")[0]

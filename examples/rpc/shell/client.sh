@@ -8,8 +8,13 @@ usage() { echo "usage: client.sh [--image FILE] PROMPT [-- flags of linnet rpc]"
 fail() { echo "client: $1" >&2; exit 1; }
 
 image=
-[ "${1-}" = --image ] && { [ $# -ge 2 ] || usage; image=$2; shift 2; }
-case ${1-} in '' | -*) [ $# -gt 0 ] && [ -z "$1" ] || usage ;; esac
+if [ "${1-}" = --image ]; then
+  [ $# -ge 2 ] || usage
+  image=$2
+  shift 2
+fi
+[ $# -ge 1 ] || usage
+case $1 in -*) usage ;; esac
 prompt=$1
 shift
 [ $# -eq 0 ] || [ "$1" = -- ] || usage
@@ -44,7 +49,7 @@ set +m
 exec 3>"$pipes/in" 4<"$pipes/out"
 rm -r "$pipes"
 
-send() { jq -nc "$@" >&3; } # Should the agent have died, the loop below will find out.
+send() { jq -nc "$@" 2>/dev/null >&3; } # If the agent has died or was finished, the loop below will know.
 
 # No need to wait for an answer in between: commands are taken in order, and a refusal shows up below.
 if [ -n "${ZOTCORE_RPC_TOKEN-}" ]; then
@@ -59,11 +64,11 @@ else
   send --arg message "$prompt" '{id: "2", type: "prompt", $message}'
 fi
 
-finished= interrupted=
+interrupted=
 abort() {
   interrupted=1
   trap - INT # A second Ctrl-C ends us, which closes the agent's pipes.
-  [ -n "$finished" ] || send '{id: "3", type: "abort"}'
+  send '{id: "3", type: "abort"}'
 }
 trap abort INT
 
@@ -84,7 +89,7 @@ note() { end_line; printf '%s\n' "$1" >&2; }
 dim= plain=
 [ -t 2 ] && dim=$'\e[2m' plain=$'\e[0m'
 
-problem= spent=
+finished= problem= spent=
 while IFS= read -r -d '' what <&4 && IFS= read -r -d '' text <&4; do
   case $what in
     say) write 1 "$text" "" "" ;;

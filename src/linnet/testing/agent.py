@@ -125,11 +125,6 @@ class Agent:
     def signal(self, number: signal.Signals) -> None:
         self.process.send_signal(number)
 
-    def family(self) -> set[int]:
-        """The agent itself and the watchdog that outlives it for a moment."""
-        children = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children").read_text().split()
-        return {self.process.pid, *map(int, children)}
-
     def close_stdout(self) -> None:
         self._stdout.close()
 

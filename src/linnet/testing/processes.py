@@ -14,15 +14,15 @@ def alive(pid: int) -> bool:
     return stat.rpartition(")")[2].split()[0] not in "ZX"
 
 
-def marked(text: str) -> list[int]:
-    """Living processes that have this in their environment or their command line."""
+def marked(*texts: str) -> list[int]:
+    """Living processes that have all of this in their environment and command line."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
             words = (folder / "environ").read_bytes() + (folder / "cmdline").read_bytes()
         except OSError:
             continue
-        if text.encode() in words and alive(int(folder.name)):
+        if all(text.encode() in words for text in texts) and alive(int(folder.name)):
             found.append(int(folder.name))
     return found
 

@@ -16,6 +16,7 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.errors import Cancelled, Closed
 from linnet.tools import proc, tree
+from linnet.tools.orphans import Orphans
 from linnet.tools.watchdog import Watchdog
 
 MARK = "LINNET_MARK"
@@ -54,7 +55,6 @@ class Processes:
 
     def __init__(self, hidden: Iterable[str] = ("ZOTCORE_RPC_TOKEN",), *, adopt_orphans: bool = False) -> None:
         self._hidden = frozenset(hidden)
-        self._adopting = adopt_orphans
         self._mark = os.urandom(8).hex()
         self._watchdog = Watchdog(f"{self._mark}.")
         self._lock = Lock()
@@ -63,7 +63,7 @@ class Processes:
         self._active: dict[int, _Call | None] = {}  # By number; None while it is being started.
         self._background: set[int] = set()  # Groups that outlived their command.
         self._drains: list[Thread] = []
-        self._orphans: set[int] = set()
+        self._orphans = Orphans(f"{self._mark}.") if adopt_orphans else None
         self._stuck: list[subprocess.Popen[bytes]] = []
 
     def run(
@@ -91,9 +91,8 @@ class Processes:
         """Take leave of adopted orphans that have ended. Happens by itself whenever a command ends."""
         with self._lock:
             self._stuck = [process for process in self._stuck if process.poll() is None]
-            if self._adopting:
-                self._orphans.update(self._new_orphans())
-                self._orphans = tree.bury(self._orphans, patience=0)
+            if self._orphans:
+                self._orphans.bury(self._active)
 
     def close(self) -> None:
         """Kill whatever is still running."""
@@ -112,8 +111,8 @@ class Processes:
         if self._started:
             own = f"{self._mark}.".encode()
             tree.sweep(proc.everyone, lambda pid: own in proc.environment(pid), dead)
-        if self._adopting:
-            tree.sweep(lambda: [*self._orphans, *self._new_orphans()], lambda pid: True, dead)
+        if orphans := self._orphans:
+            tree.sweep(lambda: orphans.look(self._active), lambda pid: True, dead)
             tree.bury(dead - {call.pid for call in calls}, PATIENCE)
             self.reap()
         for drain in drains:
@@ -141,8 +140,8 @@ class Processes:
         with self._lock:
             if self._closed:
                 raise Closed
-            if self._adopting and not self._started:
-                _become_subreaper()
+            if self._orphans and not self._started:
+                self._orphans.adopt()
             self._started += 1
             self._active[self._started] = None
             return self._started
@@ -154,13 +153,14 @@ class Processes:
             dead = {call.pid} | call.struck
             tree.sweep(self._candidates, lambda pid: _belongs(pid, call.pid, mark), dead)
         exited = call.release()
-        dead = tree.bury(dead - {call.pid}, BURIAL) if self._adopting else set()
+        left = tree.bury(dead - {call.pid}, BURIAL) if self._orphans else set()
         drain = call.drain()
         with self._lock:
             del self._active[call.number]
             if not exited:
                 self._stuck.append(call.process)
-            self._orphans |= dead
+            if self._orphans:
+                self._orphans.add(left)
             self._drains = [thread for thread in self._drains if thread.is_alive()]
             if drain:
                 self._drains.append(drain)
@@ -179,27 +179,7 @@ class Processes:
         return {**inherited, MARK: f"{inherited.get(MARK, '')}{self._mark}.{number};"}
 
     def _candidates(self) -> list[int]:
-        return proc.descendants(os.getpid()) if self._adopting else proc.everyone()
-
-    def _new_orphans(self) -> list[int]:
-        """Children of ours that we did not start, told from those that other code in this process did start.
-
-        A child that was started here is in our session or leads its own; any other session was left to us. A leader
-        must carry the mark of a command that is over: while one is running, its marked child may be the command.
-        """
-        ours = os.getsid(0)
-        own = f"{self._mark}.".encode()
-        found = []
-        for pid in proc.children(os.getpid()):
-            session = proc.session(pid)
-            if session == pid:
-                _, _, after = proc.environment(pid).partition(own)
-                number = after.partition(b";")[0]
-                if number.isdigit() and int(number) not in self._active:
-                    found.append(pid)
-            elif session not in (ours, 0):
-                found.append(pid)
-        return found
+        return proc.descendants(os.getpid()) if self._orphans else proc.everyone()
 
 
 class _Call:
@@ -354,13 +334,3 @@ def _discard(fd: int) -> None:
     while os.read(fd, READ_SIZE):
         pass
     os.close(fd)
-
-
-def _become_subreaper() -> None:
-    import sys
-
-    if sys.platform == "linux":
-        from ctypes import CDLL  # Several milliseconds that only a run with commands should pay for.
-
-        set_child_subreaper = 36
-        CDLL(None).prctl(set_child_subreaper, 1, 0, 0, 0)

@@ -39,7 +39,7 @@ def write(request: Request) -> bytes:
     if tools:
         body["tools"] = tools
     body["messages"] = messages
-    body |= _limits(model, _thinkable(request), len(encode(body)) - _image_bytes(request.messages))
+    body |= _limits(model, _thinkable(request, messages), len(encode(body)) - _image_bytes(request.messages))
     return encode(body)
 
 
@@ -68,20 +68,15 @@ def generation(model_id: str) -> tuple[int, int]:
     return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
-def _thinkable(request: Request) -> Reasoning:
-    """Off, if the tool calls being answered were made without a thought: a budget then demands one to begin with."""
+def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
+    """Off, if calls are being answered that were made without a thought: a budget demands one before them."""
     if not request.model.reasoning or request.reasoning == "off":
         return "off"
-    if generation(request.model.id) >= (4, 6):
-        return request.reasoning
-    for message in reversed(request.messages):
-        if isinstance(message, UserMessage):
-            break
-        if isinstance(message, AssistantMessage) and message.calls:
-            first = next(iter(_reply(message, request.model)), None)
-            if first is None or first["type"] not in ("thinking", "redacted_thinking"):
-                return "off"
-            break
+    answering = len(messages) > 1 and messages[-1]["content"][0]["type"] == "tool_result"
+    if answering and generation(request.model.id) < (4, 6):
+        first = messages[-2]["content"][0]["type"]
+        if first not in ("thinking", "redacted_thinking"):
+            return "off"
     return request.reasoning
 
 

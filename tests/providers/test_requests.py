@@ -1,0 +1,324 @@
+"""What we send is what the vendors' own types accept, for any history that the core may hand us."""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter
+
+from linnet.core.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    ReplyPart,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+from linnet.core.models import Model, Reasoning
+from linnet.core.toolspec import ToolSpec
+from linnet.providers import catalog
+from linnet.providers.anthropic import request as anthropic
+from linnet.providers.base import Request
+from linnet.providers.openai_chat import request as openai_chat
+from linnet.testing.model_rules import check_anthropic, check_openai
+
+READ = ToolSpec("read", "Read a file.", {"type": "object", "properties": {"path": {"type": "string"}}})
+LS = ToolSpec("ls", "List.", {"type": "object", "properties": {}})
+PNG = Image("image/png", "aGVsbG8=")
+LEVELS: list[Reasoning] = ["off", "minimal", "low", "medium", "high", "xhigh"]
+
+
+def model(provider: str = "anthropic", id: str = "") -> Model:
+    found = catalog.find(provider, id or catalog.PROVIDERS[provider].default_model)
+    assert found
+    return found
+
+
+def user(*parts: str | Image) -> UserMessage:
+    return UserMessage(tuple(Text(p) if isinstance(p, str) else p for p in parts), 0)
+
+
+def said(*parts: ReplyPart | str, by: Model | None = None) -> AssistantMessage:
+    by = by or model()
+    return AssistantMessage(tuple(Text(p) if isinstance(p, str) else p for p in parts), 0, by.provider, by.id)
+
+
+def result(id: str, *parts: str | Image, failed: bool = False) -> ToolResult:
+    return ToolResult(id, "read", tuple(Text(p) if isinstance(p, str) else p for p in parts), 0, failed)
+
+
+def to_anthropic(*messages: Message, by: Model | None = None, **more: Any) -> dict[str, Any]:
+    more = {"tools": (READ, LS), **more}
+    body: dict[str, Any] = json.loads(anthropic.write(Request(by or model(), "Be brief.", messages, **more)))
+    assert check_anthropic(body) is None
+    return body
+
+
+def to_openai(*messages: Message, by: Model | None = None, **more: Any) -> dict[str, Any]:
+    more = {"tools": (READ, LS), **more}
+    chosen = by or model("openai")
+    body: dict[str, Any] = json.loads(openai_chat.write(Request(chosen, "Be brief.", messages, **more)))
+    assert check_openai(body) is None
+    return body
+
+
+CALL = ToolCall("t1", "read", {"path": "a"})
+
+
+def test_anthropic_caches_what_will_be_sent_again() -> None:
+    body = to_anthropic(user("hi"), said("yes"), user("look", PNG))
+    assert body["system"] == [{"type": "text", "text": "Be brief.", "cache_control": {"type": "ephemeral"}}]
+    assert ["cache_control" in tool for tool in body["tools"]] == [False, True]
+    assert [["cache_control" in b for b in m["content"]] for m in body["messages"]] == [[False], [False], [False, True]]
+
+
+def test_anthropic_gets_all_results_in_one_message_before_anything_else() -> None:
+    other = ToolCall("t2", "ls", {})
+    body = to_anthropic(
+        user("go"), said(CALL, other), result("t1", "one", PNG), result("t2", "", failed=True), user("and hurry")
+    )
+    blocks = body["messages"][2]["content"]
+    assert [block["type"] for block in blocks] == ["tool_result", "tool_result", "text"]
+    assert blocks[0]["content"][1]["source"] == {"type": "base64", "media_type": "image/png", "data": "aGVsbG8="}
+    assert blocks[1]["is_error"] is True
+    assert blocks[1]["content"]
+
+
+def test_anthropic_is_told_of_errors_in_words_only() -> None:
+    body = to_anthropic(user("go"), said(CALL), result("t1", PNG, "broken", failed=True))
+    assert body["messages"][2]["content"][0]["content"] == [{"type": "text", "text": "broken"}]
+
+
+def test_anthropic_gets_its_own_thoughts_back_and_nobody_elses() -> None:
+    thoughts = (Thinking("hm", "sig"), Thinking("", "data", redacted=True), Thinking("unsigned"), Thinking("", "only"))
+    own = to_anthropic(user("go"), said(*thoughts, CALL), result("t1", "x"))
+    assert own["messages"][1]["content"][:3] == [
+        {"type": "thinking", "thinking": "hm", "signature": "sig"},
+        {"type": "redacted_thinking", "data": "data"},
+        {"type": "thinking", "thinking": "", "signature": "only"},
+    ]
+    for other in (model("openai"), model(id="claude-opus-4-5")):
+        body = to_anthropic(user("go"), said(*thoughts, CALL, by=other), result("t1", "x"))
+        assert [block["type"] for block in body["messages"][1]["content"]] == ["tool_use"]
+
+
+def test_anthropic_never_sees_empty_text_or_an_empty_message() -> None:
+    body = to_anthropic(user(""), said(" \n"), user("hi", ""), said(), user("  "))
+    assert [message["role"] for message in body["messages"]] == ["user"]
+    assert all(block["text"].strip() for block in body["messages"][0]["content"])
+
+
+def test_anthropic_gets_ids_that_it_allows() -> None:
+    body = to_anthropic(user("go"), said(ToolCall("functions.read:0", "read", {})), result("functions.read:0", "x"))
+    assert body["messages"][1]["content"][0]["id"] == "functions_read_0"
+    assert body["messages"][2]["content"][0]["tool_use_id"] == "functions_read_0"
+
+
+def test_anthropic_learns_what_the_tools_were_when_none_is_offered() -> None:
+    body = to_anthropic(user("go"), said(CALL), result("t1", "x"), tools=())
+    assert [tool["name"] for tool in body["tools"]] == ["read"]
+    assert body["tool_choice"] == {"type": "none"}
+    assert "tools" not in to_anthropic(user("go"), tools=())
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("id", [m.id for m in catalog.models("anthropic")])
+def test_anthropic_thinks_within_what_the_model_can_say(level: Reasoning, id: str) -> None:
+    chosen = model(id=id)
+    body = to_anthropic(user("go"), by=chosen, reasoning=level)
+    assert body["max_tokens"] <= chosen.max_output
+    if level == "off" or not chosen.reasoning:
+        assert "thinking" not in body
+    elif anthropic.generation(id) < (4, 6):
+        budget = body["thinking"]["budget_tokens"]
+        assert budget == {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}[level] or (
+            budget < 32768 == {"xhigh": 32768}.get(level)
+        )
+        assert 1024 <= budget <= body["max_tokens"] - 4096
+    else:
+        assert body["thinking"]["type"] == "adaptive"
+        assert body["output_config"]["effort"] in ("low", "medium", "high", "xhigh")
+
+
+@pytest.mark.parametrize(
+    ("id", "generation"),
+    [
+        ("claude-sonnet-4-5", (4, 5)),
+        ("claude-sonnet-4-5-20250929", (4, 5)),
+        ("claude-sonnet-4-20250514", (4, 0)),
+        ("claude-3-5-haiku-20241022", (3, 5)),
+        ("claude-opus-5", (5, 0)),
+        ("claude-opus-5-5", (5, 5)),
+        ("my-model", (0, 0)),
+    ],
+)
+def test_a_models_name_tells_its_generation(id: str, generation: tuple[int, int]) -> None:
+    assert anthropic.generation(id) == generation
+
+
+def test_anthropic_does_not_think_about_calls_that_were_made_without_a_thought() -> None:
+    thoughtless = (user("go"), said(CALL), result("t1", "x"))
+    assert "thinking" not in to_anthropic(*thoughtless, reasoning="high")
+    assert "thinking" in to_anthropic(*thoughtless, said("done"), user("more"), reasoning="high")
+    thoughtful = (user("go"), said(Thinking("hm", "sig"), CALL), result("t1", "x"))
+    assert "thinking" in to_anthropic(*thoughtful, reasoning="high")
+
+
+def test_a_long_prompt_lowers_the_answer_instead_of_failing() -> None:
+    long = user("x" * 540_000)
+    assert to_anthropic(user("go"))["max_tokens"] == 32_000
+    assert 4_096 < to_anthropic(long)["max_tokens"] < 21_000
+    assert to_anthropic(user("x" * 900_000))["max_tokens"] == 4_096
+
+
+def test_an_image_does_not_count_by_its_length() -> None:
+    assert to_anthropic(user(Image("image/png", "a" * 4_000_000)))["max_tokens"] == 32_000
+
+
+def test_half_a_character_does_not_stop_a_request() -> None:
+    for write in (to_anthropic, to_openai):
+        body = json.dumps(write(user("a\ud83d\ude00b\udcffc")), ensure_ascii=False)
+        assert "a😀b\ufffdc" in body
+
+
+def test_openai_gets_a_system_message_usage_and_functions() -> None:
+    body = to_openai(user("hi"))
+    assert body["messages"] == [{"role": "system", "content": "Be brief."}, {"role": "user", "content": "hi"}]
+    assert body["stream_options"] == {"include_usage": True}
+    assert body["tools"][0] == {
+        "type": "function",
+        "function": {"name": "read", "description": "Read a file.", "parameters": READ.schema},
+    }
+
+
+def test_openai_gets_calls_as_text_and_a_tools_images_from_the_user() -> None:
+    body = to_openai(
+        user("go", PNG),
+        said(Thinking("hm"), CALL, ToolCall("t2", "ls", {}, unparsed="{oops")),
+        result("t1", PNG),
+        result("t2", "fine"),
+        said("Done."),
+        user("thanks"),
+    )
+    _, first, reply, one, two, images, _, _ = body["messages"]
+    assert first["content"][1] == {"type": "image_url", "image_url": {"url": "data:image/png;base64,aGVsbG8="}}
+    assert reply["content"] is None
+    assert [json.loads(call["function"]["arguments"]) for call in reply["tool_calls"]] == [{"path": "a"}, {}]
+    assert [m["tool_call_id"] for m in (one, two)] == ["t1", "t2"]
+    assert images["role"] == "user"
+    assert images["content"][1]["type"] == "image_url"
+
+
+def test_a_model_that_cannot_see_is_told_that_there_was_an_image() -> None:
+    blind = model("deepseek")
+    body = to_openai(user("look", PNG), said(CALL, by=blind), result("t1", PNG), by=blind)
+    assert "image_url" not in json.dumps(body)
+    assert json.dumps(body).count("cannot see") == 2
+
+
+@pytest.mark.parametrize(
+    ("provider", "id", "level", "tools", "effort"),
+    [
+        ("openai", "gpt-5", "off", True, None),
+        ("openai", "gpt-5", "minimal", True, "minimal"),
+        ("openai", "gpt-5", "xhigh", True, "high"),
+        ("openai", "gpt-5.1", "minimal", True, "low"),
+        ("openai", "gpt-5.2", "xhigh", True, "xhigh"),
+        ("openai", "o3", "minimal", True, "low"),
+        ("openai", "gpt-6-sol", "high", True, "none"),
+        ("openai", "gpt-6-sol", "off", True, "none"),
+        ("openai", "gpt-6-sol", "high", False, "high"),
+        ("openai", "gpt-4.1", "high", True, None),
+        ("deepseek", "deepseek-reasoner", "high", True, None),
+    ],
+)
+def test_the_effort_is_one_that_the_model_knows(
+    provider: str, id: str, level: Reasoning, tools: bool, effort: str | None
+) -> None:
+    body = to_openai(user("go"), by=model(provider, id), reasoning=level, tools=(READ,) if tools else ())
+    assert body.get("reasoning_effort") == effort
+
+
+def test_the_limit_has_the_name_that_the_vendor_gave_it() -> None:
+    assert to_openai(user("go"))["max_completion_tokens"] == 32_000
+    assert to_openai(user("go"), by=model("deepseek"))["max_tokens"] == 8_192
+
+
+def test_deepseek_gets_its_thoughts_back_until_the_call_is_answered() -> None:
+    thinker = model("deepseek", "deepseek-reasoner")
+    turn = (user("go"), said(Thinking("hm"), CALL, by=thinker), result("t1", "x"))
+    assert to_openai(*turn, by=thinker)["messages"][2]["reasoning_content"] == "hm"
+    later = to_openai(*turn, said("Done.", by=thinker), user("more"), by=thinker)
+    assert "reasoning_content" not in json.dumps(later)
+
+
+words = st.text(max_size=5)
+user_parts = st.lists(words.map(Text) | st.just(PNG), max_size=3).map(tuple)
+thoughts = st.builds(Thinking, words, words, st.booleans())
+arguments = st.dictionaries(words, words | st.integers() | st.none(), max_size=2)
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> list[Message]:
+    """Any repaired history: it begins with the user, every call is answered, the last word is not the assistant's."""
+    messages: list[Message] = [UserMessage(draw(user_parts), 0)]
+    for turn in range(draw(st.integers(0, 4))):
+        by = draw(st.sampled_from([model(), model(id="claude-opus-4-5"), model("openai"), model("deepseek")]))
+        count = draw(st.integers(0, 2))
+        calls = [ToolCall(f"c.{turn}_{n}", "read", draw(arguments)) for n in range(count)]
+        rest = draw(st.lists(words.map(Text) | thoughts, max_size=3))
+        messages.append(AssistantMessage((*rest, *calls), 0, by.provider, by.id))
+        messages += [ToolResult(call.id, "read", draw(user_parts), 0, draw(st.booleans())) for call in calls]
+        if not calls or draw(st.booleans()):
+            messages.append(UserMessage(draw(user_parts), 0))
+    return messages
+
+
+def consumed(value: Any) -> Any:
+    """Pydantic checks an Iterable only as it is consumed, and leaves out what its type does not know."""
+    if isinstance(value, Mapping):
+        return {key: consumed(item) for key, item in value.items()}
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return value
+    return [consumed(item) for item in value]
+
+
+@pytest.fixture(scope="module")
+def anthropic_type() -> Iterator[TypeAdapter[Any]]:
+    from anthropic.types.message_create_params import MessageCreateParamsStreaming
+
+    yield TypeAdapter(MessageCreateParamsStreaming)
+
+
+@pytest.fixture(scope="module")
+def openai_type() -> Iterator[TypeAdapter[Any]]:
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+    yield TypeAdapter(CompletionCreateParamsStreaming)
+
+
+once = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+
+
+@once
+@given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
+def test_any_history_is_a_request_that_anthropics_types_and_rules_accept(
+    anthropic_type: TypeAdapter[Any], history: list[Message], level: Reasoning, tools: Any
+) -> None:
+    body = to_anthropic(*history, reasoning=level, tools=tools)
+    assert consumed(anthropic_type.validate_python(body)) == body
+
+
+@once
+@given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
+def test_any_history_is_a_request_that_openais_types_and_rules_accept(
+    openai_type: TypeAdapter[Any], history: list[Message], level: Reasoning, tools: Any
+) -> None:
+    body = to_openai(*history, reasoning=level, tools=tools)
+    assert consumed(openai_type.validate_python(body)) == body

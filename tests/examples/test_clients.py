@@ -21,6 +21,10 @@ CLIENTS = ROOT / "examples" / "rpc"
 LINNET = Path(sys.executable).with_name("linnet")
 PATIENCE = 60
 
+Scripts = Callable[..., list[str]]
+Agents = Callable[[str], Path]
+Recording = tuple[Path, Callable[[], list[dict[str, Any]]]]
+
 pytestmark = pytest.mark.timeout(180)  # A cold Go build takes a while.
 
 
@@ -119,7 +123,7 @@ def _command(name: str, request: pytest.FixtureRequest) -> list[str]:
             needs("jq", "apt-get install jq, or brew install jq")
             return [needs("bash", "apt-get install bash"), str(CLIENTS / "shell" / "client.sh")]
         case "python":
-            return [sys.executable, str(CLIENTS / "python" / "client.py")]
+            return [sys.executable, "-W", "error", str(CLIENTS / "python" / "client.py")]
         case "node":
             return [
                 needs("node", "apt-get install nodejs, or see https://nodejs.org"),
@@ -135,7 +139,7 @@ def client(request: pytest.FixtureRequest, tmp_path: Path) -> Client:
 
 
 @pytest.fixture
-def script(tmp_path: Path) -> Callable[..., list[str]]:
+def script(tmp_path: Path) -> Scripts:
     """The flags that make linnet play these turns."""
 
     def write(*turns: list[dict[str, Any]]) -> list[str]:
@@ -147,7 +151,7 @@ def script(tmp_path: Path) -> Callable[..., list[str]]:
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Callable[[str], Path]:
+def program(tmp_path: Path) -> Agents:
     """An executable to put in the place of linnet."""
 
     def write(text: str) -> Path:
@@ -160,7 +164,7 @@ def program(tmp_path: Path) -> Callable[[str], Path]:
 
 
 @pytest.fixture
-def fake(program: Callable[[str], Path]) -> Callable[[str], Path]:
+def fake(program: Agents) -> Agents:
     """An agent written in a few lines of Python, with `say` to print a frame."""
     head = f"""#!{sys.executable}
 import json, os, sys
@@ -171,7 +175,7 @@ def say(type, **fields):
 
 
 @pytest.fixture
-def recording(program: Callable[[str], Path], tmp_path: Path) -> tuple[Path, Callable[[], list[dict[str, Any]]]]:
+def recording(program: Agents, tmp_path: Path) -> Recording:
     """linnet behind a `tee`, and what it was sent."""
     record = tmp_path / "sent.jsonl"
     agent = program(f'#!/bin/sh\ntee "{record}" | "{LINNET}" "$@"\n')
@@ -214,36 +218,30 @@ def test_the_built_in_job_is_done_and_shown(client: Client) -> None:
         pytest.param("word " * 4_000 + "end", id="many deltas"),
     ],
 )
-def test_text_arrives_exactly_as_the_model_wrote_it(
-    client: Client, script: Callable[..., list[str]], text: str
-) -> None:
+def test_text_arrives_exactly_as_the_model_wrote_it(client: Client, script: Scripts, text: str) -> None:
     result = client.run("go", *script([{"text": text}]))
 
     assert result.code == 0, result.err
     assert result.out == (text if text.endswith("\n") else text + "\n")
 
 
-def test_what_was_spent_is_told_at_the_end(client: Client, script: Callable[..., list[str]]) -> None:
+def test_what_was_spent_is_told_at_the_end(client: Client, script: Scripts) -> None:
     result = client.run("go", *script([{"text": "x"}, {"usage": {"input": 1200, "output": 34}}]))
 
     assert result.err.splitlines()[-1].startswith("1200 tokens in, 34 out, $0")
 
 
-def test_a_tool_is_shown_with_its_arguments_its_progress_and_its_result(
-    client: Client, script: Callable[..., list[str]]
-) -> None:
+def test_a_tool_is_shown_with_its_arguments_its_progress_and_its_result(client: Client, script: Scripts) -> None:
     command = "printf 'näh\\n'; printf 'er'"
     result = client.run("go", *script([{"call": "bash", "args": {"command": command}}], [{"text": "ok"}]))
 
     assert result.code == 0, result.err
     assert result.out == "ok\n"
-    arguments = json.dumps({"command": command}, separators=(",", ":"))
+    arguments = json.dumps({"command": command}, ensure_ascii=False, separators=(",", ":"))
     assert result.err.splitlines()[:4] == [f"→ bash {arguments}", "näh", "er", f"✓ $ {command}"]
 
 
-def test_the_prompt_is_one_line_whatever_is_in_it(
-    client: Client, recording: tuple[Path, Callable[[], list[dict[str, Any]]]], script: Callable[..., list[str]]
-) -> None:
+def test_the_prompt_is_one_line_whatever_is_in_it(client: Client, recording: Recording, script: Scripts) -> None:
     agent, sent = recording
     prompt = 'two\nlines, "quotes", $HOME, `x`, \\n, \u2028, é, 👍'
     result = client.run(prompt, *script([{"text": "ok"}]), agent=agent)
@@ -252,9 +250,7 @@ def test_the_prompt_is_one_line_whatever_is_in_it(
     assert [(command["type"], command["message"]) for command in sent()] == [("prompt", prompt)]
 
 
-def test_an_image_goes_along_with_the_prompt(
-    client: Client, recording: tuple[Path, Callable[[], list[dict[str, Any]]]], script: Callable[..., list[str]]
-) -> None:
+def test_an_image_goes_along_with_the_prompt(client: Client, recording: Recording, script: Scripts) -> None:
     agent, sent = recording
     data = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 1024  # More than an argument list or a pipe can hold.
     (client.folder / "picture.png").write_bytes(data)
@@ -281,21 +277,21 @@ def test_wrong_arguments_are_answered_with_the_usage(client: Client, args: list[
     assert "[--image FILE] PROMPT [-- flags of linnet rpc]" in result.err
 
 
-def test_a_failed_turn_keeps_its_text_and_is_told_once(client: Client, script: Callable[..., list[str]]) -> None:
+def test_a_failed_turn_keeps_its_text_and_is_told_once(client: Client, script: Scripts) -> None:
     result = client.run("go", *script([{"text": "Half of"}, {"fail": "the model fell over"}]))
 
     assert (result.code, result.out) == (1, "Half of\n")
     assert result.err.count("the model fell over") == 1
 
 
-def test_too_many_steps_are_a_failure(client: Client, script: Callable[..., list[str]]) -> None:
+def test_too_many_steps_are_a_failure(client: Client, script: Scripts) -> None:
     result = client.run("go", *script([{"call": "bash", "args": {"command": "true"}}]), "--max-steps", "1")
 
     assert result.code == 1
     assert "client: max steps (1) exceeded" in result.err.splitlines()
 
 
-def test_an_answer_cut_at_the_output_limit_is_a_failure(client: Client, script: Callable[..., list[str]]) -> None:
+def test_an_answer_cut_at_the_output_limit_is_a_failure(client: Client, script: Scripts) -> None:
     result = client.run("go", *script([{"text": "And then he"}, {"stop": "length"}]))
 
     assert (result.code, result.out) == (1, "And then he\n")
@@ -309,9 +305,7 @@ def test_a_refused_prompt_is_told_with_the_reason(client: Client) -> None:
     assert "client: prompt: a prompt needs a message or an image" in result.err.splitlines()
 
 
-def test_the_token_of_the_environment_opens_the_agent(
-    client: Client, recording: tuple[Path, Callable[[], list[dict[str, Any]]]], script: Callable[..., list[str]]
-) -> None:
+def test_the_token_of_the_environment_opens_the_agent(client: Client, recording: Recording, script: Scripts) -> None:
     agent, sent = recording
     result = client.run("go", *script([{"text": "ok"}]), agent=agent, env={"ZOTCORE_RPC_TOKEN": 'a "secret"'})
 
@@ -324,7 +318,7 @@ def test_the_token_of_the_environment_opens_the_agent(
     [("wrong", "client: hello: invalid token"), ("", "client: prompt: auth required: send hello with token first")],
 )
 def test_a_wrong_token_is_told_and_nothing_else_happens(
-    client: Client, program: Callable[[str], Path], script: Callable[..., list[str]], token: str, reason: str
+    client: Client, program: Agents, script: Scripts, token: str, reason: str
 ) -> None:
     agent = program(f'#!/bin/sh\nZOTCORE_RPC_TOKEN=right exec "{LINNET}" "$@"\n')
     result = client.run("go", *script([{"text": "no"}]), agent=agent, env={"ZOTCORE_RPC_TOKEN": token})
@@ -333,9 +327,7 @@ def test_a_wrong_token_is_told_and_nothing_else_happens(
     assert reason in result.err.splitlines()
 
 
-def test_an_agent_that_dies_in_mid_line_is_a_failure_in_one_sentence(
-    client: Client, fake: Callable[[str], Path]
-) -> None:
+def test_an_agent_that_dies_in_mid_line_is_a_failure_in_one_sentence(client: Client, fake: Agents) -> None:
     agent = fake("""
 sys.stdin.readline()
 say("response", id="2", command="prompt", success=True, data={"started": True})
@@ -350,7 +342,7 @@ os.kill(os.getpid(), 9)
     assert "Traceback" not in result.err
 
 
-def test_an_agent_that_never_reads_is_a_failure_in_one_sentence(client: Client, fake: Callable[[str], Path]) -> None:
+def test_an_agent_that_never_reads_is_a_failure_in_one_sentence(client: Client, fake: Agents) -> None:
     agent = fake("sys.exit('no key')")
     (client.folder / "picture.png").write_bytes(bytes(1 << 20))  # More than a pipe holds: sending it must not hang.
     result = client.run("--image", "picture.png", "go", agent=agent)
@@ -368,7 +360,7 @@ def test_an_agent_that_cannot_be_started_is_named(client: Client, tmp_path: Path
     assert "Traceback" not in result.err
 
 
-def test_frames_and_fields_that_nobody_knew_of_do_no_harm(client: Client, fake: Callable[[str], Path]) -> None:
+def test_frames_and_fields_that_nobody_knew_of_do_no_harm(client: Client, fake: Agents) -> None:
     agent = fake("""
 sys.stdin.readline()
 say("response", id="2", command="prompt", success=True, data={"started": True}, mood="fine")
@@ -387,7 +379,7 @@ sys.stdin.read()
     assert result.err.splitlines() == ["→ look {}", "✓ [image]"]
 
 
-def test_a_failure_that_a_later_step_made_good_does_not_count(client: Client, fake: Callable[[str], Path]) -> None:
+def test_a_failure_that_a_later_step_made_good_does_not_count(client: Client, fake: Agents) -> None:
     agent = fake("""
 sys.stdin.readline()
 say("turn_end", stop="error", error="overloaded")
@@ -404,8 +396,8 @@ sys.stdin.read()
 @pytest.mark.parametrize("where", ["model", "tool"])
 def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     client: Client,
-    recording: tuple[Path, Callable[[], list[dict[str, Any]]]],
-    script: Callable[..., list[str]],
+    recording: Recording,
+    script: Scripts,
     where: str,
 ) -> None:
     agent, sent = recording
@@ -425,9 +417,7 @@ def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     assert [command["type"] for command in sent()] == ["prompt", "abort"]
 
 
-def test_a_second_ctrl_c_does_not_wait_for_an_agent_that_will_not_stop(
-    client: Client, fake: Callable[[str], Path]
-) -> None:
+def test_a_second_ctrl_c_does_not_wait_for_an_agent_that_will_not_stop(client: Client, fake: Agents) -> None:
     agent = fake("""
 sys.stdin.readline()
 say("text_delta", delta="first")

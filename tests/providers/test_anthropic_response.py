@@ -224,6 +224,6 @@ def test_how_payloads_are_batched_changes_nothing(cuts: list[int]) -> None:
     assert deltas + reader.feed(rest) == whole
 
 
-@given(st.lists(st.binary(max_size=30) | st.recursive(st.none() | st.text() | st.integers(), st.lists).map(json.dumps)))
-def test_no_payload_raises(payloads: list[bytes | str]) -> None:
-    Reader().feed([p if isinstance(p, bytes) else p.encode("utf-8", "replace") for p in payloads])
+@given(st.lists(st.binary(max_size=30)))
+def test_no_payload_raises(payloads: list[bytes]) -> None:
+    Reader().feed([*payloads, b"[" * 100_000, b'{"type": "content_block_start", "index": null}'])

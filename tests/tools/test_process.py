@@ -44,6 +44,8 @@ ESCAPES = {
     "</dev/null >/dev/null 2>&1 &' 3>&1 &); sleep 600",
     "cleared environment": "env -i sleep 600 & echo $!; echo ready; wait",
     "cleared environment and setsid": "env -i setsid sleep 600 & echo $!; echo ready; wait",
+    "forever changing": "export AGAIN='exec sh -c \"$AGAIN\"'; "
+    "(setsid sh -c 'echo $$; echo ready; exec sh -c \"$AGAIN\"' &); sleep 600",
     "stopped": "sleep 600 & kill -STOP $!; echo $!; echo ready; wait",
     "breeding": "breed() { setsid bash -c 'sleep 0.01; echo $$; (sleep 600 & echo $!); sleep 600' & }; "
     "for i in 1 2 3 4 5 6 7 8; do breed; done; echo ready; wait",

@@ -25,6 +25,15 @@ def test_the_standard_tools_are_sorted_described_and_self_contained() -> None:
         assert all("description" in field for field in spec.schema["properties"].values())
 
 
+def test_an_argument_that_may_be_null_is_simply_optional_in_the_schema(bench: "Bench") -> None:
+    (spec,) = Registry(standard_tools(["bash"])).specs
+    timeout = spec.schema["properties"]["timeout"]
+    assert timeout.pop("description")
+    assert timeout == {"type": "number", "exclusiveMinimum": 0}
+    assert spec.schema["required"] == ["command"]
+    assert bench.ok("bash", command="true", timeout=None)
+
+
 def test_tools_can_be_chosen_by_name() -> None:
     assert [tool.spec.name for tool in standard_tools(["read", "bash", "read"])] == ["read", "bash"]
     assert standard_tools([]) == []

@@ -44,9 +44,11 @@ class Agent:
 
     def __iter__(self) -> Iterator[Frame]:
         # Lines of bytes end at \n and nowhere else; lines of text would also end at a lone \r.
-        for line in self._stdout:
-            if line.endswith(b"\n"):  # Else the agent died in mid-line.
-                yield json.loads(line)
+        with self._stdout:
+            for line in self._stdout:
+                if line.endswith(b"\n"):  # Else the agent died in mid-line.
+                    yield json.loads(line)
+        self.finish()
         self._process.wait()
 
     def finish(self) -> None:
@@ -137,7 +139,8 @@ def run(agent: Agent, message: str, images: list[dict[str, str]], screen: Screen
             case "done":
                 done = True
                 agent.finish()
-            # Anything else is news we do not need. The protocol only grows, so ignore what you do not know.
+            case _:
+                pass  # News we do not need. The protocol only grows, so ignore what you do not know.
 
     screen.end_line()
     if not done:

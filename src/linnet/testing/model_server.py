@@ -131,8 +131,8 @@ class ModelServer:
         with self._lock:
             self._closing = True
             connections = list(self._open)
-        with suppress(OSError):  # Wakes the thread that accepts.
-            socket.create_connection(("127.0.0.1", self.port), timeout=1).close()
+        with socket.socket() as knock, suppress(OSError):  # Wakes the thread that accepts.
+            knock.connect(("127.0.0.1", self.port))
         for connection in connections:
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -198,11 +198,11 @@ class ModelServer:
             connection.close()
 
     def _secured(self, connection: socket.socket, tls: "SSLContext") -> socket.socket:
+        """The first read will shake hands, and fail if the client does not like what it is shown."""
         secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with self._lock:
             self._open.discard(connection)
             self._open.add(secured)
-        secured.do_handshake()
         return secured
 
     def _note_gone(self) -> None:
@@ -226,8 +226,10 @@ class ModelServer:
         if asked is None:
             return False
         method, path, headers, raw = asked
-        if method == "GET":
-            return self._answer_get(connection, path)
+        answered = self._answer_get(connection, path) if method == "GET" else self._answer(connection, *asked[1:])
+        return answered and headers.get("connection", "").lower() != "close"
+
+    def _answer(self, connection: socket.socket, path: str, headers: dict[str, str], raw: bytes) -> bool:
         api: Api = "openai" if path.partition("?")[0].endswith("/chat/completions") else "anthropic"
         try:
             body = decode(raw)
@@ -347,7 +349,10 @@ def _read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | 
     first = stream.readline(65536)
     if not first.strip():
         return None
-    method, path, _ = first.decode("latin-1").split(" ", 2)
+    method, _, rest = first.decode("latin-1").partition(" ")
+    path, _, version = rest.partition(" ")
+    if not version.startswith("HTTP/1."):
+        return None
     headers: dict[str, str] = {}
     while line := stream.readline(65536).strip():
         name, _, value = line.decode("latin-1").partition(":")

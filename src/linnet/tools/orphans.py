@@ -40,7 +40,7 @@ class Orphans:
         """All that are known, with those that have come since. `running` has the numbers of unfinished commands:
         while one is, a marked child may be the command itself."""
         self._known.update(self._newcomers(running))
-        return self._known
+        return set(self._known)
 
     def bury(self, running: Container[int]) -> None:
         self._known = tree.bury(self.look(running), patience=0)

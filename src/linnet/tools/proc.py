@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from functools import cache
+from time import sleep
 
 
 def descendants(root: int) -> list[int]:
@@ -29,8 +30,19 @@ def everyone() -> list[int]:
 
 
 def environment(pid: int) -> bytes:
-    """As it was when the program started. Empty for a zombie, a stranger, or a process that is gone."""
-    return _contents(f"/proc/{pid}/environ")
+    """As it was when the program started. Empty for a zombie, a stranger, or a process that is gone.
+
+    It also seems empty for the moment in which a process changes from one program to the next. That is waited for:
+    whoever was overlooked then would get away.
+    """
+    for _ in range(500):
+        found = _contents(f"/proc/{pid}/environ")
+        if found or not _has_program(pid):
+            return found
+        if _contents(f"/proc/{pid}/cmdline"):  # It is there now, and so is its environment, if it has one.
+            return _contents(f"/proc/{pid}/environ")
+        sleep(0.0001)
+    return b""
 
 
 def session(pid: int) -> int:
@@ -43,6 +55,14 @@ def session(pid: int) -> int:
 
 def exists(pid: int) -> bool:
     return os.path.exists(f"/proc/{pid}")
+
+
+def _has_program(pid: int) -> bool:
+    """Zombies and kernel threads have none, and a stranger's is not ours to know."""
+    try:
+        return bool(os.readlink(f"/proc/{pid}/exe"))
+    except OSError:
+        return False
 
 
 @cache

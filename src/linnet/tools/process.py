@@ -111,13 +111,17 @@ class Processes:
         if self._started:
             own = f"{self._mark}.".encode()
             tree.sweep(proc.everyone, lambda pid: own in proc.environment(pid), dead)
-        if orphans := self._orphans:
-            tree.sweep(lambda: orphans.look(self._active), lambda pid: True, dead)
+        if self._orphans:
+            tree.sweep(self._known_orphans, lambda pid: True, dead)
             tree.bury(dead - {call.pid for call in calls}, PATIENCE)
             self.reap()
         for drain in drains:
             drain.join(PATIENCE)
         self._watchdog.close()
+
+    def _known_orphans(self) -> set[int]:
+        with self._lock:
+            return self._orphans.look(self._active) if self._orphans else set()
 
     def _start(self, argv: Sequence[str], cwd: Path) -> "_Call":
         number = self._take_number()
@@ -151,7 +155,12 @@ class Processes:
         if call.killed:
             mark = f"{self._mark}.{call.number};".encode()
             dead = {call.pid} | call.struck
-            tree.sweep(self._candidates, lambda pid: _belongs(pid, call.pid, mark), dead)
+            tree.sweep(
+                self._candidates,
+                lambda pid: _belongs(pid, call.pid, mark),
+                dead,
+                until_still=self._orphans is not None,
+            )
         exited = call.release()
         left = tree.bury(dead - {call.pid}, BURIAL) if self._orphans else set()
         drain = call.drain()

@@ -24,16 +24,25 @@ def strike(root: int) -> set[int]:
     return _kill(family)
 
 
-def sweep(candidates: Callable[[], Iterable[int]], belongs: Callable[[int], bool], dead: set[int]) -> None:
-    """Kill who belongs, and their descendants, until a look around finds nobody new. `dead` gains their ids.
+def sweep(
+    candidates: Callable[[], Iterable[int]],
+    belongs: Callable[[int], bool],
+    dead: set[int],
+    *,
+    until_still: bool = False,
+) -> None:
+    """Kill who belongs, and their descendants, until a look around finds nobody. `dead` gains their ids.
 
-    That suffices: once a process has been sent SIGKILL it forks no more, so whoever a round does not find, and was
-    not killed before it, never was.
+    That suffices if a look around misses nobody: once a process has been sent SIGKILL it forks no more. A walk down
+    a tree does miss one whose parent dies during the walk; with `until_still` the last look must show no stranger.
     """
+    seen: set[int] = set()
     for _ in range(ROUNDS):
-        found = {pid for pid in candidates() if pid not in dead and belongs(pid)}
-        if not found:
+        around = set(candidates())
+        found = {pid for pid in around - dead if belongs(pid)}
+        if not found and (around <= seen or not until_still):
             return
+        seen = around
         found.update(child for pid in tuple(found) for child in proc.descendants(pid))
         dead |= _kill(found - dead)
 

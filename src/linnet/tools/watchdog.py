@@ -9,7 +9,8 @@ from contextlib import suppress
 from threading import Lock
 
 # The mark comes in as a line, never as an argument or a variable: the search must not find the searcher. It ignores
-# polite signals because whoever sends them to everybody ends the agent too, and then the pipe's end is its cue.
+# polite signals because whoever sends them to everybody ends the agent too, and then the pipe's end is its cue. It
+# looks once more after it found nobody, since a process that is just starting a program has no environment to show.
 SCRIPT = """: linnet-watchdog
 trap '' HUP INT TERM
 read -r mark || exit
@@ -26,10 +27,11 @@ while read -r verb group; do
 done
 for group in $groups; do kill -9 "-$group"; done
 round=0
-while [ "$round" -lt 50 ]; do
-  found=$(grep -lsF -e "$mark" /proc/[0-9]*/environ)
-  [ -n "$found" ] || exit
-  for file in $found; do
+quiet=0
+while [ "$quiet" -lt 2 ] && [ "$round" -lt 50 ]; do
+  quiet=$((quiet + 1))
+  for file in $(grep -lsF -e "$mark" /proc/[0-9]*/environ); do
+    quiet=0
     pid=${file#/proc/}
     kill -9 "${pid%/environ}"
   done
@@ -47,6 +49,7 @@ class Watchdog:
         self._lock = Lock()
         self._groups: set[int] = set()
         self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
 
     @property
     def pid(self) -> int | None:
@@ -54,7 +57,7 @@ class Watchdog:
 
     def start(self) -> None:
         with self._lock:
-            if self._process is None:
+            if self._process is None and not self._closed:
                 self._launch()
 
     def watch(self, group: int) -> None:
@@ -72,6 +75,7 @@ class Watchdog:
     def close(self) -> None:
         """Send it away: whoever calls this has seen to it that nothing is left."""
         with self._lock:
+            self._closed = True
             process, self._process = self._process, None
         if process is None or process.stdin is None:
             return

@@ -1,0 +1,1 @@
+"""Measurements, beside the peers where they are on the machine."""

@@ -1,0 +1,79 @@
+"""Agents that can be measured: how each is started, asked, stopped, and how its answers are told apart."""
+
+import json
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+
+@dataclass(frozen=True)
+class Peer:
+    """`first` is the cheapest command; `terminator` ends a turn; `delta` marks a piece of text on the wire."""
+
+    name: str
+    command: list[str]
+    first: bytes
+    terminator: bytes
+    delta: bytes
+    progress: bytes
+    env: dict[str, str] = field(default_factory=dict)
+
+    def prompt(self, text: str) -> bytes:
+        return json.dumps({"id": "p", "type": "prompt", "message": text}).encode() + b"\n"
+
+
+def linnet(url: str) -> Peer:
+    executable = str(Path(sys.executable).with_name("linnet"))
+    return _zot_like("linnet", [executable, "rpc"], url)
+
+
+def zot(path: str, url: str) -> Peer:
+    return _zot_like("zot", [path, "rpc"], url)
+
+
+def _zot_like(name: str, command: list[str], url: str) -> Peer:
+    return Peer(
+        name=name,
+        command=[*command, "--provider", "anthropic", "--base-url", url, "--api-key", "x"],
+        first=b'{"id":"1","type":"ping"}\n',
+        terminator=b'"type":"done"',
+        delta=b'"type":"text_delta"',
+        progress=b'"tool_progress"',
+    )
+
+
+def pi(path: str, url: str, home: Path) -> Peer:
+    """Its settings live in a folder of its own, which names the model server."""
+    folder = home / ".pi" / "agent"
+    folder.mkdir(parents=True)
+    model = {
+        "id": "scripted",
+        "name": "scripted",
+        "reasoning": False,
+        "input": ["text"],
+        "cost": {"input": 3, "output": 15, "cacheRead": 0, "cacheWrite": 0},
+        "contextWindow": 200_000,
+        "maxTokens": 8_192,
+    }
+    provider = {"baseUrl": url, "apiKey": "x", "api": "anthropic-messages", "models": [model]}
+    (folder / "models.json").write_text(json.dumps({"providers": {"bench": provider}}))
+    return Peer(
+        name="pi",
+        command=["node", path, "--mode", "rpc", "--no-session", "--provider", "bench", "--model", "scripted"],
+        first=b'{"id":"1","type":"get_state"}\n',
+        terminator=b'"type":"agent_end"',
+        delta=b'"type":"text_delta"',
+        progress=b'"tool_execution_update"',
+        env={"HOME": str(home), "PI_OFFLINE": "1"},
+    )
+
+
+def installed(url: str, home: Path) -> list[Peer]:
+    """linnet, and whatever ZOT and PI name: an executable, and pi's cli.js."""
+    peers = [linnet(url)]
+    if path := os.environ.get("ZOT"):
+        peers.append(zot(path, url))
+    if path := os.environ.get("PI"):
+        peers.append(pi(path, url, home))
+    return peers

@@ -1,10 +1,12 @@
 """`make bench`: linnet and its peers on one scripted model server, in one run. Ratios count, not the times."""
 
 import http.client
+import json
 import subprocess
 import sys
 import tempfile
 import time
+from functools import partial
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
@@ -40,12 +42,19 @@ def main() -> None:
 def server_alone(port: int) -> float:
     """Deltas a second that a client gets which does nothing with them."""
     count = 200_000
-    body = '{"model":"m","max_tokens":9,"stream":true,"messages":[{"role":"user","content":"!text %d"}]}' % count
+    messages = [{"role": "user", "content": f"!text {count}"}]
+    body = json.dumps({"model": "m", "max_tokens": 9, "stream": True, "messages": messages})
+    seconds = 0.0
     for _ in range(2):  # The first time it prepares what it sends.
         connection = http.client.HTTPConnection("127.0.0.1", port)
         started = time.perf_counter()
-        connection.request("POST", "/v1/messages", body, {"x-api-key": "x", "content-type": "application/json"})
-        connection.getresponse().fp.read()  # type: ignore[union-attr]
+        connection.request(
+            "POST", "/v1/messages", body, {"x-api-key": "x", "anthropic-version": "2023-06-01", "connection": "close"}
+        )
+        response = connection.getresponse()
+        assert response.status == 200, response.read()
+        assert response.fp
+        response.fp.read()
         seconds = time.perf_counter() - started
         connection.close()
     return count / seconds
@@ -77,7 +86,7 @@ def measured(peer: Peer, folder: Path, bare: float) -> list[Row]:
             with Running(peer, folder) as running:
                 running.turn("hi")
                 running.turn(f"!text {size}")
-                seconds = repeated(3, lambda: running.turn(f"!text {size}"))
+                seconds = repeated(3, partial(running.turn, f"!text {size}"))
                 rows.append((f"time per delta of {size:,}", f"{seconds / size * 1e6:.2f} µs"))
     with Running(peer, folder) as running:
         running.turn("hi")
@@ -101,7 +110,7 @@ def show(columns: list[tuple[str, list[Row]]]) -> None:
         max(len(title), *(len(value) for value in table.values()))
         for (title, _), table in zip(columns, tables, strict=True)
     ]
-    line = "  ".join(["{:<%d}" % width for width in widths])
+    line = "  ".join([f"{{:<{width}}}" for width in widths])
     print(line.format("", *(title for title, _ in columns)))
     for name in names:
         print(line.format(name, *(table.get(name, "–") for table in tables)).rstrip())

@@ -17,8 +17,8 @@ def exchange(calls: int) -> list[Message]:
     ids = [f"c{n}" for n in range(calls)]
     reply = AssistantMessage(tuple(ToolCall(id, "read", {"path": "x"}) for id in ids), 0, "p", "m")
     end = AssistantMessage((Text("done"),), 0, "p", "m")
-    results = [ToolResult(id, "read", (Text("content"),), 0) for id in ids]
-    return [UserMessage((Text("do it"),), 0), *([reply, *results] if calls else []), end]
+    answered: list[Message] = [reply, *(ToolResult(id, "read", (Text("content"),), 0) for id in ids)]
+    return [UserMessage((Text("do it"),), 0), *(answered if calls else []), end]
 
 
 conversations = st.lists(st.integers(0, 3).map(exchange), max_size=6).map(lambda turns: [m for t in turns for m in t])

@@ -14,7 +14,7 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
-from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.turn import Aborted, Answered, AskModel, Effect, Emit, Fact, Prompted, Replied, RunTool, Turn
 
 PROMPT = Prompted(UserMessage((Text("go"),), 0))
@@ -22,7 +22,7 @@ PROMPT = Prompted(UserMessage((Text("go"),), 0))
 
 def reply(*calls: str, text: str = "", stop: StopReason = "end", error: str = "") -> Replied:
     parts = [Text(text)] if text else []
-    content = (*parts, *(ToolCall(id, "read", {}) for id in calls))
+    content: tuple[ReplyPart, ...] = (*parts, *(ToolCall(id, "read", {}) for id in calls))
     return Replied(AssistantMessage(content, 0, "p", "m", Usage(output=1), "tool_use" if calls else stop, error))
 
 
@@ -61,6 +61,8 @@ def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call(arriv
                 assert finished.call_id == unanswered.pop(0)
             case RunEnded():
                 assert not unanswered
+            case _:
+                pass
 
 
 @given(st.lists(facts))

@@ -9,7 +9,17 @@ from hypothesis import strategies as st
 from msgspec import UNSET
 
 from linnet.core import commands, events
-from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    Image,
+    Message,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from linnet.core.models import Model
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
@@ -180,7 +190,7 @@ def test_thinking_is_shown_only_when_asked_for() -> None:
 
 
 def test_results_of_one_reply_are_one_message_of_role_tool() -> None:
-    transcript = [
+    transcript: list[Message] = [
         UserMessage((Text("look"), Image("image/png", PNG)), 0),
         AssistantMessage((ToolCall("a", "read", {}), ToolCall("b", "read", {})), 0, "p", "m"),
         ToolResult("a", "read", (Text("1"),), 0),

@@ -191,7 +191,7 @@ def test_stdout_may_be_a_socket_or_a_file(kind: str, tmp_path: Path) -> None:
         ours, theirs = socket.socketpair()
         with ours:
             with theirs:
-                process = subprocess.Popen(command, stdin=theirs, stdout=theirs, cwd=tmp_path)
+                process = subprocess.Popen(command, stdin=theirs.fileno(), stdout=theirs.fileno(), cwd=tmp_path)
             ours.sendall(lines)
             ours.shutdown(socket.SHUT_WR)
             printed = b"".join(iter(lambda: ours.recv(1 << 16), b""))

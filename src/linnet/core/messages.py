@@ -44,10 +44,10 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
 class Cost(Struct, frozen=True):
     """US dollars."""
 
-    input: float = 0
-    output: float = 0
-    cache_read: float = 0
-    cache_write: float = 0
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
 
     @property
     def total(self) -> float:

@@ -10,7 +10,7 @@ from linnet import __version__
 from linnet.core import commands
 from linnet.core.cancel import Cancel
 from linnet.core.conversation import Conversation
-from linnet.core.events import Compacted, Event, ReplyEnded, RunEnded
+from linnet.core.events import Compacted, Event, ReplyEnded, RunEnded, RunKind
 from linnet.core.messages import Usage
 from linnet.errors import Busy, Closed, LinnetError
 from linnet.runtime.cancel import CancelToken
@@ -188,7 +188,7 @@ class Session:
 
                 logging.getLogger(__name__).exception("a run broke")
             if self._active is job:
-                kind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
+                kind: RunKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
                 reason = str(fault) if isinstance(fault, LinnetError) else f"internal error: {fault!r}"
                 emit([RunEnded(kind, "error", reason)])
 

@@ -45,7 +45,7 @@ def test_a_conversation_that_no_longer_fits_is_told_apart(status: int, body: byt
 
 
 def test_a_limit_that_only_money_lifts_is_not_retried() -> None:
-    body = b'{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}'
+    body = b'{"error":{"message":"You spent it all","type":"insufficient_quota","code":"insufficient_quota"}}'
     assert type(answer(429, body)) is ProviderRejected
 
 

@@ -58,7 +58,7 @@ class RawServer:
             with connection:
                 try:
                     handler(connection)
-                except BaseException as failure:  # noqa: BLE001
+                except BaseException as failure:
                     self._failures.append(failure)
 
 
@@ -170,7 +170,7 @@ def test_a_body_that_ends_too_early_was_cut(serve: Serve, answer: bytes) -> None
     ],
 )
 def test_what_is_not_http_is_reported(serve: Serve, answer: bytes) -> None:
-    with pytest.raises(ProviderUnavailable, match="does not speak HTTP|garbled"):
+    with pytest.raises(ProviderUnavailable, match=r"does not speak HTTP|garbled"):
         everything(serve(answers(answer)))
 
 
@@ -190,7 +190,7 @@ def test_garbage_between_chunks_is_reported(serve: Serve) -> None:
 
 
 def test_a_page_instead_of_a_stream_is_reported_with_its_words(serve: Serve) -> None:
-    with pytest.raises(ProviderRejected, match="expected an event stream but got text/html.*Welcome"):
+    with pytest.raises(ProviderRejected, match=r"expected an event stream but got text/html.*Welcome"):
         everything(serve(answers(sized(b"<h1>Welcome</h1>", kind="text/html; charset=utf-8"))))
 
 
@@ -273,15 +273,18 @@ def test_a_reply_released_before_its_end_keeps_the_connection_if_the_end_follows
     def handle(connection: socket.socket) -> None:
         request_of(connection)
         connection.sendall(STREAM + b"Transfer-Encoding: chunked\r\n\r\n3\r\none\r\n")
+        released.wait(10)
         connection.sendall(b"0\r\n\r\n")
+        ended.set()
         answers(sized(b"two"))(connection)
 
+    released, ended = Event(), Event()
     client = serve(handle)
     reply = client.post(b"{}", CancelToken())
     assert reply.read() == b"one"
     reply.release()
-    while client._idle is not None and not client._idle.sock.recv(5, socket.MSG_PEEK | socket.MSG_WAITALL):
-        pass  # The end has arrived.
+    released.set()
+    ended.wait(10)
     assert everything(client) == b"two"
 
 

@@ -51,6 +51,8 @@ def test_anthropics_own_client_understands_every_stream(server: ModelServer, pro
         case "!toolargs 50":
             assert calls[0].input == {"path": "big.txt", "content": "x" * 200}
             assert message.stop_reason == "tool_use"
+        case _:
+            raise AssertionError(prompt)
 
 
 @pytest.mark.parametrize("prompt", ["hi", "!text 500", "!utf8", "!crlf", "!split", "!length", "!toolargs 50", "!cache"])
@@ -87,6 +89,8 @@ def test_openais_own_client_understands_every_stream(server: ModelServer, prompt
         case "!cache":
             assert usage.prompt_tokens_details is not None
             assert usage.prompt_tokens_details.cached_tokens == 1000
+        case _:
+            raise AssertionError(prompt)
 
 
 def test_the_vendors_own_clients_recognise_its_refusals(server: ModelServer) -> None:

@@ -67,6 +67,11 @@ def test_text_thoughts_and_usage_become_deltas_in_order() -> None:
     ]
 
 
+def test_the_opening_comes_first_whatever_a_server_begins_with() -> None:
+    deltas, _ = read(counted(prompt_tokens=1, completion_tokens=0), chunk(content="x"), chunk("stop"), DONE)
+    assert deltas == [ReplyOpened(), UsageReported(Usage(1)), TextDelta("x"), Stopped("end")]
+
+
 def test_the_same_thought_under_two_names_is_thought_once() -> None:
     deltas, _ = read(chunk(reasoning_content="Hm.", reasoning="Hm."), chunk("stop"), DONE)
     assert deltas[1:-1] == [ThinkingDelta("Hm.")]

@@ -1,7 +1,7 @@
 """What we send is what the vendors' own types accept, for any history that the core may hand us."""
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pytest
@@ -250,6 +250,13 @@ def test_the_limit_has_the_name_that_the_vendor_gave_it() -> None:
     assert to_openai(user("go"), by=model("deepseek"))["max_tokens"] == 8_192
 
 
+def test_deepseek_is_told_whether_to_think() -> None:
+    thinker = model("deepseek", "deepseek-v4-pro")
+    assert to_openai(user("go"), by=thinker)["thinking"] == {"type": "disabled"}
+    assert to_openai(user("go"), by=thinker, reasoning="high")["thinking"] == {"type": "enabled"}
+    assert "thinking" not in to_openai(user("go"), by=model("deepseek"), reasoning="high")
+
+
 def test_deepseek_gets_its_thoughts_back_until_the_call_is_answered() -> None:
     thinker = model("deepseek", "deepseek-reasoner")
     turn = (user("go"), said(Thinking("hm"), CALL, by=thinker), result("t1", "x"))
@@ -290,17 +297,17 @@ def consumed(value: Any) -> Any:
 
 
 @pytest.fixture(scope="module")
-def anthropic_type() -> Iterator[TypeAdapter[Any]]:
+def anthropic_type() -> TypeAdapter[Any]:
     from anthropic.types.message_create_params import MessageCreateParamsStreaming
 
-    yield TypeAdapter(MessageCreateParamsStreaming)
+    return TypeAdapter(MessageCreateParamsStreaming)
 
 
 @pytest.fixture(scope="module")
-def openai_type() -> Iterator[TypeAdapter[Any]]:
+def openai_type() -> TypeAdapter[Any]:
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
-    yield TypeAdapter(CompletionCreateParamsStreaming)
+    return TypeAdapter(CompletionCreateParamsStreaming)
 
 
 once = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)

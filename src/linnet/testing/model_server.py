@@ -46,7 +46,6 @@ status 401, and the key `bad-key`.
 """
 
 import argparse
-import select
 import socket
 import struct
 import sys
@@ -60,16 +59,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from msgspec import DecodeError, Struct
 from msgspec.json import decode, encode
 
-from linnet.testing.model_rules import check_anthropic, check_openai
-from linnet.testing.model_script import Api, Cut, Flood, Gate, Hang, Pause, Plan, Raw, Refusal, plan
+from linnet.testing.model_http import Gone, head, read_request, refusal_of, refuse, tls_of, wait
+from linnet.testing.model_script import Api, Cut, Flood, Gate, Hang, Pause, Plan, Raw, plan
 from linnet.testing.model_wire import (
     AnthropicWire,
     OpenAIWire,
     Wire,
-    anthropic_refusal,
     flooded,
     framed,
-    openai_refusal,
 )
 
 if TYPE_CHECKING:
@@ -77,7 +74,6 @@ if TYPE_CHECKING:
 
 _PREPARED = 64 * 1024 * 1024
 _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
-_REASONS = {200: "OK", 400: "Bad Request", 401: "Unauthorized", 404: "Not Found", 429: "Too Many Requests"}
 
 
 class Recorded(Struct, frozen=True):
@@ -86,10 +82,6 @@ class Recorded(Struct, frozen=True):
     path: str
     headers: dict[str, str]
     body: Any
-
-
-class _Gone(Exception):
-    """The client hung up before its answer was complete."""
 
 
 class ModelServer:
@@ -106,7 +98,7 @@ class ModelServer:
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
-        self._tls = _tls(certificate) if certificate else None
+        self._tls = tls_of(certificate) if certificate else None
         self._log = open(log, "ab", buffering=0) if log else None  # noqa: SIM115
         self._changed = Condition()
         self._prompts: Counter[str] = Counter()
@@ -190,7 +182,7 @@ class ModelServer:
             with connection.makefile("rb") as stream:
                 while self._answer_one(connection, stream):
                     pass
-        except (_Gone, OSError):
+        except (Gone, OSError):
             self._note_gone()
         finally:
             with self._lock:
@@ -220,13 +212,16 @@ class ModelServer:
     def _answer_one(self, connection: socket.socket, stream: BinaryIO) -> bool:
         """Read a request and answer it. False when the connection is done with."""
         try:
-            asked = _read_request(stream)
+            asked = read_request(stream)
         except OSError:
             return False
         if asked is None:
             return False
-        method, path, headers, raw = asked
-        answered = self._answer_get(connection, path) if method == "GET" else self._answer(connection, *asked[1:])
+        method, path, headers, body = asked
+        if method == "GET":
+            answered = self._answer_get(connection, path)
+        else:
+            answered = self._answer(connection, path, headers, body)
         return answered and headers.get("connection", "").lower() != "close"
 
     def _answer(self, connection: socket.socket, path: str, headers: dict[str, str], raw: bytes) -> bool:
@@ -239,11 +234,11 @@ class ModelServer:
             self.requests.append(Recorded(path, headers, body))
             self._changed.notify_all()
         self._write_log({"t": time.time(), "path": path, "headers": headers, "body": body})
-        if refusal := _refusal(api, path, headers, body):
-            return _refuse(connection, api, refusal)
+        if refusal := refusal_of(api, path, headers, body):
+            return refuse(connection, api, refusal)
         planned = plan(api, body, self._count)
         if planned.refusal:
-            return _refuse(connection, api, planned.refusal)
+            return refuse(connection, api, planned.refusal)
         make = OpenAIWire if api == "openai" else AnthropicWire
         return self._play(connection, planned, make(body, len(raw), cached=planned.cached))
 
@@ -251,7 +246,7 @@ class ModelServer:
         if path.startswith("/_release/"):
             self.release(path.removeprefix("/_release/"))
         listing = encode({"object": "list", "data": [{"id": "scripted", "object": "model", "created": 1}]})
-        connection.sendall(_head(200, len(listing)) + listing)
+        connection.sendall(head(200, len(listing)) + listing)
         return True
 
     def _count(self, prompt: str) -> int:
@@ -261,7 +256,7 @@ class ModelServer:
 
     def _play(self, connection: socket.socket, planned: Plan, wire: Wire) -> bool:
         if planned.head_after:
-            _wait(connection, planned.head_after)
+            wait(connection, planned.head_after)
         pending: list[bytes] = []
 
         def flush() -> None:
@@ -293,13 +288,13 @@ class ModelServer:
                         connection.sendall(block)
                 case Pause(seconds):
                     flush()
-                    _wait(connection, seconds)
+                    wait(connection, seconds)
                 case Gate(name):
                     flush()
                     self._wait_at(connection, name)
                 case Hang():
                     flush()
-                    _wait(connection, None)
+                    wait(connection, None)
                 case Raw(data):
                     put([data])
                 case Cut(reset):
@@ -331,77 +326,10 @@ class ModelServer:
                     return
                 self._bells.setdefault(name, []).append(bell)
             try:
-                _wait(connection, None, ear)
+                wait(connection, None, ear)
             finally:
                 with self._lock, suppress(KeyError, ValueError):
                     self._bells[name].remove(bell)
-
-
-def _tls(certificate: str) -> "SSLContext":
-    import ssl
-
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(certificate)
-    return context
-
-
-def _read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | None:
-    first = stream.readline(65536)
-    if not first.strip():
-        return None
-    method, _, rest = first.decode("latin-1").partition(" ")
-    path, _, version = rest.partition(" ")
-    if not version.startswith("HTTP/1."):
-        return None
-    headers: dict[str, str] = {}
-    while line := stream.readline(65536).strip():
-        name, _, value = line.decode("latin-1").partition(":")
-        headers[name.lower()] = value.strip()
-    length = int(headers.get("content-length", "0"))
-    body = stream.read(length)
-    if len(body) < length:
-        return None
-    return method, path, headers, body
-
-
-def _refusal(api: Api, path: str, headers: dict[str, str], body: Any) -> Refusal | None:
-    plain = path.partition("?")[0]
-    if not plain.endswith(("/v1/messages", "/chat/completions")):
-        return Refusal(404, "not_found_error", f"there is nothing at {plain}")
-    key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
-    if not key or key == "bad-key":
-        return Refusal(401, "authentication_error", "invalid x-api-key", "invalid_api_key")
-    if not isinstance(body, dict):
-        return Refusal(400, "invalid_request_error", "the body is not a JSON object")
-    if api == "anthropic" and "anthropic-version" not in headers:
-        return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
-    wrong = check_openai(body) if api == "openai" else check_anthropic(body)
-    return Refusal(400, "invalid_request_error", wrong) if wrong else None
-
-
-def _refuse(connection: socket.socket, api: Api, refusal: Refusal) -> bool:
-    body = openai_refusal(refusal) if api == "openai" else anthropic_refusal(refusal)
-    connection.sendall(_head(refusal.status, len(body), refusal.retry_after) + body)
-    return True
-
-
-def _head(status: int, length: int, retry_after: str | None = None) -> bytes:
-    wait = f"Retry-After: {retry_after}\r\n" if retry_after else ""
-    reason = _REASONS.get(status, "Scripted")
-    return (
-        f"HTTP/1.1 {status} {reason}\r\nContent-Type: application/json\r\n{wait}Content-Length: {length}\r\n\r\n"
-    ).encode()
-
-
-def _wait(connection: socket.socket, seconds: float | None, ear: socket.socket | None = None) -> None:
-    """Until the time is over, the ear hears something, or the client hangs up, which raises."""
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    if ear is not None:
-        poll.register(ear, select.POLLIN)
-    ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
-    if connection.fileno() in ready:
-        raise _Gone
 
 
 def main(argv: list[str] | None = None) -> None:

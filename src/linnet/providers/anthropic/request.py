@@ -39,8 +39,9 @@ def write(request: Request) -> bytes:
     if tools:
         body["tools"] = tools
     body["messages"] = messages
-    body |= _limits(model, _thinkable(request, messages), len(encode(body)) - _image_bytes(request.messages))
-    return encode(body)
+    text = encode(body)
+    limits = _limits(model, _thinkable(request, messages), len(text) - _image_bytes(request.messages))
+    return text[:-1] + b"," + encode(limits)[1:]  # The limits depend on the length: no need to write it all twice.
 
 
 def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, Any]:

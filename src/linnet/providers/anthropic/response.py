@@ -173,6 +173,9 @@ class Reader:
                     add(ThinkingSigned(part.signature))
             else:
                 self._take(event, deltas)
+        if deltas and not self._opened:
+            self._opened = True
+            deltas.insert(0, ReplyOpened())
         return deltas
 
     def end(self, cut: ProviderError | None = None) -> list[Delta]:
@@ -184,10 +187,7 @@ class Reader:
     def _take(self, event: Wire, deltas: list[Delta]) -> None:
         match event:
             case MessageStart(message):
-                if not self._opened:
-                    self._opened = True
-                    deltas.append(ReplyOpened())
-                self._count(message.usage, deltas)
+                self._count(message.usage or Tokens(), deltas)
             case BlockStart(index, block):
                 self._open(index, block, deltas)
             case BlockStop(index):

@@ -30,15 +30,18 @@ def write(request: Request) -> bytes:
         ]
     if effort := _effort(request):
         body["reasoning_effort"] = effort
+    if model.id.startswith("deepseek-v4"):
+        body["thinking"] = {"type": "disabled" if request.reasoning == "off" else "enabled"}
+    text = encode(body)
     limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
-    body[limit] = answer_room(model, len(encode(body)) - _image_bytes(request.messages))
-    return encode(body)
+    room = answer_room(model, len(text) - _image_bytes(request.messages))
+    return text[:-1] + b"," + encode({limit: room})[1:]  # It depends on the length: no need to write it all twice.
 
 
 def _effort(request: Request) -> str | None:
     model, wanted = request.model, request.reasoning
     if not model.reasoning or model.provider == "deepseek":
-        return None  # There, thinking is a model of its own.
+        return None  # There, thinking is on or off.
     if model.provider == "openai":
         found = _GPT.match(model.id)
         generation = (int(found[1]), int(found[2] or 0)) if found else (0, 0)

@@ -111,7 +111,7 @@ class Reader:
             if choices:
                 if not self._opened:
                     self._opened = True
-                    add(ReplyOpened())
+                    deltas.insert(0, ReplyOpened())
                 choice = choices[0]
                 part = choice.delta
                 if part is not None and choice.index == 0:

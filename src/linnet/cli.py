@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linnet.runtime.config import Settings
     from linnet.runtime.machinery import Machinery
     from linnet.runtime.session import Audience, Session
+    from linnet.wire.dialect import Dialect
 
 
 def main() -> NoReturn:
@@ -46,16 +47,28 @@ def _rpc(flags: Flags) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
-    from linnet.wire.zot.dialect import Zot
 
-    if flags.dialect is None:
-        raise UsageError("--mode rpc needs --dialect zot; or say linnet rpc")
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
-    settings = _settings(flags)
-    dialect = Zot(show_thinking=flags.show_thinking)
-    return Server(dialect, claim(), lambda server: _session(settings, server), Gate(token) if token else None).run()
+    name = flags.dialect or "pi"
+    settings = _settings(flags, name)
+    gate = Gate(token) if token and name == "zot" else None
+    return Server(_dialect(flags, name), claim(), lambda server: _session(settings, server), gate).run()
+
+
+def _dialect(flags: Flags, name: str) -> "Dialect":
+    if name == "zot":
+        from linnet.wire.zot.dialect import Zot
+
+        return Zot(show_thinking=flags.show_thinking)
+    if name == "pi":
+        from linnet.wire.pi.dialect import Pi
+
+        return Pi(flags.stream)
+    from linnet.wire.pi_legacy.dialect import PiLegacy
+
+    return PiLegacy()
 
 
 def _once(flags: Flags) -> int:
@@ -66,23 +79,24 @@ def _once(flags: Flags) -> int:
         prompt = sys.stdin.read()
     if not prompt.strip():
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags)
+    settings = _settings(flags, "zot")
     as_json = flags.mode == "json" and not flags.print
     return once(prompt, lambda audience: _session(settings, audience), as_json=as_json, thinking=flags.show_thinking)
 
 
-def _settings(flags: Flags) -> "Settings":
+def _settings(flags: Flags, dialect: str) -> "Settings":
     from linnet.runtime.config import Config, resolve
+    from linnet.runtime.policy import PI, ZOT
 
-    return resolve(Config(**flags.config), os.environ)
+    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
 
 
 def _session(settings: "Settings", audience: "Audience") -> "Session":
     from linnet.runtime.session import Session
 
     def build() -> "Machinery":
-        from linnet.runtime.machinery import build
+        from linnet.runtime.machinery import Machinery
 
-        return build(settings, adopt_orphans=True)
+        return Machinery(settings, adopt_orphans=True)
 
     return Session(settings, audience, build)

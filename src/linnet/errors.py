@@ -34,6 +34,8 @@ class UnknownModel(ConfigError):
     code = "unknown_model"
 
     def __init__(self, name: str, provider: str, known: Iterable[str]) -> None:
+        self.name = name
+        self.provider = provider
         super().__init__(f'unknown model "{name}" (provider="{provider}")' + _suggest(name, known))
 
 

@@ -4,7 +4,7 @@ A table and a loop instead of argparse, whose import and set-up would be a tenth
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -14,6 +14,7 @@ USAGE = """\
 linnet: a coding agent on a pipe
 
   linnet rpc [flags]              speak the zot protocol on stdin and stdout
+  linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
 
@@ -34,6 +35,7 @@ class Flag(Struct, frozen=True):
     parse: Callable[[str], Any] | None = None
     word: str = ""
     value: Any = True
+    repeatable: bool = False
 
 
 class Flags(Struct):
@@ -45,15 +47,18 @@ class Flags(Struct):
     help: bool = False
     version: bool = False
     show_thinking: bool = False
+    stream: Literal["full", "deltas"] = "full"
     no_session: bool = False
     words: list[str] = []
     config: dict[str, Any] = {}
 
-    def put(self, field: str, value: Any) -> None:
-        if field in self.__struct_fields__:
-            setattr(self, field, value)
+    def put(self, flag: Flag, value: Any) -> None:
+        if flag.field in self.__struct_fields__:
+            setattr(self, flag.field, value)
+        elif flag.repeatable and flag.field in self.config:
+            self.config[flag.field] += f"\n\n{value}"
         else:
-            self.config[field] = value
+            self.config[flag.field] = value
 
 
 def _one_of(*choices: str) -> Callable[[str], str]:
@@ -88,6 +93,8 @@ def _names(word: str) -> list[str]:
     return [name.strip() for name in word.split(",") if name.strip()]
 
 
+_STREAM = _one_of("full", "deltas")
+
 TABLE = (
     Flag(("--provider",), "provider", "anthropic, openai, deepseek or scripted (offline)", str, "NAME"),
     Flag(("--model",), "model", "a model of that provider", str, "ID"),
@@ -95,7 +102,14 @@ TABLE = (
     Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
     Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),
     Flag(("--system-prompt",), "system_prompt", "say this instead of linnet's own system prompt", str, "TEXT"),
-    Flag(("--append-system-prompt",), "append_system_prompt", "say this after the system prompt", str, "TEXT"),
+    Flag(
+        ("--append-system-prompt",),
+        "append_system_prompt",
+        "say this after the system prompt; may be given more than once",
+        str,
+        "TEXT",
+        repeatable=True,
+    ),
     Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
     Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: 100)", _whole(1), "N"),
     Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
@@ -104,9 +118,13 @@ TABLE = (
     Flag(("--show-thinking",), "show_thinking", "zot protocol: send thinking_delta events too"),
     Flag(("--timeout",), "timeout", "seconds a model may stay silent (default: 600)", _seconds, "SECONDS"),
     Flag(("--retries",), "retries", "tries after a transient failure (default: 3)", _whole(0), "N"),
+    Flag(("--retry-delay",), "retry_delay", "pi protocol: seconds before the first retry (default: 2)", _seconds, "S"),
+    Flag(("--compact-reserve",), "compact_reserve", "tokens to keep free before compacting (16384)", _whole(0), "N"),
+    Flag(("--compact-keep",), "compact_keep", "tokens' worth to keep when compacting (20000)", _whole(1), "N"),
     Flag(("--no-session",), "no_session", "keep nothing on disk (the zot protocol never does)"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
-    Flag(("--dialect",), "dialect", "the protocol of rpc mode", _one_of("zot"), "NAME"),
+    Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
+    Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),
@@ -136,14 +154,14 @@ def parse(argv: Sequence[str]) -> Flags:
         if flag.parse is None:
             if equals:
                 raise UsageError(f"{name} takes no value")
-            flags.put(flag.field, flag.value)
+            flags.put(flag, flag.value)
             continue
         if not equals:
             if not rest:
                 raise UsageError(f"{name} needs a value: {flag.word}")
             value = rest.pop(0)
         try:
-            flags.put(flag.field, flag.parse(value))
+            flags.put(flag, flag.parse(value))
         except ValueError as error:
             raise UsageError(f"{name} must be {error}, not {value!r}") from None
     return flags

@@ -4,11 +4,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core import compact
+from linnet.core.compact import Plan, joined, keep_messages, keep_tokens, questions, touched_files
 from linnet.core.conversation import Conversation
-from linnet.core.events import Compacted, UserSaid
+from linnet.core.events import Compaction, CompactionEnded, ReplyEnded, RetryScheduled, UserSaid
 from linnet.core.history import repaired
-from linnet.core.messages import AssistantMessage, Message, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Message,
+    Summary,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from linnet.core.size import context_tokens, guess
 from linnet.errors import NothingToCompact
 
 
@@ -21,55 +32,130 @@ def exchange(calls: int) -> list[Message]:
     return [UserMessage((Text("do it"),), 0), *(answered if calls else []), end]
 
 
+def ids() -> str:
+    return "id"
+
+
 conversations = st.lists(st.integers(0, 3).map(exchange), max_size=6).map(lambda turns: [m for t in turns for m in t])
+planners = st.integers(1, 8).map(keep_messages) | st.integers(1, 60).map(keep_tokens)
 
 
-@given(conversations, st.integers(1, 8))
-def test_the_part_that_stays_needs_no_repair(messages: list[Message], keep: int) -> None:
+@given(conversations, planners, st.booleans())
+def test_the_part_that_stays_needs_no_repair_and_nothing_falls_between(
+    messages: list[Message], planner: object, summarised: bool
+) -> None:
+    assert callable(planner)
+    if summarised:
+        messages = [Summary("before", 9, 0), *messages]
     try:
-        plan = compact.plan(messages, keep)
+        plan = planner(messages)
     except NothingToCompact:
         return
     kept = messages[len(messages) - plan.kept :]
-    assert [*plan.old, *kept] == messages
+    assert [*plan.old, *plan.prefix, *kept] == messages
     assert repaired(kept) == kept
-    assert plan.old
+    assert not any(isinstance(message, Summary) for message in plan.prefix)
+    assert any(questions(plan))
 
 
 def test_an_empty_conversation_has_nothing_to_compact() -> None:
     with pytest.raises(NothingToCompact, match=r"^nothing to compact$"):
-        compact.plan([])
+        keep_messages(4)([])
+    with pytest.raises(NothingToCompact, match="too small"):
+        keep_tokens(20)([])
 
 
 def test_a_short_conversation_is_kept_whole() -> None:
     with pytest.raises(NothingToCompact, match="nothing to compact: "):
-        compact.plan([*exchange(0), *exchange(0)])
+        keep_messages(4)([*exchange(0), *exchange(0)])
+    with pytest.raises(NothingToCompact):
+        keep_tokens(1000)([Summary("s", 1, 0), *exchange(2)])
 
 
 def test_the_newest_four_messages_stay_and_results_of_one_reply_count_as_one() -> None:
-    plan = compact.plan([*exchange(0), *exchange(2)])
+    plan = keep_messages(4)([*exchange(0), *exchange(2)])
     assert plan.kept == 5
     assert len(plan.old) == 2
 
 
-def test_the_question_quotes_words_calls_and_results_and_asks_for_a_summary() -> None:
-    asked = compact.question(exchange(1), "Mind the tests.")
-    for part in ("do it", 'read] {"path":"x"}', "content", "Summarise", "Mind the tests."):
-        assert part in asked
+def test_a_turn_that_is_cut_in_two_has_its_first_part_apart() -> None:
+    messages = [*exchange(0), *exchange(2)]
+    plan = keep_tokens(1)(messages)
+    assert plan.kept == 1
+    assert list(plan.old) == exchange(0)
+    assert list(plan.prefix) == exchange(2)[:-1]
+    history, turn = questions(plan)
+    assert "Summarise the conversation" in history
+    assert "still going on" in turn
+    assert joined(plan, "H", "T", ["a"], ["b"]).startswith("H")
+    assert "T" in joined(plan, "H", "T", [], [])
+
+
+def test_an_earlier_summary_is_updated_not_thrown_away() -> None:
+    plan = keep_tokens(1)([Summary("OLD NOTES", 9, 0), *exchange(0), *exchange(0)])
+    history, _ = questions(plan)
+    assert "<earlier-notes>\nOLD NOTES" in history
+    only_turn = Plan((Summary("OLD NOTES", 9, 0),), tuple(exchange(0)), 1)
+    assert questions(only_turn)[0] == ""
+    assert joined(only_turn, "", "T", [], []).startswith("OLD NOTES")
+
+
+def test_the_question_quotes_words_calls_commands_and_results_and_asks_for_a_summary() -> None:
+    old = (*exchange(1), BashRun("make", "all good", 0, 0))
+    history, _ = questions(Plan(old, (), 0), "Mind the tests.")
+    for part in ("do it", 'read] {"path":"x"}', "content", "Summarise", "Mind the tests.", "all good"):
+        assert part in history
 
 
 def test_a_long_result_is_shortened_in_the_question() -> None:
     result = ToolResult("c", "bash", (Text("x" * 100_000),), 0)
-    assert len(compact.question([result])) < 10_000
+    assert len(questions(Plan((result,), (), 0))[0]) < 10_000
+
+
+def test_files_that_were_changed_are_not_listed_as_read_too() -> None:
+    calls = (
+        ToolCall("1", "read", {"path": "a"}),
+        ToolCall("2", "read", {"path": "b"}),
+        ToolCall("3", "edit", {"path": "b"}),
+        ToolCall("4", "write", {"path": 5}),
+        ToolCall("5", "bash", {"path": "c"}),
+    )
+    assert touched_files([AssistantMessage(calls, 0, "p", "m")]) == (["a"], ["b"])
 
 
 def test_the_summary_stands_first_and_the_kept_messages_follow() -> None:
-    conversation = Conversation()
+    conversation = Conversation(ids)
     messages = [UserMessage((Text(str(n)),), n) for n in range(6)]
     for message in messages:
         conversation.apply(UserSaid(message))
-    summary = compact.summary_message("all of it", 9)
-    conversation.apply(Compacted("all of it", summary, 2, Usage()))
+    summary = Summary("all of it", 100, 9)
+    conversation.apply(CompactionEnded("manual", Compaction(summary, 2, "id", (), (), Usage())))
     assert conversation.messages == [summary, *messages[-2:]]
-    conversation.apply(Compacted("again", summary, 0, Usage()))
+    assert len(conversation.ids) == 3
+    assert conversation.compacted
+    conversation.apply(CompactionEnded("manual", Compaction(summary, 0, "", (), (), Usage())))
     assert conversation.messages == [summary]
+
+
+def test_a_failed_reply_is_forgotten_when_it_is_asked_for_again() -> None:
+    conversation = Conversation(ids)
+    conversation.apply(UserSaid(UserMessage((Text("hi"),), 0)))
+    conversation.apply(ReplyEnded(AssistantMessage((), 0, "p", "m", stop="error", error="no"), Usage()))
+    conversation.apply(RetryScheduled(1, 3, 2000, "no"))
+    assert len(conversation.messages) == len(conversation.ids) == 1
+    conversation.apply(RetryScheduled(2, 3, 2000, "no"))
+    assert len(conversation.messages) == 1
+
+
+def test_the_vendors_own_count_is_trusted_unless_a_summary_is_newer() -> None:
+    prompt, reply = UserMessage((Text("x" * 400),), 1), AssistantMessage((Text("y"),), 2, "p", "m", Usage(input=5000))
+    assert context_tokens([prompt, reply]) == 5000
+    assert context_tokens([prompt, reply, prompt]) == 5100
+    assert context_tokens([Summary("s" * 40, 9, 3), reply]) == 11
+    failed = AssistantMessage((), 3, "p", "m", Usage(input=9), "error")
+    assert context_tokens([prompt, failed]) == 100
+
+
+@given(st.text())
+def test_about_four_characters_are_a_token(text: str) -> None:
+    assert guess(UserMessage((Text(text),), 0)) == -(-len(text) // 4)

@@ -18,7 +18,9 @@ from linnet.core.deltas import (
 from linnet.core.draft import Draft
 from linnet.core.events import CallGrew, Event, PartEnded, PartStarted, TextGrew, ThinkingGrew
 from linnet.core.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
+from linnet.core.models import Model
 
+MODEL = Model("m", "p")
 words = st.text(min_size=1, max_size=5)
 deltas: st.SearchStrategy[Delta] = st.one_of(
     st.builds(TextDelta, words),
@@ -33,7 +35,7 @@ deltas: st.SearchStrategy[Delta] = st.one_of(
 def fold(*batch: Delta, stop: StopReason | None = None, error: str = "") -> tuple[list[Event], AssistantMessage]:
     draft = Draft()
     events = draft.add(batch)
-    return events, draft.message(1, "p", "m", draft.usage, stop, error)
+    return events, draft.message(1, MODEL, draft.usage, stop, error)
 
 
 @given(st.lists(deltas), st.data())

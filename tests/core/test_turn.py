@@ -15,9 +15,11 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.queues import Queues
 from linnet.core.turn import Aborted, Answered, AskModel, Effect, Emit, Fact, Prompted, Replied, RunTool, Turn
 
-PROMPT = Prompted(UserMessage((Text("go"),), 0))
+PROMPT = Prompted((UserMessage((Text("go"),), 0),))
+NOT_ASKED = AssistantMessage((), 0, "p", "m", stop="aborted")
 
 
 def reply(*calls: str, text: str = "", stop: StopReason = "end", error: str = "") -> Replied:
@@ -40,12 +42,12 @@ replies = st.builds(
     st.lists(ids, unique=True, max_size=3),
     st.sampled_from(["end", "length", "error", "aborted"]),
 )
-facts = replies | st.builds(Answered, ids.map(result)) | st.builds(Aborted, ids.map(result))
+facts = replies | st.builds(Answered, ids.map(result)) | st.builds(Aborted, ids.map(result), st.just(NOT_ASKED))
 
 
 @given(st.lists(facts), st.integers(1, 3))
 def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call(arriving: list[Fact], steps: int) -> None:
-    turn = Turn(steps, Usage())
+    turn = Turn(steps, Usage(), Queues())
     events = [e.event for fact in [PROMPT, *arriving] for e in turn.feed(fact) if isinstance(e, Emit)]
 
     ends = [index for index, event in enumerate(events) if isinstance(event, RunEnded)]
@@ -67,7 +69,7 @@ def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call(arriv
 
 @given(st.lists(facts))
 def test_at_most_one_blocking_effect_is_outstanding(arriving: list[Fact]) -> None:
-    turn = Turn(5, Usage())
+    turn = Turn(5, Usage(), Queues())
     outstanding: AskModel | RunTool | None = None
     for fact in [PROMPT, *arriving]:
         effects = turn.feed(fact)
@@ -81,13 +83,13 @@ def test_at_most_one_blocking_effect_is_outstanding(arriving: list[Fact]) -> Non
 
 
 def test_a_plain_prompt_takes_one_step() -> None:
-    turn = Turn(5, Usage())
+    turn = Turn(5, Usage(), Queues())
     assert emitted(turn.feed(PROMPT)) == [RunStarted, UserSaid, StepStarted]
     assert emitted(turn.feed(reply(text="hi"))) == [ReplyEnded, StepEnded, RunEnded]
 
 
 def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
-    turn = Turn(5, Usage())
+    turn = Turn(5, Usage(), Queues())
     turn.feed(PROMPT)
     first = turn.feed(reply("a", "b"))
     assert isinstance(first[-1], RunTool)
@@ -99,27 +101,29 @@ def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
 
 
 def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
-    turn = Turn(5, Usage())
+    turn = Turn(5, Usage(), Queues())
     turn.feed(PROMPT)
     turn.feed(reply("a", "b"))
-    effects = turn.feed(Aborted(result("a")))
-    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, Interrupted, StepEnded, RunEnded]
+    effects = turn.feed(Aborted(result("a"), NOT_ASKED))
+    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
     last = effects[-1]
     assert isinstance(last, Emit)
-    assert last.event == RunEnded("prompt", "aborted")
+    assert isinstance(last.event, RunEnded)
+    assert last.event.stop == "aborted"
 
 
 def test_too_many_steps_end_with_an_error_that_says_how_many() -> None:
-    turn = Turn(1, Usage())
+    turn = Turn(1, Usage(), Queues())
     turn.feed(PROMPT)
     turn.feed(reply("a"))
     last = turn.feed(Answered(result("a")))[-1]
     assert isinstance(last, Emit)
-    assert last.event == RunEnded("prompt", "error", "max steps (1) exceeded")
+    assert isinstance(last.event, RunEnded)
+    assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
 
 
 def test_the_total_grows_with_every_reply() -> None:
-    turn = Turn(5, Usage(output=10))
+    turn = Turn(5, Usage(output=10), Queues())
     turn.feed(PROMPT)
     (ended,) = [e.event for e in turn.feed(reply("a")) if isinstance(e, Emit) and isinstance(e.event, ReplyEnded)]
     assert ended.total.output == 11

@@ -13,6 +13,7 @@ from linnet.core.messages import (
     AssistantMessage,
     Image,
     Message,
+    Summary,
     Text,
     Thinking,
     ToolCall,
@@ -55,8 +56,7 @@ def test_no_line_is_too_strange_to_be_answered(line: bytes) -> None:
 def test_no_object_is_too_strange_to_be_answered(fields: dict[str, Any]) -> None:
     asked = decoded(**fields, id="x")
     assert bytes(asked.id) == b'"x"'
-    frame = Zot().refuse(asked, "no")
-    assert json.loads(encode_lines([frame]))["id"] == "x"
+    assert json.loads(Zot().refuse(asked, "no"))["id"] == "x"
 
 
 @given(values, names)
@@ -162,7 +162,7 @@ def test_a_reply_with_a_call_is_told_as_usage_message_calls_and_end() -> None:
 
 def test_a_reply_that_failed_at_once_is_only_an_end() -> None:
     reply = AssistantMessage((), 0, "anthropic", "m", stop="error", error="anthropic: http 401: no")
-    told = shown(events.ReplyEnded(reply, Usage()), events.RunEnded("prompt", "error", "anthropic: http 401: no"))
+    told = shown(events.ReplyEnded(reply, Usage()), events.Settled("prompt", "error", "anthropic: http 401: no"))
     assert told == [
         {"type": "turn_end", "stop": "error", "error": "anthropic: http 401: no"},
         {"type": "error", "message": "anthropic: http 401: no"},
@@ -171,17 +171,22 @@ def test_a_reply_that_failed_at_once_is_only_an_end() -> None:
 
 
 def test_every_run_has_one_terminator() -> None:
-    message = UserMessage((Text("s"),), 0)
-    assert shown(events.RunEnded("prompt", "end")) == [{"type": "done"}]
-    assert shown(events.Interrupted(), events.RunEnded("prompt", "aborted"))[-1] == {"type": "done"}
-    assert shown(events.Compacted("s", message, 4, Usage()), events.RunEnded("compact", "end")) == [
-        {"type": "compact_done", "summary": "s"}
-    ]
-    assert shown(events.Interrupted(), events.RunEnded("compact", "aborted")) == [
+    not_asked = AssistantMessage((), 0, "p", "m", stop="aborted")
+    compaction = events.Compaction(Summary("s", 9, 0), 4, "id", (), (), Usage())
+    assert shown(events.RunEnded("end", "", ()), events.Settled("prompt", "end")) == [{"type": "done"}]
+    assert shown(events.Interrupted(not_asked), events.Settled("prompt", "aborted")) == [
         {"type": "turn_end", "stop": "aborted"},
         {"type": "done"},
     ]
-    assert shown(events.RunEnded("compact", "error", "no")) == [{"type": "error", "message": "no"}, {"type": "done"}]
+    assert shown(events.CompactionEnded("manual", compaction), events.Settled("compact", "end")) == [
+        {"type": "compact_done", "summary": "s"}
+    ]
+    aborted = events.CompactionEnded("manual", None, aborted=True)
+    assert shown(aborted, events.Settled("compact", "aborted")) == [
+        {"type": "turn_end", "stop": "aborted"},
+        {"type": "done"},
+    ]
+    assert shown(events.Settled("compact", "error", "no")) == [{"type": "error", "message": "no"}, {"type": "done"}]
 
 
 def test_thinking_is_shown_only_when_asked_for() -> None:
@@ -201,7 +206,23 @@ def test_results_of_one_reply_are_one_message_of_role_tool() -> None:
     assert [message["role"] for message in listed] == ["user", "assistant", "tool", "assistant"]
     assert listed[0]["content"][1] == {"type": "image", "mime_type": "image/png", "bytes": 70}
     assert [block["call_id"] for block in listed[2]["content"]] == ["a", "b"]
-    state = encode.data(commands.State("p", "m", "/", False, Usage(), transcript))
+    state = encode.data(
+        commands.State(
+            model=Model("m", "p"),
+            cwd="/",
+            busy=False,
+            streaming=False,
+            compacting=False,
+            spent=Usage(),
+            messages=transcript,
+            thinking="off",
+            steering_mode="all",
+            follow_up_mode="all",
+            auto_compaction=False,
+            pending=0,
+            session_id="s",
+        )
+    )
     assert state.message_count == 4
 
 

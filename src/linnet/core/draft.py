@@ -8,6 +8,7 @@ import msgspec
 from linnet.core import deltas
 from linnet.core.events import CallGrew, Event, PartEnded, PartKind, PartStarted, TextGrew, ThinkingGrew
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, Thinking, ToolCall, Usage
+from linnet.core.models import Model
 
 
 class _Part:
@@ -92,8 +93,7 @@ class Draft:
     def message(
         self,
         time: int,
-        provider: str,
-        model: str,
+        model: Model,
         usage: Usage,
         stop: StopReason | None = None,
         error: str = "",
@@ -107,7 +107,7 @@ class Draft:
             # Vendors disagree with themselves: a stop for tools without one, and tools with another stop.
             stop = "tool_use" if any(isinstance(part, ToolCall) for part in parts) else "end"
         content = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
-        return AssistantMessage(content, time, provider, model, usage, stop, error)
+        return AssistantMessage(content, time, model.provider, model.id, usage, stop, error, model.api)
 
     def _block(self, kind: PartKind, events: list[Event]) -> _Part:
         part = self._open

@@ -1,21 +1,34 @@
 """What happened, in order. Stores, dialects and monitors see nothing else.
 
-A run answers one prompt: RunStarted … RunEnded. It takes steps, one model call each: StepStarted, the reply in pieces,
-ReplyEnded, the tools it asked for, StepEnded. A compaction is a run of its own, with no steps.
+A run is the agent at work: RunStarted … RunEnded. It takes steps, one model call each: StepStarted, the reply in
+pieces, ReplyEnded, the tools it asked for, StepEnded. A prompt takes one run, or more if some fail and are tried again,
+and perhaps a compaction; a compaction that was asked for takes none. Either way the last event is Settled.
 """
 
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Message,
+    ReplyPart,
+    StopReason,
+    Summary,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
-RunKind: TypeAlias = Literal["prompt", "compact"]
+JobKind: TypeAlias = Literal["prompt", "compact"]
+CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 
 
 class RunStarted(Struct, frozen=True):
-    kind: RunKind
+    pass
 
 
 class UserSaid(Struct, frozen=True):
@@ -31,6 +44,7 @@ class StepStarted(Struct, frozen=True):
 class ReplyStarted(Struct, frozen=True):
     """The model has begun to answer. Absent when the request itself failed."""
 
+    api: str
     provider: str
     model: str
     time: int
@@ -99,22 +113,76 @@ class StepEnded(Struct, frozen=True):
 
 
 class Interrupted(Struct, frozen=True):
-    """An abort found the run with no reply open that could have ended with it."""
+    """An abort found the run with no reply open that could have ended with it; `message` is the reply there was not."""
 
-
-class Compacted(Struct, frozen=True):
-    """`message` stands for everything but the newest `kept` messages from now on."""
-
-    summary: str
-    message: UserMessage
-    kept: int
-    total: Usage
+    message: AssistantMessage
 
 
 class RunEnded(Struct, frozen=True):
-    """The last event of a run, whatever came before it. `error` says why it ended early, for a person."""
+    """`messages` are those of this run. A run that failed may be followed by another that tries again."""
 
-    kind: RunKind
+    stop: StopReason
+    error: str
+    messages: tuple[Message, ...]
+
+
+class RetryScheduled(Struct, frozen=True):
+    """The run that just failed is tried again in so many milliseconds. Its last reply is forgotten."""
+
+    attempt: int
+    max_attempts: int
+    delay_ms: int
+    error: str
+
+
+class RetryEnded(Struct, frozen=True):
+    success: bool
+    attempt: int
+    error: str = ""
+
+
+class CompactionStarted(Struct, frozen=True):
+    reason: CompactReason
+
+
+class Compaction(Struct, frozen=True):
+    """`summary` stands for everything but the newest `kept` messages, the first of which is `first_kept`."""
+
+    summary: Summary
+    kept: int
+    first_kept: str
+    read_files: tuple[str, ...]
+    modified_files: tuple[str, ...]
+    total: Usage
+
+
+class CompactionEnded(Struct, frozen=True):
+    """Without a result it was aborted, or failed for the reason that `error` gives."""
+
+    reason: CompactReason
+    result: Compaction | None
+    aborted: bool = False
+    will_retry: bool = False
+    error: str = ""
+    total: Usage | None = None  # What was spent on one that came to nothing counts too.
+
+
+class BashRan(Struct, frozen=True):
+    run: BashRun
+
+
+class QueueChanged(Struct, frozen=True):
+    """What waits to be said to the model. `dropped` was waiting, and an abort or a new session did away with it."""
+
+    steering: tuple[UserMessage, ...]
+    follow_ups: tuple[UserMessage, ...]
+    dropped: tuple[UserMessage, ...] = ()
+
+
+class Settled(Struct, frozen=True):
+    """The last event of a prompt or a compaction that was asked for, whatever came before it."""
+
+    kind: JobKind
     stop: StopReason
     error: str = ""
 
@@ -135,6 +203,12 @@ Event: TypeAlias = (
     | ToolFinished
     | StepEnded
     | Interrupted
-    | Compacted
     | RunEnded
+    | RetryScheduled
+    | RetryEnded
+    | CompactionStarted
+    | CompactionEnded
+    | BashRan
+    | QueueChanged
+    | Settled
 )

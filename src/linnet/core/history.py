@@ -1,16 +1,30 @@
 """What may be sent to a model: no call without its result, no result without its call, nothing empty."""
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
-from linnet.core.messages import AssistantMessage, Message, Text, ToolCall, ToolResult
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Message,
+    Summary,
+    Text,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
 
 UNANSWERED = "No result: the run stopped before this call was answered."
+SUMMARY_HEADING = "## Context Summary (compacted)"
 
 
-def repaired(messages: Iterable[Message]) -> list[Message]:
-    """The same conversation, as every vendor's API accepts it. What is already right comes back unchanged."""
-    messages = list(messages)
-    out: list[Message] = []
+Sendable: TypeAlias = UserMessage | AssistantMessage | ToolResult
+
+
+def repaired(conversation: Iterable[Message]) -> list[Sendable]:
+    """The same conversation, as every vendor's API accepts it: made of prompts, replies and results alone."""
+    messages = [_plain(message) for message in conversation]
+    out: list[Sendable] = []
     index = 0
     while index < len(messages):
         message = messages[index]
@@ -30,6 +44,30 @@ def repaired(messages: Iterable[Message]) -> list[Message]:
                 index += 1
             out += [results.get(call.id) or _unanswered(call, message.time) for call in message.calls]
     return out
+
+
+def summary_text(summary: Summary) -> str:
+    return f"{SUMMARY_HEADING}\n\n{summary.text}"
+
+
+def bash_text(run: BashRun) -> str:
+    """How the model is told of a command that the client ran."""
+    text = f"Ran `{run.command}`\n```\n{run.output.rstrip() or '(no output)'}\n```"
+    if run.cancelled:
+        text += "\n\n(the command was cancelled)"
+    elif run.exit_code:
+        text += f"\n\nCommand exited with code {run.exit_code}"
+    if run.truncated and run.full_output_path:
+        text += f"\n\n[Output truncated. Full output: {run.full_output_path}]"
+    return text
+
+
+def _plain(message: Message) -> Sendable:
+    if isinstance(message, Summary):
+        return UserMessage((Text(summary_text(message)),), message.time)
+    if isinstance(message, BashRun):
+        return UserMessage((Text(bash_text(message)),), message.time)
+    return message
 
 
 def _unanswered(call: ToolCall, time: int) -> ToolResult:

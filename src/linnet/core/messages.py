@@ -85,6 +85,7 @@ class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
     usage: Usage = Usage()
     stop: StopReason = "end"
     error: str = ""
+    api: str = ""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -106,7 +107,27 @@ class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
     details: dict[str, Any] | None = None
 
 
-Message: TypeAlias = UserMessage | AssistantMessage | ToolResult
+class BashRun(Struct, frozen=True, tag_field="role", tag="bash"):
+    """A command that the client ran, for the model to know of with the next prompt. No exit code: it was killed."""
+
+    command: str
+    output: str
+    exit_code: int | None
+    time: int
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+
+
+class Summary(Struct, frozen=True, tag_field="role", tag="summary"):
+    """Stands for the part of a conversation that was compacted away."""
+
+    text: str
+    tokens_before: int
+    time: int
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult | BashRun | Summary
 
 
 def texts(content: tuple[ReplyPart | UserPart, ...]) -> str:

@@ -25,3 +25,5 @@ class Model(Struct, frozen=True):
     reasoning: bool = False
     images: bool = True
     prices: Prices = Prices()
+    api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
+    base_url: str = ""

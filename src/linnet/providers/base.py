@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta
-from linnet.core.messages import Message
+from linnet.core.history import Sendable
 from linnet.core.models import Model, Reasoning
 from linnet.core.toolspec import ToolSpec
 
@@ -17,7 +17,7 @@ class Request(Struct, frozen=True):
 
     model: Model
     system: str
-    messages: Sequence[Message]
+    messages: Sequence[Sendable]
     tools: Sequence[ToolSpec] = ()
     reasoning: Reasoning = "off"
 

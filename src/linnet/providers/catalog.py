@@ -12,6 +12,13 @@ from linnet.core.models import Model, Prices
 Api: TypeAlias = Literal["anthropic", "openai_chat", "scripted"]
 
 
+API_NAMES: dict[Api, str] = {
+    "anthropic": "anthropic-messages",
+    "openai_chat": "openai-completions",
+    "scripted": "scripted",
+}
+
+
 class ProviderInfo(NamedTuple):
     name: str
     api: Api
@@ -102,4 +109,6 @@ def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
 
 def _model(provider: str, row: _Row) -> Model:
     id, name, window, longest, reasons, sees, *prices = row
-    return Model(id, provider, name, window, longest, reasons, sees, Prices(*prices))
+    info = PROVIDERS[provider]
+    api = API_NAMES[info.api]
+    return Model(id, provider, name, window, longest, reasons, sees, Prices(*prices), api, info.base_url)

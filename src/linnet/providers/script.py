@@ -1,11 +1,11 @@
 """A script of model turns: what the scripted provider plays. Pure; docs/scripted.md is its manual."""
 
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import MsgspecError, Struct
 from msgspec.json import Decoder
 
-from linnet.core.messages import StopReason, Usage
+from linnet.core.messages import Usage
 from linnet.errors import ConfigError
 
 
@@ -17,7 +17,7 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
     call: str | None = None  # A tool's name; `args` and `id` belong to it.
     pause: float | None = None  # Seconds.
     fail: str | None = None  # The stream breaks here, with this reason; `retryable` belongs to it.
-    stop: StopReason | None = None
+    stop: Literal["end", "tool_use", "length"] | None = None
     usage: Usage | None = None
     args: dict[str, Any] | None = None
     id: str | None = None

@@ -39,8 +39,10 @@ class Scripted:
         words = 0
         usage: Usage | None = None
         calls = False
-        yield [ReplyOpened()]
-        for step in self._turn(request):
+        turn = self._turn(request)
+        if not (turn and turn[0].fail is not None):  # A request that is refused opens no reply.
+            yield [ReplyOpened()]
+        for step in turn:
             cancel.check()
             if step.pause is not None:
                 cancel.sleep(step.pause)
@@ -49,6 +51,7 @@ class Scripted:
                 raise fault(self.name, step.fail)
             elif step.usage is not None:
                 usage = step.usage
+                yield [UsageReported(usage)]
             elif step.stop is not None:
                 yield [UsageReported(usage or _estimate(request, words)), Stopped(step.stop)]
                 return
@@ -76,7 +79,9 @@ class Scripted:
         with self._lock:
             turns, number = self._script.turns, self._played
             if number >= len(turns) and not (self._script.loop and turns):
-                raise ProviderRejected(self.name, f"the script has {len(turns)} turns, and this would be one more")
+                raise ProviderRejected(
+                    self.name, f"the script is over: it has {len(turns)} turn{'s'[: len(turns) != 1]}"
+                )
             self._played += 1
         return turns[number % len(turns)]
 

@@ -1,126 +1,94 @@
 """Carries out what the core decides. Nothing else in a run blocks."""
 
-from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from linnet.core import compact
-from linnet.core.cancel import Cancel
-from linnet.core.commands import Compact, Prompt
-from linnet.core.conversation import Conversation
-from linnet.core.cost import add, priced
+from linnet.core.cost import priced
 from linnet.core.draft import Draft
-from linnet.core.events import Compacted, Event, Interrupted, ReplyStarted, RunEnded, RunStarted, ToolProgressed
+from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.history import repaired
-from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage, UserPart
-from linnet.core.models import Model
-from linnet.core.turn import Aborted, Answered, AskModel, Effect, Emit, Prompted, Replied, RunTool, Turn, not_run
-from linnet.errors import Cancelled, NothingToCompact, ProviderError
+from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.turn import Aborted, Answered, AskModel, Fact, Prompted, Replied, RunTool, Turn, not_run
+from linnet.errors import Cancelled, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.config import Settings
 from linnet.runtime.machinery import Machinery
+from linnet.runtime.stage import Stage
 from linnet.tools.context import ToolContext
 
 
 class Runner:
-    """One run. It reads the conversation and changes it only through the events it emits."""
+    """`failure` is why the last reply failed, if it did."""
 
-    def __init__(
-        self,
-        *,
-        machinery: Machinery,
-        conversation: Conversation,
-        spent: Usage,
-        model: Model,
-        settings: Settings,
-        cancel: Cancel,
-        emit: Callable[[Sequence[Event]], None],
-        clock: Callable[[], int],
-    ) -> None:
+    def __init__(self, stage: Stage, machinery: Machinery, settings: Settings) -> None:
+        self._stage = stage
         self._machinery = machinery
-        self._conversation = conversation
-        self._spent = spent
-        self._model = model
         self._settings = settings
-        self._cancel = cancel
-        self._emit = emit
-        self._clock = clock
+        self.failure: ProviderError | None = None
 
-    def prompt(self, prompt: Prompt) -> None:
-        content: tuple[UserPart, ...] = (*([Text(prompt.text)] if prompt.text else []), *prompt.images)
-        turn = Turn(self._settings.max_steps, self._spent)
-        todo: deque[Effect] = deque(turn.feed(Prompted(UserMessage(content, self._clock()))))
-        while todo:
-            match todo.popleft():
-                case Emit(event):
-                    together = [event]
-                    while todo and isinstance(following := todo[0], Emit):
-                        together.append(following.event)
-                        todo.popleft()
-                    self._emit(together)
+    def run(self, prompted: Prompted) -> RunEnded:
+        """One run. Its end is returned, for the caller to tell together with what follows from it."""
+        turn = Turn(self._settings.max_steps, self._stage.spent, self._stage.queues)
+        step = self._stage.advance(turn, prompted)
+        while not isinstance(step, RunEnded):
+            fact: Fact
+            match step:
                 case AskModel():
-                    todo.extend(turn.feed(Replied(self._ask())))
+                    fact = Replied(self._ask())
                 case RunTool(call):
-                    result = self._run(call)
-                    todo.extend(turn.feed(Aborted(result) if self._cancel.is_set else Answered(result)))
+                    result = self._run_tool(call)
+                    aborted = self._stage.cancel.is_set
+                    fact = Aborted(result, self._not_asked()) if aborted else Answered(result)
+            step = self._stage.advance(turn, fact)
+        return step
 
-    def compact(self, command: Compact) -> None:
-        self._emit([RunStarted("compact")])
-        try:
-            plan = compact.plan(self._conversation.messages)
-        except NothingToCompact as error:
-            self._emit([RunEnded("compact", "error", str(error))])
-            return
-        question = UserMessage((Text(compact.question(plan.old, command.instructions)),), self._clock())
-        request = Request(self._model, compact.SYSTEM, [question])
-        reply = self._stream(request, lambda events: None)
-        if reply.stop == "aborted":
-            self._emit([Interrupted(), RunEnded("compact", "aborted")])
-        elif reply.stop == "error":
-            self._emit([RunEnded("compact", "error", reply.error)])
-        elif not reply.text.strip():
-            self._emit([RunEnded("compact", "error", "the model returned an empty summary; nothing was changed")])
-        else:
-            message = compact.summary_message(reply.text, self._clock())
-            total = add(self._spent, reply.usage)
-            self._emit([Compacted(reply.text, message, plan.kept, total), RunEnded("compact", "end")])
+    def ask_apart(self, system: str, question: str) -> AssistantMessage:
+        """A question that is no part of the conversation, and that nobody watches being answered."""
+        asked = UserMessage((Text(question),), self._stage.now())
+        return self._stream(Request(self._stage.model, system, [asked]), lambda events: None)
 
     def _ask(self) -> AssistantMessage:
-        messages = repaired(self._conversation.messages)
-        request = Request(
-            self._model, self._machinery.system, messages, self._machinery.tools.specs, self._settings.reasoning
-        )
-        return self._stream(request, self._emit)
+        messages = repaired(self._stage.conversation.messages)
+        specs = self._machinery.tools.specs
+        request = Request(self._stage.model, self._machinery.system, messages, specs, self._stage.reasoning)
+        return self._stream(request, self._stage.emit)
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
         """The reply, however it ended: a failure is how a reply stops, not something that is thrown."""
         draft = Draft()
-        model, time = request.model, self._clock()
+        model, time = request.model, self._stage.now()
         opened = False
         stop: StopReason | None = None
         error = ""
+        self.failure = None
         try:
-            for batch in self._machinery.provider.stream(request, self._cancel):
+            provider = self._machinery.provider(model.provider)
+            for batch in provider.stream(request, self._stage.cancel):
                 events = draft.add(batch)
                 if not opened:
                     opened = True
-                    events.insert(0, ReplyStarted(model.provider, model.id, time))
+                    events.insert(0, ReplyStarted(model.api, model.provider, model.id, time))
                 if events:
                     emit(events)
         except Cancelled:
             stop = "aborted"
         except ProviderError as failure:
-            stop, error = "error", str(failure)
-        return draft.message(time, model.provider, model.id, priced(draft.usage, model.prices), stop, error)
+            stop, error, self.failure = "error", str(failure), failure
+        return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
-    def _run(self, call: ToolCall) -> ToolResult:
+    def _not_asked(self) -> AssistantMessage:
+        return Draft().message(self._stage.now(), self._stage.model, Usage(), "aborted")
+
+    def _run_tool(self, call: ToolCall) -> ToolResult:
         def progress(text: str) -> None:
-            self._emit([ToolProgressed(call.id, call.name, text)])
+            self._stage.preview([ToolProgressed(call.id, call.name, text)])
 
-        context = ToolContext(Path(self._settings.cwd), self._cancel, progress, self._machinery.processes)
+        cancel = self._stage.cancel
+        manner = self._settings.policy.manner
+        context = ToolContext(Path(self._settings.cwd), cancel, progress, self._machinery.processes, manner)
         try:
-            self._cancel.check()
+            cancel.check()
             output = self._machinery.tools.run(call, context)
         except Cancelled:
-            return not_run(call, self._clock())
-        return ToolResult(call.id, call.name, output.content, self._clock(), output.is_error, output.details)
+            return not_run(call, self._stage.now())
+        return ToolResult(call.id, call.name, output.content, self._stage.now(), output.is_error, output.details)

@@ -1,24 +1,30 @@
 """One conversation: what has been said, what is running, what waits. How it is told to anybody is not known here."""
 
+import os
 import time
 from collections import deque
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Condition, RLock, Thread
-from typing import TYPE_CHECKING, Protocol, assert_never
+from typing import TYPE_CHECKING, Protocol
 
-from linnet import __version__
 from linnet.core import commands
 from linnet.core.cancel import Cancel
-from linnet.core.conversation import Conversation
-from linnet.core.events import Compacted, Event, ReplyEnded, RunEnded, RunKind
-from linnet.core.messages import Usage
-from linnet.errors import Busy, Closed, LinnetError
+from linnet.core.events import BashRan, Event, JobKind, QueueChanged, RunEnded, Settled
+from linnet.core.messages import BashRun, StopReason, Usage, UserMessage
+from linnet.errors import Busy, Cancelled, Closed, LinnetError
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
+from linnet.runtime.job import Job
+from linnet.runtime.state import State
 
 if TYPE_CHECKING:
-    from linnet.core.models import Model
+    from linnet.core.conversation import Conversation
+    from linnet.core.turn import Fact, Turn
     from linnet.runtime.machinery import Machinery
+    from linnet.runtime.stage import Next
+
+SHUTTING_DOWN = "the agent is shutting down"
 
 
 class Audience(Protocol):
@@ -30,22 +36,18 @@ class Audience(Protocol):
     def pace(self, cancel: Cancel) -> None:
         """Called by a run between its events: where there is no room for more, wait for it, or for an abort."""
 
+    def is_behind(self) -> bool:
+        """Whether there is no room for more now."""
 
-class Job:
-    """A prompt or a compaction on its way. Exactly one of `started` and `refused` is called, once."""
-
-    def __init__(self, work: commands.Work, started: Callable[[], None], refused: Callable[[str], None]) -> None:
-        self.work = work
-        self.started = started
-        self.refused = refused
-        self.cancel = CancelToken()
+    def idle(self) -> None:
+        """Called when the last job or command has ended. Must not block."""
 
 
 class Session:
     """State changes happen under one lock, and whoever is told of them is told in their order.
 
     Invariants: one job is active at a time; waiting ones start in the order they came; an active one ends with exactly
-    one RunEnded, at which moment it stops being active. A run works on the conversation it started with: if that is
+    one Settled, at which moment it stops being active. A run works on the conversation it started with: if that is
     cleared meanwhile, the run goes on apart and leaves no trace in the new one.
     """
 
@@ -55,58 +57,93 @@ class Session:
         audience: Audience,
         build: Callable[[], "Machinery"],
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        new_id: Callable[[], str] = lambda: os.urandom(4).hex(),
     ) -> None:
-        self._settings = settings
+        self.settings = settings
+        self.clock = clock
         self._audience = audience
         self._build = build
-        self._clock = clock
         self._lock = RLock()
         self._idle = Condition(self._lock)
-        self._model = settings.model
-        self._conversation = Conversation()
-        self._spent = Usage()
+        self._state = State(settings, new_id, _session_id)
         self._active: Job | None = None
         self._waiting: deque[Job] = deque()
+        self._commands: set[CancelToken] = set()
+        self._ran: list[BashRun] = []  # Commands that ended while a job was active.
+        self._end_wait: Callable[[], None] | None = None
         self._closed = False
         self._ready = RLock()
         self._machinery: Machinery | None = None
 
     def submit(self, job: Job, *, queue: bool = True) -> None:
-        """Start it, or let it wait its turn. The job is active from here on: an abort that follows will find it."""
+        """Start it, let it wait its turn, or say it to the agent that is working. Raises Busy where it may not.
+
+        A job is active from here on: an abort that follows will find it.
+        """
+        interrupted: CancelToken | None = None
         with self._lock:
             if self._closed:
                 raise Closed
+            work = job.work
             if self._active is None:
+                job.accepted()
                 self._begin(job)
-            elif queue:
-                self._waiting.append(job)
-            else:
+            elif not queue:
                 raise Busy
+            elif isinstance(work, commands.Prompt) and work.when_busy != "wait" and self._state.streaming:
+                if work.when_busy == "refuse":
+                    raise Busy
+                job.accepted()
+                self._say(work)
+            else:
+                job.accepted()
+                if isinstance(work, commands.NewSession) or (isinstance(work, commands.Compact) and work.at_once):
+                    interrupted = self._interrupt()
+                self._waiting.append(job)
+        if interrupted is not None:
+            interrupted.set()
 
     def ask(self, query: commands.Query, deliver: Callable[[commands.Answer], None]) -> None:
         """Answer at once. `deliver` runs under the lock: an answer keeps its place among the events around it."""
+        actions: list[Callable[[], None]] = []
         with self._lock:
-            deliver(self._answer(query))
-            active = self._active
-        if isinstance(query, commands.Abort) and active is not None:
-            active.cancel.set()  # Not under the lock: it may have a socket to close and a process tree to kill.
+            deliver(self._state.answer(query, busy=self._active is not None))
+            if isinstance(query, commands.Abort):
+                interrupted = self._interrupt()
+                actions = [interrupted.set] if interrupted is not None else []
+            elif isinstance(query, commands.AbortRetry):
+                actions = [self._end_wait] if self._end_wait is not None else []
+            elif isinstance(query, commands.AbortBash):
+                actions = [token.set for token in self._commands]
+        for action in actions:
+            action()  # Not under the lock: it may have a socket to close and a process tree to kill.
+
+    def bash(self, command: str, finished: Callable[[commands.Answer], None], refused: Callable[[str], None]) -> None:
+        """Run it now, beside whatever else runs. The model is told of it with the next prompt."""
+        token = CancelToken()
+        with self._lock:
+            if self._closed:
+                raise Closed
+            self._commands.add(token)
+        args = (command, token, finished, refused)
+        Thread(target=self._run_command, args=args, name="linnet-bash", daemon=True).start()
 
     @property
     def busy(self) -> bool:
-        """Whether something runs; what waits is started in the same moment as the last one ends."""
+        """Whether anything runs; what waits is started in the same moment as the last one ends."""
         with self._lock:
-            return self._active is not None
+            return self._active is not None or bool(self._commands)
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
-        import linnet.runtime.runner  # noqa: F401
+        import linnet.runtime.worker  # noqa: F401
 
-        self._get_machinery().provider.warm()
+        self._get_machinery().warm()
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""
         with self._lock:
-            self._idle.wait_for(lambda: self._active is None)
+            self._idle.wait_for(lambda: not self.busy)
 
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
@@ -114,105 +151,217 @@ class Session:
             self._closed = True
             waiting, self._waiting = self._waiting, deque()
             for job in waiting:
-                job.refused("the agent is shutting down")
-            active = self._active
-        if active is not None:
-            active.cancel.set()
+                job.refused(SHUTTING_DOWN)
+            interrupted = self._interrupt()
+            tokens = [*self._commands, *([interrupted] if interrupted is not None else [])]
+        for token in tokens:
+            token.set()
         with self._lock:
-            self._idle.wait_for(lambda: self._active is None, timeout)
+            self._idle.wait_for(lambda: not self.busy, timeout)
         with self._ready:
             if self._machinery is not None:
                 self._machinery.close()
 
-    def _answer(self, query: commands.Query) -> commands.Answer:
-        match query:
-            case commands.Ping():
-                return commands.Pong()
-            case commands.Hello():
-                return commands.Greeting(__version__, self._settings.provider, self._model.id)
-            case commands.GetState():
-                return commands.State(
-                    self._settings.provider,
-                    self._model.id,
-                    self._settings.cwd,
-                    self._active is not None,
-                    self._spent,
-                    self._conversation.messages,
-                )
-            case commands.GetMessages():
-                return commands.Transcript(self._conversation.messages)
-            case commands.GetModels():
-                return commands.ModelList(self._settings.models)
-            case commands.SetModel(id):
-                self._model = self._settings.find_model(id)
-                return commands.ModelChosen(id)
-            case commands.Clear():
-                self._conversation = Conversation()
-                return commands.Ok()
-            case commands.Abort():
-                return commands.Ok()
-            case _:
-                assert_never(query)
+    def _say(self, prompt: commands.Prompt) -> None:
+        from linnet.runtime.worker import user_message
+
+        queues = self._state.queues
+        queue = queues.steering if prompt.when_busy == "steer" else queues.follow_ups
+        queue.append(user_message(prompt, self.clock()))
+        self._tell_queue()
+
+    def _interrupt(self) -> CancelToken | None:
+        """What to set to abort the active job. What was waiting to be said to it is dropped, and that is told."""
+        if self._active is None:
+            return None
+        dropped = self._state.queues.clear()
+        if dropped:
+            self._tell_queue(tuple(dropped))
+        return self._active.cancel
+
+    def _tell_queue(self, dropped: tuple[UserMessage, ...] = ()) -> None:
+        queues = self._state.queues
+        self._audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
 
     def _begin(self, job: Job) -> None:
         self._active = job
         job.started()
-        # What the run is made of is settled now; a `set_model` or `clear` from here on is for the next one.
-        args = (job, self._conversation, self._model)
-        Thread(target=self._run, args=args, name="linnet-run", daemon=True).start()
+        work = job.work
+        if isinstance(work, commands.NewSession):
+            self._state.open_session(work.parent)
+            job.finished(commands.SessionOpened())
+            self._end()
+            return
+        self._state.streaming = isinstance(work, commands.Prompt)
+        # What the job is made of is settled now; a change of model from here on is for the next one.
+        stage = _Stage(self, job, self._state)
+        Thread(target=self._run, args=(job, stage), name="linnet-run", daemon=True).start()
 
-    def _run(self, job: Job, conversation: Conversation, model: "Model") -> None:
-        def emit(events: Sequence[Event]) -> None:
-            self._emit(job, conversation, events)
-
+    def _run(self, job: Job, stage: "_Stage") -> None:
         try:
-            from linnet.runtime.runner import Runner
+            from linnet.runtime.worker import Worker, user_message
 
-            runner = Runner(
-                machinery=self._get_machinery(),
-                conversation=conversation,
-                spent=self._spent,
-                model=model,
-                settings=self._settings,
-                cancel=job.cancel,
-                emit=emit,
-                clock=self._clock,
-            )
+            worker = Worker(stage, self._get_machinery(), self.settings)
             if isinstance(job.work, commands.Prompt):
-                runner.prompt(job.work)
-            else:
-                runner.compact(job.work)
+                worker.prompt((user_message(job.work, self.clock()),))
+            elif isinstance(job.work, commands.Compact):
+                worker.compact(job, job.work)
         except Exception as fault:
+            reason = str(fault) if isinstance(fault, LinnetError) else f"internal error: {fault!r}"
             if not isinstance(fault, LinnetError):
                 import logging  # 8 ms that no healthy run pays
 
                 logging.getLogger(__name__).exception("a run broke")
-            if self._active is job:
-                kind: RunKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
-                reason = str(fault) if isinstance(fault, LinnetError) else f"internal error: {fault!r}"
-                emit([RunEnded(kind, "error", reason)])
+            with self._lock:
+                if self._active is job:
+                    kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
+                    self._publish([Settled(kind, "error", reason)], stage.conversation)
+                    self._end()
+            job.refused(reason)
 
-    def _emit(self, job: Job, conversation: Conversation, events: Sequence[Event]) -> None:
-        with self._lock:
-            for event in events:
-                conversation.apply(event)
-                if isinstance(event, ReplyEnded | Compacted):
-                    self._spent = event.total
-            self._audience.hear(events)
-            if isinstance(events[-1], RunEnded):
-                self._end()
-                return
-        self._audience.pace(job.cancel)
+    def _publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
+        self._state.apply(events, conversation)
+        self._audience.hear(events)
 
     def _end(self) -> None:
         self._active = None
+        self._state.streaming = self._state.compacting = False
+        self._tell_commands()
         if self._waiting:
             self._begin(self._waiting.popleft())
-        else:
-            self._idle.notify_all()
+        elif not self.busy:
+            self._rest()
+
+    def _rest(self) -> None:
+        self._idle.notify_all()
+        self._audience.idle()
+
+    def _tell_commands(self) -> None:
+        ran, self._ran = self._ran, []
+        if ran:
+            self._publish([BashRan(run) for run in ran], self._state.conversation)
+
+    def _run_command(
+        self,
+        command: str,
+        token: CancelToken,
+        finished: Callable[[commands.Answer], None],
+        refused: Callable[[str], None],
+    ) -> None:
+        run: BashRun | None = None
+        reason = ""
+        try:
+            from linnet.runtime.command import run_command
+
+            run = run_command(command, self.settings.cwd, self._get_machinery().processes, token, self.clock)
+        except Exception as fault:
+            reason = str(fault) or repr(fault)
+        with self._lock:
+            self._commands.discard(token)
+            if run is not None:
+                self._ran.append(run)
+                finished(commands.BashDone(run))
+            else:
+                refused(reason)
+            if self._active is None:
+                self._tell_commands()
+                if not self.busy:
+                    self._rest()
 
     def _get_machinery(self) -> "Machinery":
         with self._ready:
             if self._machinery is None:
                 self._machinery = self._build()
             return self._machinery
+
+
+class _Stage:
+    """See runtime.stage. Here because it works on the session's insides, under the session's lock."""
+
+    def __init__(self, session: Session, job: Job, state: State) -> None:
+        self._session = session
+        self._job = job
+        self._state = state
+        self.conversation = state.conversation
+        self.model = state.model
+        self.reasoning = state.thinking
+        self.queues = state.queues
+
+    @property
+    def cancel(self) -> Cancel:
+        return self._job.cancel
+
+    @property
+    def spent(self) -> Usage:
+        return self._state.spent
+
+    @property
+    def auto_retry(self) -> bool:
+        return self._state.auto_retry
+
+    @property
+    def auto_compaction(self) -> bool:
+        return self._state.auto_compaction
+
+    def now(self) -> int:
+        return self._session.clock()
+
+    def emit(self, events: Sequence[Event]) -> None:
+        with self._session._lock:
+            self._session._publish(events, self.conversation)
+        self._pace()
+
+    def preview(self, events: Sequence[Event]) -> None:
+        if not self._session._audience.is_behind():
+            with self._session._lock:
+                self._session._publish(events, self.conversation)
+
+    def advance(self, turn: "Turn", fact: "Fact") -> "Next":
+        from linnet.core.turn import Emit
+
+        with self._session._lock:
+            events: list[Event] = []
+            following: Next | None = None
+            for effect in turn.feed(fact):
+                if isinstance(effect, Emit):
+                    events.append(effect.event)
+                else:
+                    following = effect
+            if following is None:
+                ended = events.pop()
+                assert isinstance(ended, RunEnded)
+                following = ended
+            if events:
+                self._session._publish(events, self.conversation)
+        self._pace()
+        return following
+
+    def settle(self, events: Sequence[Event], kind: JobKind, stop: StopReason, error: str) -> tuple[UserMessage, ...]:
+        with self._session._lock:
+            heard = self.queues.take_next() if kind == "prompt" else []
+            if heard:
+                changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
+                self._session._publish([*events, changed], self.conversation)
+                self._state.streaming = True
+                self._job.cancel = CancelToken()  # An abort was for what came before.
+            else:
+                self._session._publish([*events, Settled(kind, stop, error)], self.conversation)
+                self._session._end()
+        return tuple(heard)
+
+    def waiting(self, end: Callable[[], None] | None) -> None:
+        with self._session._lock:
+            self._session._end_wait = end
+
+    def _pace(self) -> None:
+        with suppress(Cancelled):  # Whoever runs notices an abort by itself.
+            self._session._audience.pace(self._job.cancel)
+
+
+def _session_id() -> str:
+    """A random UUID, without the 3 ms that the module of that name takes to load."""
+    digits = bytearray(os.urandom(16))
+    digits[6] = digits[6] & 0x0F | 0x40
+    digits[8] = digits[8] & 0x3F | 0x80
+    text = digits.hex()
+    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))

@@ -16,10 +16,10 @@ from linnet.wire.zot import frames
 class AsyncRun(AsyncIterator[frames.Event]):
     """The events of one run. Cancelling the task that waits for one aborts the run."""
 
-    def __init__(self, stream: Stream, runtime: Runtime) -> None:
+    def __init__(self, stream: Stream, runtime: Runtime, loop: asyncio.AbstractEventLoop) -> None:
         self._stream = stream
         self._runtime = runtime
-        self._loop = asyncio.get_running_loop()
+        self._loop = loop
         self._arrived = asyncio.Event()
         stream.notify = self._notify
 
@@ -60,10 +60,12 @@ class AsyncRuntime:
 
     def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> AsyncRun:
         """`async for event in runtime.prompt(…)`. Raises Busy while another run goes on."""
-        return AsyncRun(self._runtime.start(prompt_command(text, images)), self._runtime)
+        loop = asyncio.get_running_loop()  # Before anything is started that nobody could follow.
+        return AsyncRun(self._runtime.start(prompt_command(text, images)), self._runtime, loop)
 
     async def compact(self, instructions: str = "") -> str:
-        run = AsyncRun(self._runtime.start(commands.Compact(instructions)), self._runtime)
+        loop = asyncio.get_running_loop()
+        run = AsyncRun(self._runtime.start(commands.Compact(instructions)), self._runtime, loop)
         return compacted([event async for event in run])
 
     async def abort(self) -> None:

@@ -8,13 +8,14 @@ from typing import Any, TypeVar
 
 from linnet.core import commands
 from linnet.core.cancel import Cancel
-from linnet.core.events import Event, RunEnded
+from linnet.core.events import Event, Settled
 from linnet.core.images import image
 from linnet.core.messages import Image
 from linnet.errors import BadInput, Cancelled, LinnetError
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.machinery import Machinery, build
-from linnet.runtime.session import Job, Session
+from linnet.runtime.job import Job
+from linnet.runtime.machinery import Machinery
+from linnet.runtime.session import Session
 from linnet.sdk.stream import Stream
 from linnet.wire.zot import encode, frames
 
@@ -57,7 +58,7 @@ class Runtime:
         settings = resolve(config or Config(**options), os.environ)
 
         def machinery() -> Machinery:
-            return build(settings, adopt_orphans=False)
+            return Machinery(settings, adopt_orphans=False)
 
         self.session = Session(settings, self, machinery)
         self._stream = Stream()
@@ -120,16 +121,23 @@ class Runtime:
         def started() -> None:
             self._stream = stream
 
-        self.session.submit(Job(work, started, refused=lambda reason: None), queue=False)
+        self.session.submit(Job(work, started=started), queue=False)
         return stream
 
     def hear(self, events: Sequence[Event]) -> None:
         """Called by the session."""
-        self._stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], RunEnded))
+        self._stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], Settled))
 
     def pace(self, cancel: Cancel) -> None:
         """Called by the session."""
         self._stream.pace(cancel)
+
+    def is_behind(self) -> bool:
+        """Called by the session."""
+        return self._stream.is_behind
+
+    def idle(self) -> None:
+        """Called by the session."""
 
     def _ask(self, query: commands.Query) -> Any:
         data: list[Any] = []

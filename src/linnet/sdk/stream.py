@@ -46,6 +46,10 @@ class Stream:
             return event
 
     @property
+    def is_behind(self) -> bool:
+        return len(self._events) > ROOM and not self._ended
+
+    @property
     def over(self) -> bool:
         with self._changed:
             return self._ended and not self._events

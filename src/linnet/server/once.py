@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Prompt
-from linnet.core.events import Event, ReplyEnded, RunEnded
+from linnet.core.events import Event, ReplyEnded, Settled
 from linnet.core.messages import StopReason
-from linnet.runtime.session import Audience, Job, Session
+from linnet.runtime.job import Job
+from linnet.runtime.session import Audience, Session
 from linnet.server.bell import Bell
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim
@@ -25,22 +26,27 @@ class _Listener:
         self._as_json = as_json
         self._thinking = thinking
         self.text = ""
-        self.ended: RunEnded | None = None
+        self.ended: Settled | None = None
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._as_json:
             frames = encode(events, show_thinking=self._thinking)
             if frames:
-                self._outlet.write(encode_lines(frames))
+                self._outlet.write([[encode_lines(frames)]])
         for event in events:
             if isinstance(event, ReplyEnded):
                 self.text = event.message.text
-            elif isinstance(event, RunEnded):
+            elif isinstance(event, Settled):
                 self.ended = event
-                self._bell.ring()
+
+    def idle(self) -> None:
+        self._bell.ring()
 
     def pace(self, cancel: Cancel) -> None:
         self._outlet.pace(cancel)
+
+    def is_behind(self) -> bool:
+        return self._outlet.is_behind
 
 
 def once(prompt: str, open_session: Callable[[Audience], Session], *, as_json: bool, thinking: bool) -> int:
@@ -52,13 +58,13 @@ def once(prompt: str, open_session: Callable[[Audience], Session], *, as_json: b
     outlet.watch()
     listener = _Listener(outlet, bell, as_json=as_json, thinking=thinking)
     session = open_session(listener)
-    session.submit(Job(Prompt(prompt), started=lambda: None, refused=lambda reason: None))
+    session.submit(Job(Prompt(prompt)))
     while session.busy and not (bell.signal or outlet.broken):
         bell.wait()
     session.close()  # Aborts the run if it still goes on.
     ended = listener.ended
     if not as_json and listener.text and not bell.signal:
-        outlet.write(listener.text.encode("utf-8", "replace") + b"\n")
+        outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (bell.signal or outlet.broken):
         bell.wait()
     if ended is not None and ended.error:

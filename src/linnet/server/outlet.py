@@ -3,22 +3,25 @@
 import os
 import select
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from stat import S_ISFIFO, S_ISSOCK
 from threading import Condition, Thread
 
 from linnet.core.cancel import Cancel
+from linnet.wire.dialect import Buffers
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
 PIPE_BUF = select.PIPE_BUF
+MOST_BUFFERS = 1024  # What the kernel takes in one call.
 
 
 class Outlet:
     """Writes what it is given, whole and in order, without ever blocking the giver.
 
     While the reader keeps up, the giver's own thread writes: no hand-over, no wait. What does not fit is kept, and a
-    thread of its own writes it as room appears. `wake` is called when somebody waiting on the outlet should look again.
+    thread of its own writes it as room appears. Lines that are made one at a time are made when there is room for them,
+    so that what is kept stays small. `wake` is called when somebody waiting on the outlet should look again.
     """
 
     def __init__(self, fd: int, wake: Callable[[], None]) -> None:
@@ -26,10 +29,12 @@ class Outlet:
         self._wake = wake
         self._write = _writer(fd)
         self._changed = Condition()
-        self._backlog: deque[memoryview] = deque()
+        self._rest = b""  # Of the line that is being written.
+        self._sources: deque[tuple[Iterator[Buffers], int]] = deque()
         self._unread = 0
         self._broken = False
         self._bell: tuple[int, int] | None = None
+        self._ringing = False
 
     @property
     def broken(self) -> bool:
@@ -40,20 +45,17 @@ class Outlet:
     def unread(self) -> int:
         return self._unread
 
-    def write(self, data: bytes) -> None:
+    def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
+        """`size` is what lines that are not made yet count for."""
         with self._changed:
             if self._broken:
                 return
-            view = memoryview(data)
-            if not self._backlog:
-                try:
-                    view = view[self._write(view) :]
-                except OSError:
-                    self._break()
-                    return
-            if view:
-                self._backlog.append(view)
-                self._unread += len(view)
+            idle = not self._unread
+            self._sources.append((iter(lines), size))
+            self._unread += size + 1  # One that is empty is still to be looked at.
+            if idle:
+                self._pump()
+            if self._unread:
                 self._ring()
 
     def pace(self, cancel: Cancel) -> None:
@@ -63,14 +65,52 @@ class Outlet:
         with cancel.interrupting(self._notify), self._changed:
             self._changed.wait_for(lambda: self._unread <= ROOM or self._broken or cancel.is_set)
 
+    @property
+    def is_behind(self) -> bool:
+        return self._unread > ROOM
+
     def flush(self, timeout: float) -> None:
         with self._changed:
-            self._changed.wait_for(lambda: not self._backlog or self._broken, timeout)
+            self._changed.wait_for(lambda: not self._unread or self._broken, timeout)
 
     def watch(self) -> None:
         """Start to look out for a reader that goes away while there is nothing to write."""
         with self._changed:
             self._ring()
+
+    def _pump(self) -> None:
+        """Write until the pipe is full or there is nothing left."""
+        try:
+            while True:
+                if self._rest:
+                    count = self._write([self._rest])
+                    if not count:
+                        return
+                    self._rest = self._rest[count:]
+                    self._unread -= count
+                    continue
+                if not self._sources:
+                    return
+                source, size = self._sources[0]
+                buffers = next(source, None)
+                if buffers is None:
+                    self._sources.popleft()
+                    self._unread -= size + 1
+                    continue
+                self._rest = self._put(buffers)
+                self._unread += len(self._rest)
+                if self._rest:
+                    return
+        except OSError:
+            self._break()
+
+    def _put(self, buffers: Buffers) -> bytes:
+        """What of it did not fit. It is copied: the buffers may change once the next are asked for."""
+        total = sum(map(len, buffers))
+        count = self._write(buffers)
+        if count == total:
+            return b""
+        return b"".join(buffers)[count:]
 
     def _notify(self) -> None:
         with self._changed:
@@ -80,7 +120,8 @@ class Outlet:
         if self._bell is None:
             self._bell = os.pipe()
             Thread(target=self._drain, args=(self._bell[0],), name="linnet-outlet", daemon=True).start()
-        else:
+        elif not self._ringing:
+            self._ringing = True
             os.write(self._bell[1], b".")
 
     def _drain(self, bell: int) -> None:
@@ -88,68 +129,59 @@ class Outlet:
         poll.register(bell, select.POLLIN)
         while not self._broken:
             # Asked for nothing, poll still reports that the other end was closed.
-            poll.register(self._fd, select.POLLOUT if self._backlog else 0)
+            poll.register(self._fd, select.POLLOUT if self._unread else 0)
             for fd, event in poll.poll():
                 if fd == bell:
                     os.read(bell, 4096)
+                    self._ringing = False
                 else:
                     self._drained(event)
 
     def _drained(self, event: int) -> None:
         with self._changed:
             was_full = self._unread > FULL
-            try:
-                if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
-                    raise BrokenPipeError
-                while self._backlog:
-                    count = self._write(self._backlog[0])
-                    if not count:
-                        break
-                    self._unread -= count
-                    rest = self._backlog[0][count:]
-                    if rest:
-                        self._backlog[0] = rest
-                    else:
-                        self._backlog.popleft()
-            except OSError:
+            if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
                 self._break()
                 return
+            self._pump()
             self._changed.notify_all()
-            if not self._backlog or (was_full and self._unread <= FULL):
+            if not self._unread or (was_full and self._unread <= FULL):
                 self._wake()
 
     def _break(self) -> None:
         self._broken = True
-        self._backlog.clear()
+        self._sources.clear()
+        self._rest = b""
         self._unread = 0
         self._changed.notify_all()
         self._wake()
 
 
-def _writer(fd: int) -> Callable[[memoryview], int]:
+def _writer(fd: int) -> Callable[[Buffers], int]:
     """How to write as much as fits. O_NONBLOCK is not an option: it would leak to everybody who shares the pipe."""
     mode = os.fstat(fd).st_mode
     if not (S_ISFIFO(mode) or S_ISSOCK(mode)):
-        return lambda data: os.write(fd, data)  # Files and terminals: they make the writer wait, but not for long.
+        # Files and terminals: they make the writer wait, but not for long.
+        return lambda buffers: os.writev(fd, buffers[:MOST_BUFFERS])
     flag = getattr(os, "RWF_NOWAIT", None)
     if flag is None:
-        return lambda data: _write_if_ready(fd, data)
+        return lambda buffers: _write_if_ready(fd, buffers)
 
-    def write(data: memoryview) -> int:
+    def write(buffers: Buffers) -> int:
         try:
-            return os.pwritev(fd, [data], -1, flag)
+            return os.pwritev(fd, buffers[:MOST_BUFFERS], -1, flag)
         except BlockingIOError:
             return 0
 
     try:
         os.pwritev(fd, [b""], -1, flag)
     except OSError:
-        return lambda data: _write_if_ready(fd, data)
+        return lambda buffers: _write_if_ready(fd, buffers)
     return write
 
 
-def _write_if_ready(fd: int, data: memoryview) -> int:
+def _write_if_ready(fd: int, buffers: Buffers) -> int:
     """A pipe that polls as writable takes PIPE_BUF bytes without blocking."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
-    return os.write(fd, data[:PIPE_BUF]) if poll.poll(0) else 0
+    return os.write(fd, b"".join(buffers)[:PIPE_BUF]) if poll.poll(0) else 0

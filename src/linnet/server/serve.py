@@ -5,21 +5,22 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from threading import Thread
-from typing import Any
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Answer, Compact, Prompt, Started
-from linnet.core.events import Event, RunEnded
+from linnet.core.commands import Accepted, Answer, Bash, Compact, NewSession, Prompt, Started, Work
+from linnet.core.events import Event
 from linnet.errors import LinnetError
-from linnet.runtime.session import Job, Session
+from linnet.runtime.job import Job
+from linnet.runtime.session import Session
 from linnet.server.bell import Bell
 from linnet.server.gate import Gate
 from linnet.server.outlet import FULL, Outlet
 from linnet.server.stdio import Stdio
 from linnet.wire.dialect import Asked, Dialect, Rejected
-from linnet.wire.jsonl import Lines, Overlong, encode_lines
+from linnet.wire.jsonl import Lines, Overlong
 
 CHUNK = 64 * 1024
+SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
 
 
 class Server:
@@ -40,12 +41,17 @@ class Server:
         self._warm = False
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._send(*self._dialect.encode(events))
-        if self._ended and isinstance(events[-1], RunEnded):
+        self._outlet.write(self._dialect.encode(events), size=SIZE_OF_EVENT * len(events))
+
+    def idle(self) -> None:
+        if self._ended:
             self._bell.ring()
 
     def pace(self, cancel: Cancel) -> None:
         self._outlet.pace(cancel)
+
+    def is_behind(self) -> bool:
+        return self._outlet.is_behind
 
     def run(self) -> int:
         """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop."""
@@ -92,33 +98,26 @@ class Server:
         return True
 
     def _dispatch(self, asked: Asked) -> None:
-        answered = False
-
-        def answer(answer: Answer) -> None:
-            nonlocal answered
-            answered = True
-            self._send(self._dialect.answer(asked, answer))
-
-        def refuse(reason: str) -> None:
-            self._send(self._dialect.refuse(asked, reason))
-
+        reply = _Reply(self._dialect, asked, self._send)
         try:
-            if isinstance(asked.command, Prompt | Compact):
-                self._session.submit(Job(asked.command, lambda: answer(Started()), refuse))
+            command = asked.command
+            if isinstance(command, Prompt | Compact | NewSession):
+                self._session.submit(reply.job(command))
+            elif isinstance(command, Bash):
+                self._session.bash(command.command, reply.answer, reply.refuse)
             else:
-                self._session.ask(asked.command, answer)
+                self._session.ask(command, reply.answer)
         except LinnetError as error:
-            refuse(str(error))
+            reply.refuse(self._dialect.explain(error))
         except Exception as fault:
             import logging
 
             logging.getLogger(__name__).exception("a command broke: %s", asked.name)
-            if not answered:
-                refuse(f"internal error: {fault!r}")
+            reply.refuse(f"internal error: {fault!r}")
 
-    def _send(self, *frames: Any) -> None:
-        if frames:
-            self._outlet.write(encode_lines(frames))
+    def _send(self, line: bytes) -> None:
+        if line:
+            self._outlet.write([[line]])
 
     def _warm_up(self) -> None:
         """Do in the background, once, what the first run would otherwise wait for."""
@@ -129,3 +128,33 @@ class Server:
         gc.enable()
         self._outlet.watch()
         Thread(target=self._session.warm, name="linnet-warm", daemon=True).start()
+
+
+class _Reply:
+    """Exactly one goes out for a command, however its story ends: the first that is given."""
+
+    def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes], None]) -> None:
+        self._dialect = dialect
+        self._asked = asked
+        self._send = send
+        self._sent = False
+
+    def answer(self, answer: Answer) -> None:
+        if not self._sent:
+            self._sent = True
+            self._send(self._dialect.answer(self._asked, answer))
+
+    def refuse(self, reason: str) -> None:
+        if not self._sent:
+            self._sent = True
+            self._send(self._dialect.refuse(self._asked, reason))
+
+    def job(self, work: Work) -> Job:
+        moment = self._dialect.moment(work)
+        return Job(
+            work,
+            accepted=lambda: self.answer(Accepted()) if moment == "accepted" else None,
+            started=lambda: self.answer(Started()) if moment == "started" else None,
+            finished=lambda answer: self.answer(answer) if moment == "finished" else None,
+            refused=self.refuse,
+        )

@@ -43,7 +43,7 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     exit_code: int | None = None
     try:
         finished = context.processes.run(
-            [_shell(), "-c", "--", args.command],
+            [shell(), "-c", "--", args.command],
             cwd=context.cwd,
             sink=output,
             cancel=context.cancel,
@@ -58,10 +58,12 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     except ValueError as error:
         raise ToolFailed(f"The command could not be started: {error}.") from None
     else:
-        exit_code = _as_shells_say(finished.exit_code)
+        exit_code = as_shells_say(finished.exit_code)
         status = f"[timed out after {args.timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
     seconds = monotonic() - started
     kept = output.finish()
+    if context.manner == "pi":
+        return _as_pi_says(args, output, kept, exit_code, status)
     footer = f"{status}{_whereabouts(output)}  Took {seconds:.1f}s"
     return ToolOutput(
         (Text(_report(args.command, output, kept, footer)),),
@@ -75,11 +77,27 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     )
 
 
-def _shell() -> str:
+def _as_pi_says(args: BashArgs, output: Output, kept: Kept, exit_code: int | None, status: str) -> ToolOutput:
+    text = kept.text
+    if kept.cut_bytes:
+        text = f"{text.rstrip()}\n\n{_cut_note(output, kept).rstrip()}{_whereabouts(output)}\n"
+    verdict = ""
+    if exit_code is None:
+        verdict = "Command aborted" if status == "[aborted]" else f"Command timed out after {args.timeout:g} seconds"
+    elif exit_code:
+        verdict = f"Command exited with code {exit_code}"
+    if verdict:
+        text = f"{text}\n\n{verdict}" if text else verdict
+    truncation = {"truncated": True, "totalBytes": output.total} if kept.cut_bytes else None
+    details = {"truncation": truncation, "fullOutputPath": output.path, "exitCode": exit_code}
+    return ToolOutput((Text(text or "(no output)"),), is_error=exit_code != 0, details=details)
+
+
+def shell() -> str:
     return next((shell for shell in SHELLS if os.access(shell, os.X_OK)), SHELLS[-1])
 
 
-def _as_shells_say(exit_code: int | None) -> int | None:
+def as_shells_say(exit_code: int | None) -> int | None:
     """A shell that was ended by a signal says 128 plus its number; so do we when it is the shell that was ended."""
     return 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
 

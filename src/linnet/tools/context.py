@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
@@ -11,12 +11,26 @@ from linnet.errors import ToolFailed
 if TYPE_CHECKING:
     from linnet.tools.process import Processes
 
+Manner: TypeAlias = Literal["zot", "pi"]
+
 
 class ToolContext:
-    """`progress` takes new output while the tool runs. `processes` starts children and sees that none is left."""
+    """`progress` takes new output while the tool runs. `processes` starts children and sees that none is left.
 
-    def __init__(self, cwd: Path, cancel: Cancel, progress: Callable[[str], None], processes: "Processes") -> None:
+    `manner`: clients show results, and some look into them, so they are told in the words of the agent that a client
+    was written for.
+    """
+
+    def __init__(
+        self,
+        cwd: Path,
+        cancel: Cancel,
+        progress: Callable[[str], None],
+        processes: "Processes",
+        manner: Manner = "zot",
+    ) -> None:
         self.cwd = cwd
+        self.manner = manner
         self.cancel = cancel
         self.progress = progress
         self.processes = processes

@@ -41,9 +41,10 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     and a byte order mark are preserved; write newlines as plain line feeds.
     """
     from linnet.tools.diff import diff
-    from linnet.tools.replace import Source, locate
+    from linnet.tools.replace import NotThere, NotUnique, Source, locate
 
     path = context.resolve(args.path)
+    pi = context.manner == "pi"
     for number, replacement in enumerate(args.edits, 1):
         _check_encodable(replacement.new_text, number)
     try:
@@ -54,7 +55,16 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
         atomic.replace(path, source.apply(changes).encode("utf-8", "surrogateescape"))
     except OSError as error:
         raise explain(args.path, error) from None
+    except NotThere as failure:
+        raise ToolFailed(f"Could not find the exact text in {args.path}. {failure}") if pi else failure from None
+    except NotUnique as failure:
+        found = f"Found {failure.times} occurrences of the text in {args.path}. {failure}"
+        raise ToolFailed(found) if pi else failure from None
     shown = diff(source.text, changes).encode("utf-8", "replace").decode()
+    if pi:
+        count = len(args.edits)
+        summary = f"Successfully replaced {count} block(s) in {args.path}."
+        return ToolOutput((Text(summary),), details={"diff": shown})
     kept = keep_head(shown)
     note = f"[{kept.cut_lines} more lines of the diff are not shown]\n" if kept.cut_bytes else ""
     return ToolOutput((Text(kept.text + note),), details={"diff": shown})

@@ -25,7 +25,8 @@ class Registry:
         tool = self._tools.get(call.name)
         try:
             if tool is None:
-                raise ToolFailed(f'unknown tool "{call.name}"')
+                pi = context.manner == "pi"
+                raise ToolFailed(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
             if call.unparsed:
                 raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
             return tool.run(call.args, context)

@@ -72,6 +72,16 @@ def as_lf(text: str) -> str:
     return text.replace("\r\n", "\n")
 
 
+class NotThere(ToolFailed):
+    pass
+
+
+class NotUnique(ToolFailed):
+    def __init__(self, reason: str, times: int) -> None:
+        super().__init__(reason)
+        self.times = times
+
+
 def locate(text: str, replacements: Sequence[tuple[str, str]], name: str) -> list[Change]:
     """All replacements as changes of `text`, in its order. Each must be found exactly once, and none in another."""
     placed = sorted(
@@ -92,10 +102,12 @@ def _place(text: str, old: str, new: str, label: str, name: str) -> tuple[int, i
         raise ToolFailed(f"{label}: oldText and newText are the same")
     start = text.find(old)
     if start == -1:
-        raise ToolFailed(f"{label}: oldText not found in {name}; it must match exactly, white space included")
+        raise NotThere(f"{label}: oldText not found in {name}; it must match exactly, white space included")
     if text.find(old, start + 1) != -1:
         times = _count(text, old)
-        raise ToolFailed(f"{label}: oldText found {times} times in {name}; add surrounding lines to make it unique")
+        raise NotUnique(
+            f"{label}: oldText found {times} times in {name}; add surrounding lines to make it unique", times
+        )
     return start, start + len(old), new
 
 

@@ -1,13 +1,19 @@
 """What a protocol on the pipe is: a way to read commands, to answer them, and to tell what happens."""
 
-from collections.abc import Sequence
-from typing import Any, Literal, Protocol
+from collections.abc import Iterable, Sequence
+from typing import Literal, Protocol, TypeAlias
 
 from msgspec import Raw, Struct
 
 from linnet.core.commands import Answer, Command
 from linnet.core.events import Event
+from linnet.errors import LinnetError
 from linnet.wire.jsonl import Overlong
+
+Buffers: TypeAlias = Sequence[bytes | bytearray]
+"""Written as if they were one. A bytearray may change as soon as the next buffers are asked for."""
+
+Moment: TypeAlias = Literal["accepted", "started", "finished"]
 
 
 class Asked(Struct, frozen=True):
@@ -27,18 +33,20 @@ class Rejected(Struct, frozen=True):
 
 
 class Dialect(Protocol):
-    """`answers_work`: whether a prompt is answered when it is accepted or when its run starts."""
-
-    answers_work: Literal["accepted", "started"]
-
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         """Never raises."""
 
-    def answer(self, asked: Asked, answer: Answer) -> Any:
-        """The one frame that answers a command that succeeded."""
+    def moment(self, command: Command) -> Moment:
+        """When a command that takes its time is answered."""
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> Any:
-        """The one frame that answers a command that did not."""
+    def answer(self, asked: Asked, answer: Answer) -> bytes:
+        """The one line that answers a command that succeeded; empty in a dialect that has no answers."""
 
-    def encode(self, events: Sequence[Event]) -> Sequence[Any]:
-        """Frames for what happened."""
+    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+        """The one line that answers a command that did not."""
+
+    def explain(self, error: LinnetError) -> str:
+        """The reason for a refusal, in the words that the protocol's clients know."""
+
+    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
+        """Lines for what happened, made as they are asked for: a slow reader must not fill the memory."""

@@ -8,7 +8,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.messages import AssistantMessage, Image, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from linnet.core.history import Sendable
+from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.providers.base import Request
 from linnet.providers.body import encode
@@ -81,7 +82,7 @@ def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
     return request.reasoning
 
 
-def _messages(messages: Sequence[Message], model: Model) -> list[dict[str, Any]]:
+def _messages(messages: Sequence[Sendable], model: Model) -> list[dict[str, Any]]:
     """Alternating roles: what follows in the same role joins the message before it."""
     written: list[dict[str, Any]] = []
     for message in messages:
@@ -97,7 +98,7 @@ def _messages(messages: Sequence[Message], model: Model) -> list[dict[str, Any]]
     return written
 
 
-def _content(message: Message, model: Model) -> list[dict[str, Any]]:
+def _content(message: Sendable, model: Model) -> list[dict[str, Any]]:
     match message:
         case UserMessage(content):
             return _blocks(content, model) or [dict(_NOTHING)]
@@ -149,14 +150,14 @@ def _cache_up_to_here(messages: list[dict[str, Any]]) -> None:
         messages[-1]["content"][-1]["cache_control"] = _CACHED
 
 
-def _stubs(messages: Sequence[Message]) -> list[dict[str, Any]]:
+def _stubs(messages: Sequence[Sendable]) -> list[dict[str, Any]]:
     """The tools that a conversation has used, when none is offered any more: the API wants to know what they were."""
     calls = (call for m in messages if isinstance(m, AssistantMessage) for call in m.calls)
     names = sorted({call.name for call in calls})
     return [{"name": n, "description": "No longer available.", "input_schema": {"type": "object"}} for n in names]
 
 
-def _image_bytes(messages: Sequence[Message]) -> int:
+def _image_bytes(messages: Sequence[Sendable]) -> int:
     """Images are priced by their area, not by their length."""
     contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
     return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

@@ -4,7 +4,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.messages import AssistantMessage, Image, Message, Text, Thinking, ToolResult, UserMessage, texts
+from linnet.core.history import Sendable
+from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolResult, UserMessage, texts
 from linnet.core.models import Model
 from linnet.providers.base import Request
 from linnet.providers.body import encode
@@ -133,7 +134,7 @@ def _image(image: Image) -> dict[str, Any]:
     return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
 
 
-def _image_bytes(messages: Sequence[Message]) -> int:
+def _image_bytes(messages: Sequence[Sendable]) -> int:
     """Images are priced by their area, not by their length."""
     contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
     return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

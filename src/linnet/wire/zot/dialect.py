@@ -1,30 +1,35 @@
 """The zot protocol as a Dialect."""
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from collections.abc import Iterable, Sequence
 
-from linnet.core.commands import Answer
+from linnet.core.commands import Answer, Command
 from linnet.core.events import Event
-from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.jsonl import Overlong
+from linnet.errors import LinnetError
+from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
+from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.zot import encode
 from linnet.wire.zot.decode import decode
 
 
 class Zot:
-    answers_work: Literal["accepted", "started"] = "started"
-
     def __init__(self, *, show_thinking: bool = False) -> None:
         self._show_thinking = show_thinking
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
 
-    def answer(self, asked: Asked, answer: Answer) -> Any:
-        return encode.answer(asked, answer)
+    def moment(self, command: Command) -> Moment:
+        return "started"
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> Any:
-        return encode.refuse(asked, reason)
+    def answer(self, asked: Asked, answer: Answer) -> bytes:
+        return encode_lines([encode.answer(asked, answer)])
 
-    def encode(self, events: Sequence[Event]) -> Sequence[Any]:
-        return encode.encode(events, show_thinking=self._show_thinking)
+    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+        return encode_lines([encode.refuse(asked, reason)])
+
+    def explain(self, error: LinnetError) -> str:
+        return str(error)
+
+    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
+        frames = encode.encode(events, show_thinking=self._show_thinking)
+        return ([encode_lines(frames)],) if frames else ()

@@ -7,6 +7,7 @@ from typing import Any, assert_never
 from msgspec import UNSET, Raw
 
 from linnet.core import commands, events, messages
+from linnet.core.history import bash_text, summary_text
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.zot import frames
 
@@ -51,11 +52,24 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 out.append(frames.ToolResult(result.call_id, result.is_error, _plain(result.content)))
             case events.Interrupted():
                 out.append(frames.TurnEnd("aborted"))
-            case events.Compacted():
-                out.append(frames.CompactDone(event.summary))
-            case events.RunEnded():
-                out += _run_ended(event)
-            case events.RunStarted() | events.ToolStarted() | events.StepEnded():
+            case events.CompactionEnded():
+                if event.result is not None:
+                    out.append(frames.CompactDone(event.result.summary.text))
+                elif event.aborted:
+                    out.append(frames.TurnEnd("aborted"))
+            case events.Settled():
+                out += _settled(event)
+            case (
+                events.RunStarted()
+                | events.RunEnded()
+                | events.ToolStarted()
+                | events.StepEnded()
+                | events.RetryScheduled()
+                | events.RetryEnded()
+                | events.CompactionStarted()
+                | events.BashRan()
+                | events.QueueChanged()
+            ):
                 pass
             case _:
                 assert_never(event)
@@ -79,8 +93,8 @@ def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> lis
     return out
 
 
-def _run_ended(event: events.RunEnded) -> list[frames.Event]:
-    """Every run has one terminator: `done`, or for a compaction that succeeded its `compact_done`."""
+def _settled(event: events.Settled) -> list[frames.Event]:
+    """Every prompt and compaction has one terminator: `done`, or for a compaction that succeeded its `compact_done`."""
     if event.stop == "error":
         return [frames.Error(event.error), frames.Done()]
     return [] if event.kind == "compact" and event.stop == "end" else [frames.Done()]
@@ -105,7 +119,7 @@ def data(answer: commands.Answer) -> Any:
         case commands.Transcript(transcript):
             return frames.MessagesData(listed(transcript))
         case commands.ModelChosen(model):
-            return frames.ModelData(model)
+            return frames.ModelData(model.id)
         case commands.ModelList(models):
             return frames.ModelsData(
                 [frames.ModelInfo(m.id, m.provider, m.context_window, m.max_output, m.reasoning) for m in models]
@@ -114,13 +128,25 @@ def data(answer: commands.Answer) -> Any:
             return frames.PongData(pong=True)
         case commands.Ok():
             return UNSET
+        case (
+            commands.Accepted()
+            | commands.Stats()
+            | commands.LastText()
+            | commands.ModelCycled()
+            | commands.ThinkingCycled()
+            | commands.Compacted()
+            | commands.SessionOpened()
+            | commands.BashDone()
+        ):
+            return UNSET  # Answers to what cannot be asked in this protocol.
         case _:
             assert_never(answer)
 
 
 def state(answer: commands.State) -> frames.StateData:
     count = len(list(_grouped(answer.messages)))
-    return frames.StateData(answer.provider, answer.model, answer.cwd, count, answer.busy, tokens(answer.usage))
+    model = answer.model
+    return frames.StateData(model.provider, model.id, answer.cwd, count, answer.busy, tokens(answer.spent))
 
 
 def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
@@ -130,6 +156,10 @@ def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
         match group[0]:
             case messages.UserMessage(content, time):
                 out.append(frames.Message("user", [*_plain(content)], stamp(time)))
+            case messages.Summary() as summary:
+                out.append(frames.Message("user", [frames.TextBlock(summary_text(summary))], stamp(summary.time)))
+            case messages.BashRun() as run:
+                out.append(frames.Message("user", [frames.TextBlock(bash_text(run))], stamp(run.time)))
             case messages.AssistantMessage(said, time):
                 out.append(frames.Message("assistant", [*_said(said)], stamp(time)))
             case messages.ToolResult():
@@ -157,6 +187,8 @@ def _grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.M
         if isinstance(message, messages.ToolResult):
             results.append(message)
             continue
+        if isinstance(message, messages.AssistantMessage) and not message.content:
+            continue  # A reply that failed or was aborted before its first word is not listed.
         if results:
             yield results
             results = []

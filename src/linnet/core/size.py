@@ -1,0 +1,65 @@
+"""How large a conversation is for a model: what the vendor counted where it did, and a guess for the rest."""
+
+from collections.abc import Sequence
+
+from msgspec.json import encode
+
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Image,
+    Message,
+    Summary,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    UserMessage,
+)
+
+CHARACTERS_PER_TOKEN = 4
+IMAGE = 4_800  # Characters' worth; vendors bill a picture at about 1,200 tokens.
+
+
+def context_tokens(messages: Sequence[Message]) -> int:
+    """The newest reply's usage covers all that came before it; what came after is guessed.
+
+    A reply older than the last summary was counted with what that summary replaced, and says nothing any more.
+    """
+    since = max((message.time for message in messages if isinstance(message, Summary)), default=0)
+    after = 0
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage) and _counts(message, since):
+            return message.usage.total + after
+        after += guess(message)
+    return after
+
+
+def _counts(reply: AssistantMessage, since: int) -> bool:
+    return reply.stop not in ("error", "aborted") and reply.time >= since and reply.usage.total > 0
+
+
+def guess(message: Message) -> int:
+    return -(-_characters(message) // CHARACTERS_PER_TOKEN)
+
+
+def _characters(message: Message) -> int:
+    match message:
+        case Summary(text):
+            return len(text)
+        case BashRun(command, output):
+            return len(command) + len(output)
+        case UserMessage(content) | AssistantMessage(content):
+            return sum(map(_part, content))
+        case ToolResult():
+            return sum(map(_part, message.content))
+
+
+def _part(part: Text | Thinking | Image | ToolCall) -> int:
+    match part:
+        case Text(text) | Thinking(text):
+            return len(text)
+        case Image():
+            return IMAGE
+        case ToolCall():
+            return len(part.name) + len(encode(part.args))

@@ -1,0 +1,180 @@
+"""Sees a job through: the runs of a prompt, the tries after a failure, the compactions, to the last event."""
+
+from collections.abc import Sequence
+
+from linnet.core.commands import Compact, Compacted, Prompt
+from linnet.core.compact import SYSTEM, Plan, joined, keep_messages, keep_tokens, questions, touched_files
+from linnet.core.cost import add
+from linnet.core.events import (
+    Compaction,
+    CompactionEnded,
+    CompactionStarted,
+    CompactReason,
+    Event,
+    RetryEnded,
+    RetryScheduled,
+    RunEnded,
+)
+from linnet.core.messages import AssistantMessage, Message, StopReason, Summary, Text, Usage, UserMessage, UserPart
+from linnet.core.size import context_tokens
+from linnet.core.turn import Prompted
+from linnet.errors import Cancelled, ContextOverflow, NothingToCompact, ProviderUnavailable
+from linnet.runtime.cancel import CancelToken
+from linnet.runtime.config import Settings
+from linnet.runtime.job import Job
+from linnet.runtime.machinery import Machinery
+from linnet.runtime.runner import Runner
+from linnet.runtime.stage import Stage
+
+RETRY_CANCELLED = "Retry cancelled"
+COMPACTION_CANCELLED = "Compaction cancelled"
+EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
+LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
+
+
+def user_message(prompt: Prompt, time: int) -> UserMessage:
+    content: tuple[UserPart, ...] = (*([Text(prompt.text)] if prompt.text else []), *prompt.images)
+    return UserMessage(content, time)
+
+
+class Worker:
+    def __init__(self, stage: Stage, machinery: Machinery, settings: Settings) -> None:
+        self._stage = stage
+        self._policy = settings.policy
+        self._runner = Runner(stage, machinery, settings)
+
+    def prompt(self, heard: tuple[UserMessage, ...]) -> None:
+        """Until everything that was said has been answered, one way or the other."""
+        while heard:
+            if self._is_full():
+                self._try_compact("threshold")
+            ended, closing = self._answer(heard)
+            heard = self._stage.settle(closing, "prompt", ended.stop, ended.error)
+
+    def compact(self, job: Job, command: Compact) -> None:
+        try:
+            ended = self._compact("manual", command.instructions)
+        except NothingToCompact as error:
+            ended = CompactionEnded("manual", None, error=str(error))
+        stop: StopReason = "end" if ended.result else "aborted" if ended.aborted else "error"
+        self._stage.settle([ended], "compact", stop, ended.error)
+        if ended.result:
+            job.finished(Compacted(ended.result))
+        else:
+            job.refused(ended.error or COMPACTION_CANCELLED)
+
+    def _answer(self, heard: tuple[UserMessage, ...]) -> tuple[RunEnded, list[Event]]:
+        """How the last run ended, and what has not been told yet."""
+        prompted = Prompted(heard)
+        attempt, overflowed = 0, False
+        while True:
+            ended = self._runner.run(prompted)
+            failure = self._runner.failure if ended.stop == "error" else None
+            prompted = Prompted()
+            if isinstance(failure, ContextOverflow) and self._stage.auto_compaction and not overflowed:
+                overflowed = True
+                self._stage.emit([ended])
+                if self._try_compact("overflow"):
+                    continue
+                return ended, []
+            if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
+                attempt += 1
+                delay = self._delay(failure, attempt)
+                scheduled = RetryScheduled(attempt, self._policy.max_attempts, round(delay * 1000), ended.error)
+                self._stage.emit([ended, scheduled])
+                if self._wait(delay):
+                    continue
+                return ended, [RetryEnded(False, attempt, RETRY_CANCELLED)]
+            closing: list[Event] = [ended]
+            if attempt:
+                succeeded = ended.stop not in ("error", "aborted")
+                closing.append(RetryEnded(succeeded, attempt, "" if succeeded else ended.error or RETRY_CANCELLED))
+            if ended.stop not in ("error", "aborted") and self._is_full():
+                self._stage.emit(closing)
+                self._try_compact("threshold")
+                closing = []
+            return ended, closing
+
+    def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
+        patient = (failure.retry_after or 0) <= LONGEST_WAIT
+        return self._stage.auto_retry and attempt < self._policy.max_attempts and patient
+
+    def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
+        return max(self._policy.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
+
+    def _wait(self, seconds: float) -> bool:
+        """False if somebody would rather not."""
+        wait = CancelToken()
+        self._stage.waiting(wait.set)
+        try:
+            with self._stage.cancel.interrupting(wait.set):
+                wait.sleep(seconds)
+        except Cancelled:
+            return False
+        finally:
+            self._stage.waiting(None)
+        return True
+
+    def _is_full(self) -> bool:
+        conversation, model = self._stage.conversation, self._stage.model
+        if not self._stage.auto_compaction or conversation.compacted:
+            return False
+        return context_tokens(conversation.messages) > model.context_window - self._policy.reserve_tokens
+
+    def _try_compact(self, reason: CompactReason) -> bool:
+        """Whether it worked. One that nobody asked for and that would change nothing is not mentioned."""
+        try:
+            ended = self._compact(reason)
+        except NothingToCompact as error:
+            if reason == "threshold":
+                return False
+            ended = CompactionEnded(reason, None, error=str(error))
+        self._stage.emit([ended])
+        return ended.result is not None
+
+    def _compact(self, reason: CompactReason, instructions: str = "") -> CompactionEnded:
+        conversation, now = self._stage.conversation, self._stage.now
+        messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
+        if conversation.compacted:
+            raise NothingToCompact("Already compacted")
+        plan = self._plan(messages)
+        self._stage.emit([CompactionStarted(reason)])
+        spent: Usage = self._stage.spent
+        answers: list[str] = []
+        for question in questions(plan, instructions):
+            if not question:
+                answers.append("")
+                continue
+            reply = self._runner.ask_apart(SYSTEM, question)
+            spent = add(spent, reply.usage)
+            if reply.stop in ("error", "aborted"):
+                return CompactionEnded(reason, None, aborted=reply.stop == "aborted", error=reply.error, total=spent)
+            if not reply.text.strip():
+                return CompactionEnded(reason, None, error=EMPTY_SUMMARY, total=spent)
+            answers.append(reply.text)
+        history, turn = answers
+        read, modified = self._files([*plan.old, *plan.prefix])
+        text = joined(plan, history, turn, read, modified)
+        summary = Summary(text, context_tokens(messages), now())
+        first_kept = conversation.ids[len(messages) - plan.kept] if plan.kept else ""
+        result = Compaction(summary, plan.kept, first_kept, tuple(read), tuple(modified), spent)
+        return CompactionEnded(reason, result, will_retry=reason == "overflow")
+
+    def _plan(self, messages: Sequence[Message]) -> Plan:
+        keep = self._policy.keep_messages
+        planner = keep_tokens(self._policy.keep_tokens) if keep is None else keep_messages(keep)
+        return planner(messages)
+
+    def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Those of the part that goes, and those that an earlier summary knew of."""
+        read, modified = touched_files(gone)
+        earlier = self._stage.conversation.last_compaction
+        if earlier is not None:
+            modified = list(dict.fromkeys([*earlier.modified_files, *modified]))
+            read = [path for path in dict.fromkeys([*earlier.read_files, *read]) if path not in modified]
+        return read, modified
+
+
+def _without_failure(messages: Sequence[Message]) -> Sequence[Message]:
+    last = messages[-1] if messages else None
+    return messages[:-1] if isinstance(last, AssistantMessage) and last.stop == "error" else messages

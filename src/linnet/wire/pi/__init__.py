@@ -1,0 +1,1 @@
+"""The pi protocol: `pi --mode rpc`, with responses."""

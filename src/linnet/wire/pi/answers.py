@@ -1,0 +1,93 @@
+"""The one line that answers a command, in pi's words."""
+
+from collections.abc import Sequence
+from typing import Any, assert_never
+
+from msgspec import UNSET, Raw, UnsetType
+
+from linnet.core import commands, messages
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.jsonl import encode_lines
+from linnet.wire.pi import frames, words
+
+_words = words.Words()
+
+
+def answer(asked: Asked, answer: commands.Answer) -> bytes:
+    response = frames.Response(id=_id(asked.id), command=asked.name, success=True, data=data(answer))
+    return encode_lines([response])
+
+
+def refuse(asked: Asked | Rejected, reason: str) -> bytes:
+    return encode_lines([frames.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
+
+
+def data(answer: commands.Answer) -> Any:
+    match answer:
+        case commands.State():
+            return _state(answer)
+        case commands.Transcript(transcript):
+            return frames.MessagesData(_listed(transcript))
+        case commands.Stats():
+            return _stats(answer)
+        case commands.LastText(text):
+            return frames.TextData(text)
+        case commands.ModelChosen(model):
+            return words.model(model)
+        case commands.ModelCycled(model, thinking):
+            return model and frames.CycleModelData(words.model(model), thinking, is_scoped=False)
+        case commands.ModelList(models):
+            return frames.ModelsData([words.model(model) for model in models])
+        case commands.ThinkingCycled(level):
+            return level and frames.LevelData(level)
+        case commands.Compacted(result):
+            return words.compaction(result)
+        case commands.SessionOpened(cancelled):
+            return frames.CancelledData(cancelled)
+        case commands.BashDone(run):
+            path = run.full_output_path if run.truncated else None
+            return frames.BashData(run.output, run.exit_code, run.cancelled, run.truncated, path or UNSET)
+        case commands.Greeting() | commands.Accepted() | commands.Started() | commands.Pong() | commands.Ok():
+            return UNSET
+        case _:
+            assert_never(answer)
+
+
+def _state(state: commands.State) -> frames.StateData:
+    return frames.StateData(
+        model=words.model(state.model),
+        thinking_level=state.thinking,
+        is_streaming=state.streaming,
+        is_compacting=state.compacting,
+        steering_mode=state.steering_mode,
+        follow_up_mode=state.follow_up_mode,
+        session_file=state.session_file or UNSET,
+        session_id=state.session_id,
+        auto_compaction_enabled=state.auto_compaction,
+        message_count=len(state.messages),
+        pending_message_count=state.pending,
+    )
+
+
+def _stats(stats: commands.Stats) -> frames.StatsData:
+    said = stats.messages
+    spent = stats.spent
+    return frames.StatsData(
+        session_file=stats.session_file or UNSET,
+        session_id=stats.session_id,
+        user_messages=sum(isinstance(message, messages.UserMessage) for message in said),
+        assistant_messages=sum(isinstance(message, messages.AssistantMessage) for message in said),
+        tool_calls=sum(len(message.calls) for message in said if isinstance(message, messages.AssistantMessage)),
+        tool_results=sum(isinstance(message, messages.ToolResult) for message in said),
+        total_messages=len(said),
+        tokens=frames.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
+        cost=spent.cost.total,
+    )
+
+
+def _listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
+    return [_words.message(message) for message in transcript]
+
+
+def _id(id: Raw) -> Raw | UnsetType:
+    return id if bytes(id) else UNSET

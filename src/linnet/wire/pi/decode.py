@@ -1,0 +1,105 @@
+"""Lines in pi's words as commands."""
+
+from typing import Literal, TypeAlias, get_args
+
+from msgspec.json import Decoder
+
+from linnet.core import commands
+from linnet.core.models import Reasoning
+from linnet.core.queues import Mode
+from linnet.errors import BadInput
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.jsonl import Overlong
+from linnet.wire.pi.encode import Stream
+from linnet.wire.pi.line import Field, Line, read
+from linnet.wire.pi.prompts import content
+
+_Behavior: TypeAlias = Literal["steer", "followUp"]
+_WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
+
+
+class SetStream(commands.Ping, frozen=True):
+    """A matter between the client and the dialect: to everybody else it is a sign of life."""
+
+    mode: Stream = "full"
+
+
+def _one_of(values: tuple[str, ...]) -> str:
+    return f"one of {', '.join(values)}"
+
+
+_text = Decoder(str)
+_behavior: Field[_Behavior] = Field("streamingBehavior", Decoder(_Behavior), _one_of(get_args(_Behavior)))
+_parent: Field[str] = Field("parentSession", _text, "a path")
+_provider: Field[str] = Field("provider", _text, "the name of a provider")
+_model: Field[str] = Field("modelId", _text, "the id of a model")
+_level: Field[Reasoning] = Field("level", Decoder(Reasoning), _one_of(get_args(Reasoning)))
+_mode: Field[Mode] = Field("mode", Decoder(Mode), _one_of(get_args(Mode)))
+_stream: Field[Stream] = Field("mode", Decoder(Stream), _one_of(get_args(Stream)))
+_instructions: Field[str] = Field("customInstructions", _text, "a string")
+_enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")
+_command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
+
+_BEHAVIORS: dict[_Behavior | None, _WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
+_BARE: dict[str, commands.Command] = {
+    "abort": commands.Abort(),
+    "get_state": commands.GetState(),
+    "get_messages": commands.GetMessages(),
+    "cycle_model": commands.CycleModel(),
+    "get_available_models": commands.GetModels(everywhere=True),
+    "cycle_thinking_level": commands.CycleThinking(),
+    "abort_retry": commands.AbortRetry(),
+    "abort_bash": commands.AbortBash(),
+    "get_session_stats": commands.GetStats(),
+    "get_last_assistant_text": commands.GetLastText(),
+}
+
+
+def decode(line: bytes | Overlong) -> Asked | Rejected:
+    return read(line, _understand)
+
+
+def _understand(name: str, fields: Line) -> commands.Command:
+    bare = _BARE.get(name)
+    if bare is not None:
+        return bare
+    match name:
+        case "prompt":
+            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)])
+        case "steer" | "follow_up":
+            return _prompt(fields, name)
+        case "new_session":
+            return commands.NewSession(_parent.optional(fields.parent_session))
+        case "set_model":
+            return commands.SetModel(_model.required(fields.model_id), _provider.required(fields.provider))
+        case "set_thinking_level":
+            return commands.SetThinking(_level.required(fields.level))
+        case "set_steering_mode":
+            return commands.SetSteeringMode(_mode.required(fields.mode))
+        case "set_follow_up_mode":
+            return commands.SetFollowUpMode(_mode.required(fields.mode))
+        case "compact":
+            return compact(fields)
+        case "set_auto_compaction":
+            return commands.SetAutoCompaction(_enabled.required(fields.enabled))
+        case "set_auto_retry":
+            return commands.SetAutoRetry(_enabled.required(fields.enabled))
+        case "bash":
+            return commands.Bash(_command.required(fields.command))
+        case "set_stream":
+            return SetStream(_stream.required(fields.mode))
+        case _:
+            raise unknown(name)
+
+
+def compact(fields: Line) -> commands.Compact:
+    return commands.Compact(_instructions.optional(fields.custom_instructions) or "", at_once=True)
+
+
+def unknown(name: str) -> BadInput:
+    return BadInput(f"Unknown command: {name}")
+
+
+def _prompt(fields: Line, when_busy: _WhenBusy) -> commands.Prompt:
+    sent = content(fields)
+    return commands.Prompt(sent.text, sent.images, when_busy)

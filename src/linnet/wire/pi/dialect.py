@@ -1,0 +1,45 @@
+"""The pi protocol as a Dialect."""
+
+from collections.abc import Iterable, Sequence
+
+from linnet import errors
+from linnet.core import commands
+from linnet.core.events import Event
+from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
+from linnet.wire.jsonl import Overlong
+from linnet.wire.pi import answers
+from linnet.wire.pi.decode import SetStream, decode
+from linnet.wire.pi.encode import Encoder, Stream
+
+BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
+
+
+class Pi:
+    def __init__(self, *, stream: Stream = "full") -> None:
+        self._encoder = Encoder(stream)
+
+    def decode(self, line: bytes | Overlong) -> Asked | Rejected:
+        return decode(line)
+
+    def moment(self, command: commands.Command) -> Moment:
+        return "accepted" if isinstance(command, commands.Prompt) else "finished"
+
+    def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
+        if isinstance(asked.command, SetStream):
+            self._encoder.stream = asked.command.mode
+        return answers.answer(asked, answer)
+
+    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+        return answers.refuse(asked, reason)
+
+    def explain(self, error: errors.LinnetError) -> str:
+        match error:
+            case errors.Busy():
+                return BUSY
+            case errors.UnknownModel():
+                return f"Model not found: {error.provider}/{error.name}"
+            case _:
+                return str(error)
+
+    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
+        return self._encoder.encode(events)

@@ -1,0 +1,176 @@
+"""Core events as pi's lines. A small machine: it remembers what the protocol repeats."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal, TypeAlias, assert_never
+
+from msgspec import UNSET, Raw, structs
+
+from linnet.core import events, messages
+from linnet.wire.dialect import Buffers
+from linnet.wire.jsonl import encode_lines
+from linnet.wire.pi import frames, words
+from linnet.wire.pi.output import Output
+from linnet.wire.pi.reply import Reply
+
+Stream: TypeAlias = Literal["full", "deltas"]
+Aside: TypeAlias = (
+    events.RetryScheduled
+    | events.RetryEnded
+    | events.CompactionStarted
+    | events.CompactionEnded
+    | events.QueueChanged
+    | events.BashRan
+    | events.Settled
+)
+NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
+
+
+class _Running:
+    """A tool at work."""
+
+    def __init__(self, call: messages.ToolCall) -> None:
+        self.args = Raw(encode_lines([call.args])[:-1])
+        self.output = Output()
+
+
+class Encoder:
+    """Invariant: what is started is ended, in the order that pi's clients know, whatever core leaves out.
+
+    `stream` may be changed at any time; `deltas` leaves the message so far out of the updates.
+    """
+
+    def __init__(self, stream: Stream = "full", spelling: words.Words | None = None) -> None:
+        self.stream = stream
+        self._words = spelling or words.Words()
+        self._in_turn = False
+        self._reply: Reply | None = None
+        self._running: dict[str, _Running] = {}
+        self._compacting = False
+
+    def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
+        for event in batch:
+            match event:
+                case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
+                    yield self._update(self._open_reply.grow(event.index, event.text))
+                case events.PartStarted():
+                    yield self._update(self._open_reply.start(event))
+                case events.PartEnded(index, part):
+                    yield self._update(self._open_reply.end(index, part))
+                case _:
+                    for frame in self._frames(event):
+                        yield (encode_lines([frame]),)
+
+    @property
+    def _open_reply(self) -> Reply:
+        assert self._reply is not None
+        return self._reply
+
+    def _update(self, event: bytes) -> Buffers:
+        if self.stream == "deltas":
+            return (b'{"type":"message_update"' + event + b"}}\n",)
+        now = self._open_reply.now()
+        return [b'{"type":"message_update","message":', *now, event + b',"partial":', *now, b"}}\n"]
+
+    def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
+        match event:
+            case events.RunStarted():
+                self._in_turn = False
+                return [frames.AgentStart()]
+            case events.UserSaid(said):
+                user = self._words.message(said)
+                return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
+            case events.StepStarted():
+                return self._turn()
+            case events.ReplyStarted(api, provider, model, time):
+                started = self._words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
+                self._reply = Reply(encode_lines([started])[:-1])
+                return [frames.MessageStart(started)]
+            case events.ReplyEnded(reply):
+                return self._replied(reply)
+            case events.ToolStarted(call):
+                running = self._running[call.id] = _Running(call)
+                return [frames.ToolExecutionStart(call.id, call.name, running.args)]
+            case events.ToolProgressed():
+                return self._progressed(event)
+            case events.ToolFinished(result):
+                self._running.pop(result.call_id, None)
+                shown = self._words.result(result)
+                end = frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error)
+                return [end, frames.MessageStart(shown), frames.MessageEnd(shown)]
+            case events.StepEnded(reply, results):
+                return [self._turn_ended(reply, results)]
+            case events.Interrupted(reply):
+                return [*self._turn(), *self._replied(reply), self._turn_ended(reply)]
+            case events.RunEnded():
+                return [self._run_ended(event)]
+            case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
+                return []
+            case events.PartStarted() | events.PartEnded():
+                return []
+            case _:
+                return self._aside(event)
+
+    def _turn(self) -> list[frames.Frame]:
+        """A turn begins with the first thing that is said in it."""
+        if self._in_turn:
+            return []
+        self._in_turn = True
+        return [frames.TurnStart()]
+
+    def _replied(self, reply: messages.AssistantMessage) -> list[frames.Frame]:
+        """One that failed before its first word starts all the same."""
+        out: list[frames.Frame] = []
+        if self._reply is None:
+            empty = structs.replace(reply, content=(), usage=messages.Usage(), stop="end", error="")
+            out.append(frames.MessageStart(self._words.assistant(empty)))
+        self._reply = None
+        return [*out, frames.MessageEnd(self._words.assistant(reply))]
+
+    def _turn_ended(
+        self, reply: messages.AssistantMessage, results: Iterable[messages.ToolResult] = ()
+    ) -> frames.TurnEnd:
+        self._in_turn = False
+        return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
+
+    def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
+        last = event.messages[-1] if event.messages else None
+        told = isinstance(last, messages.AssistantMessage) and last.error == event.error
+        said = [self._words.message(message) for message in event.messages]
+        return frames.AgentEnd(said, UNSET if told or not event.error else event.error)
+
+    def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
+        running = self._running[event.call_id]
+        so_far: list[frames.UserBlock] = [frames.Text(running.output.add(event.text))]
+        outcome = frames.ToolOutcome(so_far, dict(NO_TRUNCATION))
+        return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
+
+    def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
+        return frames.ToolOutcome(words.blocks(result.content), result.details or {})
+
+    def _aside(self, event: Aside) -> Sequence[frames.Frame]:
+        """What is not part of a run."""
+        match event:
+            case events.RetryScheduled(attempt, most, delay, error):
+                return [frames.AutoRetryStart(attempt, most, delay, error)]
+            case events.RetryEnded(success, attempt, error):
+                return [frames.AutoRetryEnd(success, attempt, error or UNSET)]
+            case events.CompactionStarted("manual") | events.CompactionEnded("manual"):
+                return []  # Whoever asked is answered.
+            case events.CompactionStarted(reason):
+                self._compacting = True
+                return [frames.AutoCompactionStart(reason)]
+            case events.CompactionEnded(reason, result, aborted, will_retry, error):
+                started = [] if self._compacting else [frames.AutoCompactionStart(reason)]
+                self._compacting = False
+                shown = result and words.compaction(result)
+                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, error or UNSET)]
+            case events.QueueChanged(steering, follow_ups, dropped):
+                return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
+            case events.BashRan() | events.Settled():
+                return []
+            case _:
+                assert_never(event)
+
+
+def _texts(waiting: Iterable[messages.UserMessage]) -> list[str]:
+    return [messages.texts(message.content) for message in waiting]

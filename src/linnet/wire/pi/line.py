@@ -1,0 +1,90 @@
+"""A line of input as its fields, and a field as its value. Nothing here knows a command."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from linnet.core.commands import Command
+from linnet.errors import BadInput
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.jsonl import LONGEST_LINE, Overlong, decode_line
+
+T = TypeVar("T")
+ABSENT = Raw(b"")
+
+
+class Line(Struct, frozen=True, rename="camel"):
+    """Fields stay raw until their command asks for them: a bad one that is not needed harms nobody."""
+
+    id: Raw = ABSENT
+    type: Raw = ABSENT
+    message: Raw = ABSENT
+    images: Raw = ABSENT
+    attachments: Raw = ABSENT
+    streaming_behavior: Raw = ABSENT
+    parent_session: Raw = ABSENT
+    provider: Raw = ABSENT
+    model_id: Raw = ABSENT
+    level: Raw = ABSENT
+    mode: Raw = ABSENT
+    custom_instructions: Raw = ABSENT
+    enabled: Raw = ABSENT
+    command: Raw = ABSENT
+
+
+class Field(Generic[T]):
+    """Null counts as absent."""
+
+    def __init__(self, name: str, decoder: Decoder[T], expected: str) -> None:
+        self._decoder = decoder
+        self._wrong = f"`{name}` must be {expected}"
+
+    def optional(self, raw: Raw) -> T | None:
+        if bytes(raw) in (b"", b"null"):
+            return None
+        try:
+            return decode_line(self._decoder, bytes(raw))
+        except BadInput:
+            raise BadInput(self._wrong) from None
+
+    def required(self, raw: Raw) -> T:
+        value = self.optional(raw)
+        if value is None or value == "":
+            raise BadInput(self._wrong)
+        return value
+
+
+_decoder = Decoder(Line)
+_type: Field[str] = Field("type", Decoder(str), "a string that names a command")
+
+
+def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> Asked | Rejected:
+    """Never raises, if `understand` raises nothing but BadInput."""
+    if isinstance(line, Overlong):
+        limit = LONGEST_LINE // (1024 * 1024)
+        return _unreadable(ABSENT, f"the line is {line.size} bytes long; the longest taken is {limit} MiB")
+    try:
+        fields = decode_line(_decoder, line)
+    except BadInput as error:
+        return _unreadable(ABSENT, str(error))
+    id = one_line(fields.id)
+    try:
+        name = _type.required(fields.type)
+    except BadInput as error:
+        return _unreadable(id, str(error))
+    try:
+        return Asked(id, name, understand(name, fields))
+    except BadInput as error:
+        return Rejected(id, name, str(error))
+
+
+def one_line(raw: Raw) -> Raw:
+    """JSON may hold carriage returns between its tokens; some readers take them for line ends."""
+    data = bytes(raw)
+    return Raw(data.replace(b"\r", b" ")) if b"\r" in data else raw
+
+
+def _unreadable(id: Raw, reason: str) -> Rejected:
+    return Rejected(id, "parse", f"Failed to parse command: {reason}")

@@ -1,0 +1,110 @@
+"""What comes with a prompt: images in either of two forms, and the attachments of the protocol before this one."""
+
+from binascii import Error, a2b_base64
+from collections.abc import Callable, Iterable
+from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.json import Decoder
+
+from linnet.core.images import image
+from linnet.core.messages import Image
+from linnet.errors import BadInput
+from linnet.wire.pi.line import Field, Line
+
+T = TypeVar("T")
+R = TypeVar("R")
+BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no text.
+
+
+class _Source(Struct, frozen=True):
+    type: str = "base64"
+    data: str = ""
+    media_type: str = ""
+    camel_type: str = field(default="", name="mediaType")
+
+
+class _Image(Struct, frozen=True, rename="camel"):
+    data: str = ""
+    mime_type: str = ""
+    source: _Source | None = None
+
+
+class _Attachment(Struct, frozen=True, rename="camel"):
+    type: str
+    content: str = ""
+    file_name: str = "file"
+    mime_type: str = ""
+    extracted_text: str | None = None
+
+
+message: Field[str] = Field("message", Decoder(str), "a string")
+_images: Field[list[_Image]] = Field(
+    "images", Decoder(list[_Image]), 'a list of {"type":"image","source":{"type":"base64","mediaType","data"}}'
+)
+_attachments: Field[list[_Attachment]] = Field(
+    "attachments", Decoder(list[_Attachment]), 'a list of {"type":"image"|"document","fileName","mimeType","content"}'
+)
+
+
+class Content(Struct, frozen=True):
+    text: str
+    images: tuple[Image, ...]
+
+
+def content(fields: Line) -> Content:
+    """A document is added to the words, under its name."""
+    said = message.optional(fields.message) or ""
+    images = _each("image", _images.optional(fields.images), _picture)
+    texts = [said] if said.strip() else []
+    for attached in _each("attachment", _attachments.optional(fields.attachments), _attached):
+        if isinstance(attached, Image):
+            images.append(attached)
+        else:
+            texts.append(attached)
+    if not texts and not images:
+        raise BadInput("`message` must be a string that is not empty, unless there are images")
+    return Content("\n\n".join(texts), tuple(images))
+
+
+def _each(name: str, sent: Iterable[T] | None, understand: Callable[[T], R]) -> list[R]:
+    understood: list[R] = []
+    for number, item in enumerate(sent or (), 1):
+        try:
+            understood.append(understand(item))
+        except BadInput as error:
+            raise BadInput(f"{name} {number}: {error}") from None
+    return understood
+
+
+def _picture(sent: _Image) -> Image:
+    source = sent.source
+    if source is None:
+        return image(sent.data, sent.mime_type)
+    if source.type != "base64":
+        raise BadInput(f'a source of type "{source.type}" is not fetched; send the data, with the type "base64"')
+    return image(source.data, source.camel_type or source.media_type)
+
+
+def _attached(sent: _Attachment) -> Image | str:
+    match sent.type:
+        case "image":
+            return image(sent.content, sent.mime_type)
+        case "document":
+            name = " ".join(sent.file_name.split()).replace('"', "'")
+            return f'<file name="{name}">\n{sent.extracted_text or _decoded(sent)}\n</file>'
+        case _:
+            raise BadInput('`type` must be "image" or "document"')
+
+
+def _decoded(sent: _Attachment) -> str:
+    try:
+        data = a2b_base64(sent.content, strict_mode=True)
+    except (Error, ValueError) as error:
+        raise BadInput(f"{sent.file_name}: the content is not base64: {error}") from None
+    text = data.decode("utf-8", "replace")
+    if not text.strip():
+        raise BadInput(f"{sent.file_name} is empty")
+    if b"\0" in data or text.count("\ufffd") > len(text) * BINARY:
+        raise BadInput(f"{sent.file_name} is not a text file; send what it says as `extractedText`")
+    return text

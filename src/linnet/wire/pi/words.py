@@ -1,0 +1,125 @@
+"""What core knows, in pi's words: messages, models, compactions."""
+
+from collections.abc import Iterable
+from typing import assert_never
+
+from msgspec import UNSET
+
+from linnet.core import messages, models
+from linnet.core.events import Compaction
+from linnet.wire.pi import frames
+
+ABORTED = "Request was aborted."
+_STOP: dict[messages.StopReason, frames.Stop] = {
+    "end": "stop",
+    "tool_use": "toolUse",
+    "length": "length",
+    "error": "error",
+    "aborted": "aborted",
+}
+
+
+class Words:
+    """How messages are spelled. The protocol before this one spells some of them otherwise."""
+
+    def message(self, message: messages.Message) -> frames.Message:
+        match message:
+            case messages.UserMessage():
+                return self.user(message)
+            case messages.AssistantMessage():
+                return self.assistant(message)
+            case messages.ToolResult():
+                return self.result(message)
+            case messages.BashRun():
+                return frames.BashExecutionMessage(
+                    message.command,
+                    message.output,
+                    message.exit_code,
+                    message.cancelled,
+                    message.truncated,
+                    message.full_output_path,
+                    message.time,
+                )
+            case messages.Summary(text, tokens_before, time):
+                return frames.CompactionSummaryMessage(text, tokens_before, time)
+            case _:
+                assert_never(message)
+
+    def user(self, message: messages.UserMessage) -> frames.UserMessage:
+        return frames.UserMessage(blocks(message.content), message.time)
+
+    def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
+        error = message.error or (ABORTED if message.stop == "aborted" else "")
+        return frames.AssistantMessage(
+            [part(each) for each in message.content],
+            message.api,
+            message.provider,
+            message.model,
+            self.usage(message.usage),
+            _STOP[message.stop],
+            message.time,
+            error or UNSET,
+        )
+
+    def result(self, result: messages.ToolResult) -> frames.ToolResultMessage:
+        return frames.ToolResultMessage(
+            result.call_id,
+            result.name,
+            blocks(result.content),
+            UNSET if result.details is None else result.details,
+            result.is_error,
+            result.time,
+        )
+
+    def usage(self, usage: messages.Usage) -> frames.Usage:
+        return frames.Usage(
+            usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, cost(usage.cost)
+        )
+
+
+def part(part: messages.ReplyPart) -> frames.ReplyBlock:
+    match part:
+        case messages.Text(text):
+            return frames.Text(text)
+        case messages.Thinking(text, signature):
+            return frames.Thinking(text, signature or UNSET)
+        case messages.ToolCall():
+            return frames.ToolCall(part.id, part.name, part.args)
+        case _:
+            assert_never(part)
+
+
+def blocks(content: Iterable[messages.UserPart]) -> list[frames.UserBlock]:
+    return [
+        frames.Text(part.text) if isinstance(part, messages.Text) else frames.Image(part.data, part.mime_type)
+        for part in content
+    ]
+
+
+def cost(cost: messages.Cost) -> frames.Cost:
+    return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
+
+
+def model(model: models.Model) -> frames.Model:
+    prices = model.prices
+    return frames.Model(
+        model.id,
+        model.name or model.id,
+        model.api,
+        model.provider,
+        model.base_url,
+        model.reasoning,
+        ["text", "image"] if model.images else ["text"],
+        model.context_window,
+        model.max_output,
+        frames.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
+    )
+
+
+def compaction(result: Compaction) -> frames.CompactionResult:
+    return frames.CompactionResult(
+        result.summary.text,
+        result.first_kept,
+        result.summary.tokens_before,
+        frames.Files(result.read_files, result.modified_files),
+    )

@@ -1,0 +1,1 @@
+"""The protocol that pi spoke before it had responses."""

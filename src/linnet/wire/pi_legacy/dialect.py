@@ -1,0 +1,33 @@
+"""The earlier pi protocol as a Dialect."""
+
+from linnet import errors
+from linnet.core.commands import Answer
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.jsonl import Overlong, encode_lines
+from linnet.wire.pi.dialect import Pi
+from linnet.wire.pi.encode import Stream
+from linnet.wire.pi_legacy.decode import Prompt, decode
+from linnet.wire.pi_legacy.encode import Error, LegacyEncoder
+
+BUSY = "Agent is already processing. Wait for agent_end, or abort, before the next prompt."
+
+
+class PiLegacy(Pi):
+    """Nothing is answered; what cannot be done is an `error`."""
+
+    def __init__(self, *, stream: Stream = "full") -> None:
+        self._encoder: LegacyEncoder = LegacyEncoder(stream)
+
+    def decode(self, line: bytes | Overlong) -> Asked | Rejected:
+        return decode(line)
+
+    def answer(self, asked: Asked, answer: Answer) -> bytes:
+        if isinstance(asked.command, Prompt):
+            self._encoder.accept(asked.command)
+        return b""
+
+    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+        return encode_lines([Error(reason)])
+
+    def explain(self, error: errors.LinnetError) -> str:
+        return BUSY if isinstance(error, errors.Busy) else super().explain(error)

@@ -1,5 +1,6 @@
 """A scripted model server and linnet itself as a child process, for every test that wants them."""
 
+import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -33,6 +34,25 @@ def zot(spawn: Callable[..., Agent], server: ModelServer) -> Callable[..., Agent
     def start(*flags: str, provider: str = "anthropic", **options: Any) -> Agent:
         base = ("rpc", "--provider", provider, "--base-url", server.url, "--api-key", "x")
         return spawn(*base, *flags, **options)
+
+    return start
+
+
+@pytest.fixture
+def pi(spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> Callable[..., Agent]:
+    """`linnet --mode rpc` on the scripted server. Retries come quickly, and `extra_models` are known too."""
+
+    def start(
+        *flags: str, provider: str = "anthropic", extra_models: list[dict[str, Any]] | None = None, **options: Any
+    ) -> Agent:
+        env = dict(options.pop("env", {}))
+        if extra_models:
+            home = tmp_path / "home"
+            home.mkdir(exist_ok=True)
+            (home / "models.json").write_text(json.dumps(extra_models))
+            env["LINNET_HOME"] = str(home)
+        base = ("--mode", "rpc", "--provider", provider, "--base-url", server.url, "--api-key", "x")
+        return spawn(*base, "--retry-delay", "0.05", *flags, env=env, **options)
 
     return start
 

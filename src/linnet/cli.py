@@ -65,7 +65,7 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     if name == "pi":
         from linnet.wire.pi.dialect import Pi
 
-        return Pi(flags.stream)
+        return Pi(stream=flags.stream)
     from linnet.wire.pi_legacy.dialect import PiLegacy
 
     return PiLegacy()

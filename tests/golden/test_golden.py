@@ -98,7 +98,9 @@ class Reader:
             assert self._changed.wait_for(lambda: self._responses() >= count, PATIENCE), "a line was never answered"
 
     def _responses(self) -> int:
-        return sum(b'"type":"response"' in line for line in self.printed.splitlines(keepends=True) if line[-1:] == b"\n")
+        return sum(
+            b'"type":"response"' in line for line in self.printed.splitlines(keepends=True) if line[-1:] == b"\n"
+        )
 
 
 def read_script(path: Path) -> list[Line]:
@@ -185,7 +187,9 @@ def play(folder: Path, dialect: str, cwd: Path) -> bytes:
 
 
 def normalised(printed: bytes, cwd: Path) -> bytes:
-    printed = printed.replace(str(cwd).encode(), b"CWD").replace(b'"version":"' + __version__.encode(), b'"version":"VERSION')
+    printed = printed.replace(str(cwd).encode(), b"CWD").replace(
+        b'"version":"' + __version__.encode(), b'"version":"VERSION'
+    )
     return re.sub(rb"Took \d+\.\ds", b"Took 0.0s", printed)
 
 

@@ -139,7 +139,9 @@ class Encoder:
         return frames.AgentEnd(said, UNSET if told or not event.error else event.error)
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
-        running = self._running[event.call_id]
+        running = self._running.get(event.call_id)
+        if running is None:
+            return []  # It has finished by now.
         so_far: list[frames.UserBlock] = [frames.Text(running.output.add(event.text))]
         outcome = frames.ToolOutcome(so_far, dict(NO_TRUNCATION))
         return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
@@ -162,7 +164,7 @@ class Encoder:
             case events.CompactionEnded(reason, result, aborted, will_retry, error):
                 started = [] if self._compacting else [frames.AutoCompactionStart(reason)]
                 self._compacting = False
-                shown = result and words.compaction(result)
+                shown = None if result is None else words.compaction(result)
                 return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, error or UNSET)]
             case events.QueueChanged(steering, follow_ups, dropped):
                 return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]

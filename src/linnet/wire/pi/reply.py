@@ -1,12 +1,15 @@
 """A reply that is still being written, as bytes: what has been said is escaped once and only ever added to."""
 
 from collections import deque
+from typing import TYPE_CHECKING
 
 from linnet.core.events import PartStarted
 from linnet.core.messages import ReplyPart, Text, Thinking, ToolCall
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import words
-from linnet.wire.pi.partial_json import PartialJson
+
+if TYPE_CHECKING:
+    from linnet.wire.pi.partial_json import PartialJson
 
 _NAMES = {"text": "text", "thinking": "thinking", "tool_call": "toolcall"}
 
@@ -24,6 +27,8 @@ class _Part:
         self.grew = _event(started.index, f"{_NAMES[kind]}_delta") + b',"delta":"'
         self.arguments: PartialJson | None = None
         if kind == "tool_call":
+            from linnet.wire.pi.partial_json import PartialJson  # A millisecond that only a call should pay for.
+
             empty = encode_lines([words.part(ToolCall(started.call_id, started.name, {}))])
             self.body += empty.removesuffix(b"{}}\n")
             self.arguments = PartialJson(self.body)

@@ -1,0 +1,186 @@
+"""The pi protocol before it had responses."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linnet import errors
+from linnet.core import commands, events
+from linnet.core.messages import AssistantMessage, Image, Summary, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.wire.dialect import Asked, Dialect, Rejected
+from linnet.wire.pi_legacy.dialect import PiLegacy
+
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+COMPACTION = events.Compaction(Summary("s", 9, 0), 1, "e1", (), (), Usage())
+
+
+def decoded(**fields: Any) -> Asked | Rejected:
+    return PiLegacy().decode(json.dumps(fields).encode())
+
+
+def lines(happened: Iterable[events.Event], dialect: PiLegacy | None = None) -> list[Any]:
+    return [json.loads(b"".join(buffers)) for buffers in (dialect or PiLegacy()).encode(list(happened))]
+
+
+@given(st.binary())
+def test_no_line_is_too_strange_to_be_refused(line: bytes) -> None:
+    dialect = PiLegacy()
+    refused = dialect.refuse(dialect.decode(line), "no")
+    assert json.loads(refused) == {"type": "error", "error": "no"}
+    assert refused.count(b"\n") == 1
+
+
+def test_there_are_three_commands() -> None:
+    assert decoded(type="abort") == Asked(decoded().id, "abort", commands.Abort())
+    compact = decoded(type="compact", customInstructions="files")
+    assert isinstance(compact, Asked)
+    assert compact.command == commands.Compact("files", at_once=True)
+    prompt = decoded(type="prompt", message="hi")
+    assert isinstance(prompt, Asked)
+    assert isinstance(prompt.command, commands.Prompt)
+    assert (prompt.command.text, prompt.command.when_busy) == ("hi", "refuse")
+    for name in ("steer", "get_state", "set_stream", "frob"):
+        rejected = decoded(type=name, message="hi", mode="full")
+        assert isinstance(rejected, Rejected)
+        assert rejected.reason == f"Unknown command: {name}"
+
+
+def test_nothing_is_answered_and_what_fails_is_an_error() -> None:
+    dialect: Dialect = PiLegacy()
+    asked = dialect.decode(b'{"type":"abort","id":1}')
+    assert isinstance(asked, Asked)
+    assert dialect.answer(asked, commands.Ok()) == b""
+    assert json.loads(dialect.refuse(asked, dialect.explain(errors.Busy()))) == {
+        "type": "error",
+        "error": "Agent is already processing. Wait for agent_end, or abort, before the next prompt.",
+    }
+    assert dialect.explain(errors.NothingToCompact("Already compacted")) == "Already compacted"
+    assert dialect.moment(commands.Prompt("x")) == "accepted"
+
+
+def test_a_user_message_is_a_string_unless_it_has_images() -> None:
+    said = UserMessage((Text("List files"),), 1)
+    looked = UserMessage((Text("look"), Image("image/png", PNG)), 1)
+    turn, start, end = lines([events.UserSaid(said)])
+    assert turn == {"type": "turn_start"}
+    message = {"role": "user", "content": "List files", "timestamp": 1}
+    assert (start, end) == (
+        {"type": "message_start", "message": message},
+        {"type": "message_end", "message": message},
+    )
+    assert lines([events.UserSaid(looked)])[1]["message"]["content"][1]["type"] == "image"
+
+
+def test_attachments_are_shown_as_they_were_sent() -> None:
+    dialect = PiLegacy()
+    sent = [
+        {"id": "1", "type": "image", "fileName": "a.png", "mimeType": "image/png", "size": 70, "content": PNG},
+        {
+            "id": "2",
+            "type": "document",
+            "fileName": "n.txt",
+            "mimeType": "text/plain",
+            "size": 2,
+            "content": b64encode(b"hi").decode(),
+            "preview": "\u2028",
+        },
+    ]
+    line = json.dumps({"type": "prompt", "message": "look", "attachments": sent}, indent=1).replace("\n", "\r")
+    asked = dialect.decode(line.encode())
+    assert isinstance(asked, Asked)
+    assert isinstance(asked.command, commands.Prompt)
+    assert asked.command.text == 'look\n\n<file name="n.txt">\nhi\n</file>'
+    assert asked.command.images == (Image("image/png", PNG),)
+    dialect.answer(asked, commands.Accepted())
+    said = UserMessage((Text(asked.command.text), *asked.command.images), 1)
+    shown = {"role": "user", "content": "look", "timestamp": 1, "attachments": sent}
+    frames = list(dialect.encode([events.RunStarted(), events.UserSaid(said), events.RunEnded("end", "", (said,))]))
+    assert all(b"\r" not in b"".join(frame) for frame in frames)
+    _, _, start, end, agent_end = (json.loads(b"".join(frame)) for frame in frames)
+    assert start["message"] == shown
+    assert end["message"] == shown
+    assert agent_end["messages"] == [shown]
+    assert lines([events.UserSaid(UserMessage((Text("next"),), 2))], dialect)[-1]["message"]["content"] == "next"
+
+
+@pytest.mark.parametrize("attachments", [None, []])
+def test_a_prompt_without_attachments_is_plain(attachments: Any) -> None:
+    dialect = PiLegacy()
+    asked = dialect.decode(json.dumps({"type": "prompt", "message": "hi", "attachments": attachments}).encode())
+    assert isinstance(asked, Asked)
+    dialect.answer(asked, commands.Accepted())
+    shown = lines([events.UserSaid(UserMessage((Text("hi"),), 1))], dialect)[-1]["message"]
+    assert shown["content"] == "hi"
+
+
+def test_usage_has_no_total() -> None:
+    reply = AssistantMessage((Text("x"),), 2, "p", "m", Usage(1, 2))
+    start, end = lines([events.ReplyEnded(reply, Usage())])
+    assert set(end["message"]["usage"]) == {"input", "output", "cacheRead", "cacheWrite", "cost"}
+    assert "totalTokens" not in start["message"]["usage"]
+
+
+def test_the_result_of_a_tool_is_a_string_if_it_failed() -> None:
+    call = ToolCall("c1", "bash", {"command": "ls"})
+    good = ToolResult("c1", "bash", (Text("ok"),), 3)
+    bad = ToolResult("c1", "bash", (Text("oh"), Text("no")), 3, is_error=True)
+    happened = [events.ToolStarted(call), events.ToolProgressed("c1", "bash", "o"), events.ToolFinished(good)]
+    start, end, *_ = lines(happened)
+    assert start == {"type": "tool_execution_start", "toolCallId": "c1", "toolName": "bash", "args": {"command": "ls"}}
+    assert end["result"] == {"content": [{"type": "text", "text": "ok"}], "details": {}}
+    failed, message, _ = lines([events.ToolFinished(bad)])
+    assert failed["result"] == "oh\nno"
+    assert failed["isError"] is True
+    assert message["message"]["content"] == [{"type": "text", "text": "oh"}, {"type": "text", "text": "no"}]
+
+
+def test_a_compaction_is_one_event_and_one_that_failed_an_error() -> None:
+    assert lines(
+        [
+            events.CompactionStarted("manual"),
+            events.CompactionEnded("manual", COMPACTION),
+            events.CompactionStarted("threshold"),
+            events.CompactionEnded("threshold", COMPACTION),
+            events.CompactionEnded("overflow", None, error="no"),
+            events.CompactionEnded("overflow", None, aborted=True),
+            events.CompactionEnded("manual", None, error="no"),  # Whoever asked is refused, which is an error too.
+        ]
+    ) == [
+        {"type": "compaction", "summary": "s", "tokensBefore": 9},
+        {"type": "compaction", "summary": "s", "tokensBefore": 9, "auto": True},
+        {"type": "error", "error": "no"},
+    ]
+
+
+def test_later_events_are_not_known_here() -> None:
+    assert not lines(
+        [
+            events.RetryScheduled(1, 3, 2000, "529"),
+            events.RetryEnded(True, 1),
+            events.QueueChanged((), ()),
+            events.Settled("prompt", "end"),
+        ]
+    )
+
+
+def test_updates_are_those_of_the_later_protocol() -> None:
+    frames = lines(
+        [
+            events.ReplyStarted("anthropic-messages", "anthropic", "m", 2),
+            events.PartStarted(0, "text"),
+            events.TextGrew(0, "I'll list"),
+        ]
+    )
+    partial = frames[-1]["message"]
+    assert partial["content"] == [{"type": "text", "text": "I'll list"}]
+    assert frames[-1]["assistantMessageEvent"] == {
+        "type": "text_delta",
+        "contentIndex": 0,
+        "delta": "I'll list",
+        "partial": partial,
+    }

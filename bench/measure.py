@@ -48,18 +48,21 @@ class Running:
         self._stdin.flush()
 
     def until(self, marker: bytes) -> None:
-        """Until a line with this marker is complete."""
+        """Until a line with this marker is complete. Lines may be huge; only the end of what was read is kept."""
         while True:
             at = self._tail.find(marker)
             if at >= 0 and (end := self._tail.find(b"\n", at)) >= 0:
                 self._tail = self._tail[end + 1 :]
                 return
-            # Lines may be longer than this, but the marker's own line ends soon after it or the marker is at its start.
+            if at >= 0:
+                self._tail = self._tail[at : at + len(marker)]
+            else:
+                self._tail = self._tail[-len(marker) :]
             chunk = os.read(self._fd, 1 << 20)
             if not chunk:
                 raise EOFError(f"{self._peer.name} ended before {marker!r}")
             self.bytes_out += len(chunk)
-            self._tail = (self._tail[-4096:] if at < 0 else self._tail[at:]) + chunk
+            self._tail += chunk
 
     def first_answer(self) -> None:
         self.send(self._peer.first)

@@ -24,8 +24,17 @@ class Peer:
 
 
 def linnet(url: str) -> Peer:
-    executable = str(Path(sys.executable).with_name("linnet"))
-    return _zot_like("linnet", [executable, "rpc"], url)
+    return _zot_like("linnet", [_executable(), "rpc"], url)
+
+
+def linnet_pi(url: str, stream: str) -> Peer:
+    name = "linnet, pi" if stream == "full" else "linnet, pi, deltas"
+    flags = ["--mode", "rpc", "--provider", "anthropic", "--base-url", url, "--api-key", "x", "--stream", stream]
+    return _pi_like(name, [_executable(), *flags], {})
+
+
+def _executable() -> str:
+    return str(Path(sys.executable).with_name("linnet"))
 
 
 def zot(path: str, url: str) -> Peer:
@@ -58,22 +67,29 @@ def pi(path: str, url: str, home: Path) -> Peer:
     }
     provider = {"baseUrl": url, "apiKey": "x", "api": "anthropic-messages", "models": [model]}
     (folder / "models.json").write_text(json.dumps({"providers": {"bench": provider}}))
+    command = ["node", path, "--mode", "rpc", "--no-session", "--provider", "bench", "--model", "scripted"]
+    return _pi_like("pi", command, {"HOME": str(home), "PI_OFFLINE": "1"})
+
+
+def _pi_like(name: str, command: list[str], env: dict[str, str]) -> Peer:
     return Peer(
-        name="pi",
-        command=["node", path, "--mode", "rpc", "--no-session", "--provider", "bench", "--model", "scripted"],
+        name=name,
+        command=command,
         first=b'{"id":"1","type":"get_state"}\n',
-        terminator=b'"type":"agent_end"',
+        terminator=b'{"type":"agent_end"',
         delta=b'"type":"text_delta"',
         progress=b'"tool_execution_update"',
-        env={"HOME": str(home), "PI_OFFLINE": "1"},
+        env=env,
     )
 
 
-def installed(url: str, home: Path) -> list[Peer]:
-    """linnet, and whatever ZOT and PI name: an executable, and pi's cli.js."""
-    peers = [linnet(url)]
-    if path := os.environ.get("ZOT"):
-        peers.append(zot(path, url))
-    if path := os.environ.get("PI"):
-        peers.append(pi(path, url, home))
-    return peers
+def zot_like(url: str) -> list[Peer]:
+    """linnet, and zot where ZOT names its executable."""
+    path = os.environ.get("ZOT")
+    return [linnet(url), *([zot(path, url)] if path else [])]
+
+
+def pi_like(url: str, home: Path) -> list[Peer]:
+    """linnet in both of its ways, and pi where PI names its cli.js."""
+    path = os.environ.get("PI")
+    return [linnet_pi(url, "full"), linnet_pi(url, "deltas"), *([pi(path, url, home)] if path else [])]

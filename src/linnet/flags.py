@@ -1,9 +1,10 @@
 """The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says.
 
 A table and a loop instead of argparse, whose import and set-up would be a tenth of the time to the first answer.
+What `linnet-pi` and `linnet-zot` accept besides is in `namesakes`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -27,7 +28,11 @@ class UsageError(ConfigError):
 
 
 class Flag(Struct, frozen=True):
-    """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`."""
+    """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
+
+    One without a `field` is accepted and changes nothing; `note` says so where that would mislead. `refusal` says why
+    a flag that is known cannot be given. Both continue a sentence that starts with the flag's name.
+    """
 
     names: tuple[str, ...]
     field: str
@@ -36,6 +41,8 @@ class Flag(Struct, frozen=True):
     word: str = ""
     value: Any = True
     repeatable: bool = False
+    note: str = ""
+    refusal: str = ""
 
 
 class Flags(Struct):
@@ -50,9 +57,12 @@ class Flags(Struct):
     stream: Literal["full", "deltas"] = "full"
     no_session: bool = False
     words: list[str] = []
+    notes: list[str] = []
     config: dict[str, Any] = {}
 
     def put(self, flag: Flag, value: Any) -> None:
+        if not flag.field:
+            return
         if flag.field in self.__struct_fields__:
             setattr(self, flag.field, value)
         elif flag.repeatable and flag.field in self.config:
@@ -129,14 +139,35 @@ TABLE = (
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),
 )
-_BY_NAME = {name: flag for flag in TABLE for name in flag.names}
 
 
-def parse(argv: Sequence[str]) -> Flags:
+class Program(Struct, frozen=True):
+    """An executable. Its own flags come before the table's where they share a name.
+
+    `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
+    `settle` has the last word on what the command line said.
+    """
+
+    name: str
+    usage: str
+    flags: tuple[Flag, ...] = ()
+    dialect: Literal["zot", "pi"] | None = None
+    version: str = "{name} {version}"
+    settle: Callable[[Flags], None] = lambda flags: None
+
+    def by_name(self) -> dict[str, Flag]:
+        return {name: flag for flag in (*TABLE, *self.flags) for name in flag.names}
+
+
+LINNET = Program("linnet", USAGE)
+
+
+def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
     """Raises UsageError with a sentence that names the flag and what it wants."""
     flags = Flags()
+    known = program.by_name()
     rest = list(argv)
-    if rest[:1] in (["rpc"], ["--rpc"]):
+    if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi":
         rest.pop(0)
         flags.mode, flags.dialect = "rpc", "zot"
     while rest:
@@ -148,9 +179,13 @@ def parse(argv: Sequence[str]) -> Flags:
             flags.words.append(word)
             continue
         name, equals, value = word.partition("=")
-        flag = _BY_NAME.get(name)
+        flag = known.get(name)
         if flag is None:
-            raise UsageError(f"unknown flag {name}{_nearest(name)}; see linnet --help")
+            raise UsageError(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
+        if flag.refusal:
+            raise UsageError(f"{name} {flag.refusal}")
+        if flag.note:
+            flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:
             if equals:
                 raise UsageError(f"{name} takes no value")
@@ -164,17 +199,20 @@ def parse(argv: Sequence[str]) -> Flags:
             flags.put(flag, flag.parse(value))
         except ValueError as error:
             raise UsageError(f"{name} must be {error}, not {value!r}") from None
+    program.settle(flags)
     return flags
 
 
-def help_text() -> str:
-    rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in TABLE]
+def help_text(program: Program = LINNET) -> str:
+    known = program.by_name()
+    flags = [flag for flag in (*program.flags, *TABLE) if known[flag.names[0]] is flag and not flag.refusal]
+    rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
-    return USAGE + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
+    return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
 
 
-def _nearest(name: str) -> str:
+def _nearest(name: str, known: Iterable[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, _BY_NAME, n=1)
+    near = get_close_matches(name, list(known), n=1)
     return f" (did you mean {near[0]}?)" if near else ""

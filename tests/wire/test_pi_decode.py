@@ -62,7 +62,7 @@ BARE: list[tuple[str, commands.Command]] = [
     ("new_session", commands.NewSession()),
     ("compact", commands.Compact(at_once=True)),
 ]
-COMPLETE = {
+COMPLETE: dict[str, dict[str, Any]] = {
     "prompt": {"message": "hi"},
     "steer": {"message": "hi"},
     "follow_up": {"message": "hi"},

@@ -129,7 +129,11 @@ def test_the_result_of_a_tool_is_a_string_if_it_failed() -> None:
     call = ToolCall("c1", "bash", {"command": "ls"})
     good = ToolResult("c1", "bash", (Text("ok"),), 3)
     bad = ToolResult("c1", "bash", (Text("oh"), Text("no")), 3, is_error=True)
-    happened = [events.ToolStarted(call), events.ToolProgressed("c1", "bash", "o"), events.ToolFinished(good)]
+    happened: list[events.Event] = [
+        events.ToolStarted(call),
+        events.ToolProgressed("c1", "bash", "o"),
+        events.ToolFinished(good),
+    ]
     start, end, *_ = lines(happened)
     assert start == {"type": "tool_execution_start", "toolCallId": "c1", "toolName": "bash", "args": {"command": "ls"}}
     assert end["result"] == {"content": [{"type": "text", "text": "ok"}], "details": {}}

@@ -18,7 +18,7 @@ values = st.recursive(
 )
 objects = st.dictionaries(st.text(), values, max_size=4)
 spelled = st.builds(
-    lambda value, ascii, indent: json.dumps(value, ensure_ascii=ascii, indent=indent),
+    lambda value, escaped, indent: json.dumps(value, ensure_ascii=escaped, indent=indent),
     objects,
     st.booleans(),
     st.sampled_from([None, 1, "\t", "\r\n "]),

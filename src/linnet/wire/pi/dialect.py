@@ -9,14 +9,14 @@ from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi import answers
 from linnet.wire.pi.decode import SetStream, decode
-from linnet.wire.pi.encode import Encoder, Stream
+from linnet.wire.pi.encode import PiEncoder, Stream
 
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
 
 class Pi:
     def __init__(self, *, stream: Stream = "full") -> None:
-        self._encoder = Encoder(stream)
+        self._encoder = PiEncoder(stream)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)

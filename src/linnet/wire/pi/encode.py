@@ -33,7 +33,7 @@ class _Running:
         self.output = Output()
 
 
-class Encoder:
+class PiEncoder:
     """Invariant: what is started is ended, in the order that pi's clients know, whatever core leaves out.
 
     `stream` may be changed at any time; `deltas` leaves the message so far out of the updates.

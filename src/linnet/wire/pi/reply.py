@@ -27,11 +27,9 @@ class _Part:
         self.grew = _event(started.index, f"{_NAMES[kind]}_delta") + b',"delta":"'
         self.arguments: PartialJson | None = None
         if kind == "tool_call":
-            from linnet.wire.pi.partial_json import PartialJson  # A millisecond that only a call should pay for.
-
             empty = encode_lines([words.part(ToolCall(started.call_id, started.name, {}))])
             self.body += empty.removesuffix(b"{}}\n")
-            self.arguments = PartialJson(self.body)
+            self.arguments = _arguments(self.body)
             self.closing = self.arguments.closers + b"}"
         else:
             self.body += b'{"type":"%b","%b":"' % (kind.encode(), kind.encode())
@@ -95,6 +93,12 @@ class Reply:
                 return _event(index, "thinking_end") + b',"content":' + encode_lines([text])[:-1]
             case ToolCall():
                 return _event(index, "toolcall_end") + b',"toolCall":' + encode_lines([words.part(ended)])[:-1]
+
+
+def _arguments(shown: bytearray) -> "PartialJson":
+    from linnet.wire.pi.partial_json import PartialJson  # A millisecond that only a call should pay for.
+
+    return PartialJson(shown)
 
 
 def _event(index: int, type: str) -> bytes:

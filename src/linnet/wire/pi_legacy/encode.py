@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from linnet.core import events, messages
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.encode import Aside, Encoder, Stream
+from linnet.wire.pi.encode import Aside, PiEncoder, Stream
 from linnet.wire.pi_legacy.decode import Prompt
 
 
@@ -39,7 +39,7 @@ class LegacyWords(words.Words):
         return structs.replace(super().usage(usage), total_tokens=UNSET)
 
 
-class LegacyEncoder(Encoder):
+class LegacyEncoder(PiEncoder):
     def __init__(self, stream: Stream = "full") -> None:
         self._spelling = LegacyWords()
         self._accepted: Prompt | None = None

@@ -1,0 +1,244 @@
+"""What is said while the agent works, at any moment and in any order: none of it is lost, and nobody is heard twice."""
+
+from typing import Literal, TypeAlias
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec import Struct
+
+from linnet.core.events import Event, QueueChanged, ReplyEnded, RunEnded, StepEnded, ToolFinished, UserSaid
+from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.queues import Mode, Queues
+from linnet.core.turn import SKIPPED, Aborted, Answered, Emit, Fact, Prompted, Replied, Turn
+
+MODES: tuple[Mode, ...] = ("all", "one-at-a-time")
+Kind: TypeAlias = Literal["steer", "follow_up"]
+
+
+class Push(Struct, frozen=True):
+    kind: Kind
+
+
+class SetMode(Struct, frozen=True):
+    kind: Kind
+    mode: Mode
+
+
+Action: TypeAlias = Push | SetMode | Fact
+
+ids = st.sampled_from("abc")
+kinds: st.SearchStrategy[Kind] = st.sampled_from(("steer", "follow_up"))
+stops: st.SearchStrategy[StopReason] = st.sampled_from(("end", "length", "error", "aborted"))
+
+
+def said(text: str) -> UserMessage:
+    return UserMessage((Text(text),), 0)
+
+
+def reply(calls: list[str], stop: StopReason = "end") -> Replied:
+    content = tuple(ToolCall(id, "read", {}) for id in calls)
+    return Replied(AssistantMessage(content, 0, "p", "m", Usage(), "tool_use" if calls else stop))
+
+
+def result(id: str) -> ToolResult:
+    return ToolResult(id, "read", (Text("ok"),), 0)
+
+
+def aborted(id: str) -> Aborted:
+    return Aborted(result(id), AssistantMessage((), 0, "p", "m", stop="aborted"))
+
+
+facts: st.SearchStrategy[Fact] = st.one_of(
+    st.builds(reply, st.lists(ids, unique=True, max_size=3), stops),
+    st.builds(Answered, ids.map(result)),
+    ids.map(aborted),
+)
+pushes: st.SearchStrategy[Action] = st.builds(Push, kinds)
+actions: st.SearchStrategy[Action] = st.one_of(
+    pushes,
+    st.builds(SetMode, kinds, st.sampled_from(MODES)),
+    facts,
+    st.builds(reply, st.just([])),  # More often than chance would have it, a reply that lets somebody speak.
+)
+
+
+class Listener:
+    """A second, simpler account of who is heard next, held against the real one at every step."""
+
+    def __init__(self, max_steps: int) -> None:
+        self.queues = Queues()
+        self.turn = Turn(max_steps, Usage(), self.queues)
+        self.waiting: dict[Kind, list[UserMessage]] = {"steer": [], "follow_up": []}
+        self.modes: dict[Kind, Mode] = {"steer": "one-at-a-time", "follow_up": "one-at-a-time"}
+        self.pushed = 0
+        self.heard: list[UserMessage] = []
+        self.events: list[Event] = []
+        self.ended: RunEnded | None = None
+
+    def do(self, *actions: Action) -> None:
+        for action in actions:
+            self._do(action)
+
+    def _do(self, action: Action) -> None:
+        match action:
+            case Push(kind):
+                message = said(f"{kind} {self.pushed}")
+                self.pushed += 1
+                self.waiting[kind].append(message)
+                (self.queues.steering if kind == "steer" else self.queues.follow_ups).append(message)
+            case SetMode("steer", mode):
+                self.modes["steer"] = self.queues.steering_mode = mode
+            case SetMode(_, mode):
+                self.modes["follow_up"] = self.queues.follow_up_mode = mode
+            case _:
+                self.feed(action)
+
+    def feed(self, fact: Fact) -> None:
+        events = [effect.event for effect in self.turn.feed(fact) if isinstance(effect, Emit)]
+        self.events += events
+        new = [event.message for event in events if isinstance(event, UserSaid)]
+        if not isinstance(fact, Prompted):
+            self.check_heard(new, events)
+        for event in events:
+            if isinstance(event, RunEnded):
+                assert self.ended is None
+                self.ended = event
+
+    def check_heard(self, new: list[UserMessage], events: list[Event]) -> None:
+        told = [event for event in events if isinstance(event, QueueChanged)]
+        if new:
+            kind: Kind = "steer" if self.waiting["steer"] else "follow_up"
+            count = len(self.waiting[kind]) if self.modes[kind] == "all" else 1
+            expected, self.waiting[kind] = self.waiting[kind][:count], self.waiting[kind][count:]
+            assert new == expected
+            self.heard += new
+            assert told == [QueueChanged(tuple(self.waiting["steer"]), tuple(self.waiting["follow_up"]))]
+            assert events.index(told[0]) < events.index(UserSaid(new[0]))
+        else:
+            assert not told
+        assert self.queues.steering == self.waiting["steer"]
+        assert self.queues.follow_ups == self.waiting["follow_up"]
+
+
+@given(st.lists(actions, max_size=40), st.integers(1, 6))
+def test_nothing_said_at_any_moment_is_lost_or_heard_out_of_order(arriving: list[Action], max_steps: int) -> None:
+    listener = Listener(max_steps)
+    listener.do(Prompted((said("go"),)), *arriving)
+
+    left = [*listener.queues.steering, *listener.queues.follow_ups]
+    assert len(listener.heard) + len(left) == listener.pushed
+    for kind in ("steer", "follow_up"):
+        mine = [message for message in [*listener.heard, *left] if message.content[0] in texts_of(kind, listener)]
+        assert mine == sorted(mine, key=number)
+    if listener.ended:
+        assert [m for m in listener.ended.messages if isinstance(m, UserMessage)] == [said("go"), *listener.heard]
+
+
+def texts_of(kind: str, listener: Listener) -> list[Text]:
+    return [Text(f"{kind} {number}") for number in range(listener.pushed)]
+
+
+def number(message: UserMessage) -> int:
+    (text,) = message.content
+    assert isinstance(text, Text)
+    return int(text.text.split()[1])
+
+
+@given(st.lists(actions, max_size=40))
+@example([Push("follow_up"), reply([])])
+@example([reply(["a", "b"]), Push("steer"), Answered(result("a"))])
+def test_a_run_that_went_well_ends_only_when_nobody_has_anything_to_say(arriving: list[Action]) -> None:
+    listener = Listener(max_steps=1000)
+    listener.do(Prompted((said("go"),)))
+    for action in arriving:
+        listener.do(action)
+        if listener.ended:
+            went_well = listener.ended.stop not in ("error", "aborted")
+            assert not (went_well and len(listener.queues))
+            break
+    else:
+        while not listener.ended:  # The agent goes on answering: everybody is heard within as many turns as they need.
+            before = len(listener.heard)
+            for id in "abc" * 3:  # In whatever order they were asked for.
+                listener.feed(Answered(result(id)))
+            listener.feed(reply([]))
+            assert listener.ended or len(listener.heard) > before
+        assert len(listener.heard) == listener.pushed
+
+
+@given(st.lists(actions, max_size=40), st.integers(1, 4))
+def test_what_a_run_leaves_behind_is_heard_by_the_runs_that_follow(arriving: list[Action], max_steps: int) -> None:
+    """As the session does it: whatever still waits when a run has ended, however it ended, begins another."""
+    listener = Listener(max_steps)
+    listener.do(Prompted((said("go"),)))
+    for action in arriving:
+        listener.do(action)
+    if not listener.ended:
+        for id in "abc":
+            listener.feed(aborted(id))
+        listener.feed(reply([], "aborted"))
+    heard = list(listener.heard)
+    while taken := listener.queues.take_next():
+        heard += taken
+        turn = Turn(max_steps, Usage(), listener.queues)
+        turn.feed(Prompted(tuple(taken)))
+        turn.feed(reply([], "error"))
+    assert len(heard) == listener.pushed
+    assert len(set(map(number, heard))) == listener.pushed
+
+
+@given(st.lists(actions, max_size=40), st.lists(pushes, min_size=1, max_size=3))
+def test_clearing_hands_over_exactly_what_waited(arriving: list[Action], late: list[Action]) -> None:
+    listener = Listener(max_steps=5)
+    listener.do(Prompted((said("go"),)), *arriving, *late)
+    waiting = [*listener.waiting["steer"], *listener.waiting["follow_up"]]
+    assert len(listener.queues) == len(waiting) >= len(late)
+    assert listener.queues.clear() == waiting
+    assert len(listener.queues) == 0
+    assert listener.queues.clear() == []
+
+
+@given(st.lists(st.sampled_from("abcdef"), unique=True, min_size=2, max_size=6), st.data())
+def test_steering_lets_the_running_call_finish_and_answers_the_rest(calls: list[str], data: st.DataObject) -> None:
+    finished = data.draw(st.integers(1, len(calls) - 1))
+    listener = Listener(max_steps=5)
+    listener.do(Prompted((said("go"),)))
+    listener.do(reply(calls))
+    for id in calls[: finished - 1]:
+        listener.do(Answered(result(id)))
+    listener.do(Push("steer"))
+    listener.do(Answered(result(calls[finished - 1])))
+
+    results = [event.result for event in listener.events if isinstance(event, ToolFinished)]
+    assert [each.call_id for each in results] == calls
+    assert [each.content == (Text(SKIPPED),) for each in results] == [n >= finished for n in range(len(calls))]
+    (step,) = [event for event in listener.events if isinstance(event, StepEnded)]
+    assert step.results == tuple(results)
+    assert listener.heard == [said("steer 0")]
+
+
+def test_a_follow_up_waits_while_the_agent_has_calls_to_make() -> None:
+    listener = Listener(max_steps=5)
+    listener.do(Prompted((said("go"),)), Push("follow_up"), reply(["a", "b"]))
+    for id in "ab":
+        listener.do(Answered(result(id)))
+    assert listener.heard == []
+    listener.do(reply([]))
+    assert listener.heard == [said("follow_up 0")]
+
+
+@pytest.mark.parametrize("stop", ["error", "aborted"])
+def test_a_run_that_failed_says_nothing_more(stop: StopReason) -> None:
+    listener = Listener(max_steps=5)
+    listener.do(Prompted((said("go"),)), Push("steer"), Push("follow_up"), reply([], stop))
+    assert listener.ended
+    assert listener.heard == []
+    assert len(listener.queues) == 2
+
+
+def test_a_change_of_mode_counts_from_the_next_time_somebody_is_heard() -> None:
+    listener = Listener(max_steps=9)
+    listener.do(Prompted((said("go"),)), *[Push("steer")] * 4, reply([]), SetMode("steer", "all"), reply([]))
+    assert [number(message) for message in listener.heard] == [0, 1, 2, 3]
+    assert sum(isinstance(event, ReplyEnded) for event in listener.events) == 2

@@ -1,0 +1,475 @@
+"""Any commands, at any moment, in any order, to the real program; and what must be true of its frames all the same."""
+
+import json
+import signal
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from itertools import count
+from pathlib import Path
+from typing import Any, ClassVar, Literal, TypeAlias
+
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
+
+from linnet.testing.agent import Agent, Frame, types
+from linnet.testing.model_server import ModelServer
+from linnet.testing.processes import marked, wait_until
+
+Ending: TypeAlias = Literal["eof", "abort, then eof", "sigterm"]
+
+HELD = 0.02  # Seconds that a step lets pass at most, if nothing comes.
+CHATTER = ("prompt", "steer", "follow_up")
+MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-3-5-haiku-20241022")
+OVERFLOW = "prompt is too long"
+
+
+class Ledger:
+    """What was sent and what came back. Raises AssertionError at the first frame that cannot be.
+
+    Only what the order of the frames implies is held against them: they leave in the order of the changes they tell.
+    """
+
+    def __init__(self) -> None:
+        self.sent: dict[int, Frame] = {}
+        self.answers: dict[int, Frame] = {}
+        self.waiting: list[str] = []  # Texts that were accepted, and neither delivered nor dropped.
+        self.queued: list[str] = []
+        self.delivered: list[str] = []  # In this session.
+        self.may_be_cut = False
+        self.overflowed = False
+        self.in_run = self.in_turn = self.in_compaction = False
+        self.message: str | None = None  # The role of the one that is open.
+        self.tools: dict[str, bool] = {}  # Of this turn: whether it has finished.
+        self.retry = 0
+        self.last = ""
+
+    def send(self, command: Frame) -> None:
+        self.sent[command["id"]] = command
+
+    def unanswered(self, *names: str) -> list[Frame]:
+        open_ = [command for id, command in self.sent.items() if id not in self.answers]
+        return [command for command in open_ if not names or command["type"] in names]
+
+    def see(self, frame: Frame) -> None:
+        kind = frame["type"]
+        getattr(self, f"see_{kind}", self.see_unknown)(frame)
+        self.last = kind
+
+    def check_balance(self) -> None:
+        assert not self.in_run, "a run did not end"
+        assert not self.in_turn, "a turn did not end"
+        assert self.message is None, "a message did not end"
+        assert not self.retry, "a retry did not end"
+        assert not self.in_compaction, "a compaction did not end"
+
+    def see_unknown(self, frame: Frame) -> None:
+        raise AssertionError(f"no frame is called {frame['type']}")
+
+    def see_agent_start(self, frame: Frame) -> None:
+        assert not self.in_run, "one run at a time"
+        assert not self.in_compaction
+        self.in_run = True
+        self.overflowed = False
+
+    def see_agent_end(self, frame: Frame) -> None:
+        assert self.in_run
+        assert not self.in_turn
+        assert frame["messages"], "a run consists of messages"
+        self.in_run = False
+        self.overflowed = OVERFLOW in frame["messages"][-1].get("errorMessage", "")
+
+    def see_turn_start(self, frame: Frame) -> None:
+        assert self.in_run
+        assert not self.in_turn
+        self.in_turn = True
+        self.tools = {}
+
+    def see_turn_end(self, frame: Frame) -> None:
+        assert self.in_turn
+        assert self.message is None
+        assert all(self.tools.values()), "a call was left unanswered"
+        assert [result["toolCallId"] for result in frame["toolResults"]] == list(self.tools)
+        self.in_turn = False
+
+    def see_message_start(self, frame: Frame) -> None:
+        assert self.in_turn
+        assert self.message is None
+        self.message = frame["message"]["role"]
+
+    def see_message_update(self, frame: Frame) -> None:
+        assert self.message == "assistant"
+
+    def see_message_end(self, frame: Frame) -> None:
+        message = frame["message"]
+        assert self.message == message["role"]
+        self.message = None
+        if message["role"] == "user":
+            text = message["content"][0]["text"]
+            assert text in self.waiting, "nobody said that, or it was dropped, or it was said before"
+            self.waiting.remove(text)
+            self.delivered.append(text)
+        elif message["role"] == "toolResult":
+            assert self.tools[message["toolCallId"]]
+
+    def see_tool_execution_start(self, frame: Frame) -> None:
+        assert self.in_turn
+        assert self.message is None
+        assert frame["toolCallId"] not in self.tools
+        self.tools[frame["toolCallId"]] = False
+
+    def see_tool_execution_update(self, frame: Frame) -> None:
+        assert self.tools[frame["toolCallId"]] is False
+
+    def see_tool_execution_end(self, frame: Frame) -> None:
+        assert self.tools[frame["toolCallId"]] is False
+        self.tools[frame["toolCallId"]] = True
+
+    def see_auto_retry_start(self, frame: Frame) -> None:
+        assert self.last == "agent_end", "a retry follows the run that failed in the same breath"
+        assert frame["attempt"] == self.retry + 1
+        self.retry += 1
+
+    def see_auto_retry_end(self, frame: Frame) -> None:
+        assert not self.in_run
+        assert frame["attempt"] == self.retry > 0
+        assert frame["success"] is ("finalError" not in frame)
+        self.retry = 0
+
+    def see_auto_compaction_start(self, frame: Frame) -> None:
+        assert not self.in_run
+        assert not self.in_compaction
+        self.in_compaction = self.may_be_cut = True
+
+    def see_auto_compaction_end(self, frame: Frame) -> None:
+        assert self.in_compaction
+        self.in_compaction = False
+
+    def see_queue_update(self, frame: Frame) -> None:
+        self.queued = [*frame["steering"], *frame["followUp"]]
+        assert set(self.queued) <= set(self.waiting)
+        for text in frame.get("dropped", ()):
+            self.waiting.remove(text)
+
+    def see_response(self, frame: Frame) -> None:
+        id = frame["id"]
+        assert id in self.sent, "nobody asked"
+        assert id not in self.answers, "answered twice"
+        command = self.sent[id]
+        assert frame["command"] == command["type"]
+        assert frame["success"] is ("error" not in frame)
+        self.answers[id] = frame
+        if frame["success"]:
+            self.see_success(command, frame.get("data"))
+
+    def see_success(self, command: Frame, data: Any) -> None:
+        match command["type"]:
+            case "prompt" | "steer" | "follow_up":
+                self.waiting.append(command["message"])
+            case "new_session":
+                assert not self.in_run, "a new session begins when the run has ended"
+                self.delivered, self.may_be_cut = [], False
+            case "compact":
+                self.may_be_cut = True
+            case "get_state":
+                self.see_state(data)
+            case "get_messages":
+                self.see_messages(data["messages"])
+            case "bash":
+                assert data["cancelled"] is (data["exitCode"] is None)
+            case _:
+                pass
+
+    def see_state(self, state: Frame) -> None:
+        compacts = bool(self.unanswered("compact"))
+        streaming, compacting = state["isStreaming"], state["isCompacting"]
+        assert state["pendingMessageCount"] == len(self.queued)
+        if self.in_run or (self.retry and not self.overflowed):
+            assert streaming, "it is at work, or about to try again"
+        elif self.waiting and not self.overflowed:
+            assert streaming or compacting or compacts, "somebody was promised to be heard"
+        elif not self.waiting and not self.retry:
+            assert not streaming, "there is nothing that it could be at"
+        if self.in_compaction:
+            assert compacting
+        elif not compacts:
+            assert not compacting
+
+    def see_messages(self, messages: list[Frame]) -> None:
+        """Those that were delivered in this session and are still there."""
+        listed = [message["content"][0]["text"] for message in messages if message["role"] == "user"]
+        cut = self.may_be_cut or bool(self.unanswered("compact"))
+        assert self.delivered[len(self.delivered) - len(listed) :] == listed
+        assert cut or len(listed) == len(self.delivered)
+
+
+class Conversation(RuleBasedStateMachine):
+    """One process for each example. What is drawn never depends on what came back, which is a matter of timing."""
+
+    server: ClassVar[ModelServer]
+    folder: ClassVar[Path]
+    numbers: ClassVar["count[int]"] = count()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.ledger = Ledger()
+        self.stack = ExitStack()
+        self.gates: set[str] = set()
+        self.held: list[Frame] = []
+        self.checked = 0
+        self.log: list[str] = []
+
+    @initialize(
+        ending=st.sampled_from(("eof", "abort, then eof", "sigterm")), stream=st.sampled_from(("full", "deltas"))
+    )
+    def start(self, ending: Ending, stream: str) -> None:
+        self.number = next(self.numbers)
+        self.ending = ending
+        folder = self.folder / str(self.number)
+        folder.mkdir()
+        self.mark = f"TEST_MARK={folder}"
+        base = ("--mode", "rpc", "--provider", "anthropic", "--base-url", self.server.url, "--api-key", "x")
+        flags = ("--retry-delay", "0.01", "--compact-keep", "1", "--stream", stream)
+        env = {"TEST_MARK": str(folder)}
+        self.agent = self.stack.enter_context(Agent(*base, *flags, cwd=folder, env=env))
+        self.send({"type": "get_state"}, hold=False)
+        self.listen(lambda: not self.ledger.unanswered())  # From here on it knows what to do about a signal.
+
+    @rule(
+        kind=st.sampled_from(CHATTER),
+        behavior=st.sampled_from((None, "steer", "followUp")),
+        directive=st.sampled_from(
+            (
+                "hello",
+                "hello",
+                "!text 20",
+                '!tool bash {"command":"echo x"}',
+                '!tools [["bash",{"command":"echo y"}],["bash",{"command":"true"}],["nosuch",{}]]',
+                "!gate",
+                "!fail 503 1",
+                "!fail 529 9",
+                "!fail 400 1",
+                "!overflow 1",
+                "!overflow 9",
+                "!drop 2",
+                "!hang",
+                "!hanghead",
+                '!tool bash {"command":"echo up; sleep 61.5"}',
+            )
+        ),
+        hold=st.booleans(),
+    )
+    def say(self, kind: str, behavior: str | None, directive: str, hold: bool) -> None:
+        number = len(self.ledger.sent)
+        if directive == "!gate":
+            self.gates.add(gate := f"{self.number}-{number}")
+            directive = f"!gate {gate}"
+        elif directive.startswith("!fail"):
+            directive += f" 0.00{self.number}{number:03}"  # The server counts the tries of each line apart.
+        elif directive.startswith("!hang") or "sleep" in directive:
+            directive = directive if self.ending != "eof" else "hello"  # Nobody will be there to abort it.
+        command: Frame = {"type": kind, "message": f"{directive}\n#{number}"}
+        if kind == "prompt" and behavior:
+            command["streamingBehavior"] = behavior
+        self.send(command, hold=hold)
+
+    @rule(
+        command=st.sampled_from(
+            (
+                {"type": "abort"},
+                {"type": "abort"},
+                {"type": "abort_bash"},
+                {"type": "abort_retry"},
+                {"type": "new_session"},
+                {"type": "compact"},
+                {"type": "get_state"},
+                {"type": "get_state"},
+                {"type": "get_messages"},
+                {"type": "bash", "command": "echo quick"},
+                {"type": "bash", "command": "sleep 0.05; echo slow"},
+                {"type": "bash", "command": "sleep 61.5 & wait"},
+                {"type": "nonsense"},
+            )
+        ),
+        hold=st.booleans(),
+    )
+    def command(self, command: Frame, hold: bool) -> None:
+        if self.ending == "eof" and "61.5" in command.get("command", ""):
+            command = {"type": "get_state"}
+        self.send(command, hold=hold)
+
+    @rule(
+        command=st.one_of(
+            st.builds(
+                lambda name: {"type": "set_model", "provider": "anthropic", "modelId": name},
+                st.sampled_from((*MODELS, "nosuch")),
+            ),
+            st.builds(
+                lambda level: {"type": "set_thinking_level", "level": level}, st.sampled_from(("off", "high", "much"))
+            ),
+            st.builds(
+                lambda queue, mode: {"type": f"set_{queue}_mode", "mode": mode},
+                st.sampled_from(("steering", "follow_up")),
+                st.sampled_from(("all", "one-at-a-time")),
+            ),
+            st.builds(lambda on: {"type": "set_auto_retry", "enabled": on}, st.sampled_from((True, True, False))),
+            st.builds(lambda on: {"type": "set_auto_compaction", "enabled": on}, st.sampled_from((True, True, False))),
+            st.builds(lambda mode: {"type": "set_stream", "mode": mode}, st.sampled_from(("full", "deltas"))),
+        ),
+        hold=st.booleans(),
+    )
+    def setting(self, command: Frame, hold: bool) -> None:
+        self.send(command, hold=hold)
+
+    @rule()
+    def release(self) -> None:
+        self.log.append("(the gates are opened)")
+        self.open_gates()
+        self.hear()
+
+    @rule(kind=st.sampled_from(("agent_start", "message_update", "turn_end", "agent_end", "response")))
+    def wait(self, kind: str) -> None:
+        """Until such a frame comes, or for a moment."""
+        self.send_held()
+        before = len(self.agent.seen)
+        with suppress(TimeoutError):
+            self.listen(lambda: kind in types(self.agent.seen[before:]), HELD)
+
+    def send(self, command: Frame, *, hold: bool) -> None:
+        """If held, it goes out in the same write as the next."""
+        command = {"id": len(self.ledger.sent), **command}
+        self.ledger.send(command)
+        self.log.append(f"{'+' if self.held else '>'} {json.dumps(command)}")
+        self.held.append(command)
+        if not hold:
+            self.send_held()
+            self.hear()
+
+    def send_held(self) -> None:
+        held, self.held = self.held, []
+        if held:
+            self.agent.send(*held)
+
+    def open_gates(self) -> None:
+        for gate in self.gates:
+            self.server.release(gate)
+        self.gates = set()
+
+    def hear(self) -> None:
+        """What has come by now."""
+        with suppress(TimeoutError):
+            self.listen(lambda: False, 0.0005)
+
+    def listen(self, enough: Callable[[], bool], timeout: float = 10) -> None:
+        """Raises TimeoutError if there has not been enough by then; returns at the end of stdout."""
+        while not enough():
+            try:
+                frame = self.agent.read(timeout)
+            finally:
+                self.check()
+            if frame is None:
+                return
+
+    def check(self) -> None:
+        for frame in self.agent.seen[self.checked :]:
+            self.checked += 1
+            self.log.append(f"    < {_short(frame)}")
+            try:
+                self.ledger.see(frame)
+            except AssertionError as error:
+                raise AssertionError(self.report(error)) from None
+
+    def report(self, error: object) -> str:
+        story = "\n".join(self.log)
+        return f"{error or 'see the trace'}\nThe whole story, which ends by {self.ending}:\n{story}"
+
+    def teardown(self) -> None:
+        with self.stack:
+            try:
+                self.end()
+            except AssertionError as error:
+                told = str(error)
+                raise AssertionError(told if "The whole story" in told else self.report(error)) from None
+            except TimeoutError as error:
+                raise AssertionError(self.report(f"{error}\nIt hangs.")) from None
+
+    def end(self) -> None:
+        self.send_held()
+        if self.ending == "sigterm":
+            self.log.append("(SIGTERM)")
+            self.agent.signal(signal.SIGTERM)
+        elif self.ending == "eof":
+            self.log.append("(stdin ends, and the gates are opened)")
+            end_input(self.agent)
+            self.open_gates()
+        else:
+            self.calm()
+            self.log.append("(stdin ends)")
+            end_input(self.agent)
+        self.listen(lambda: False)
+        assert self.agent.wait(5) == (128 + signal.SIGTERM if self.ending == "sigterm" else 0)
+        self.ledger.check_balance()
+        self.check_answers()
+        wait_until(lambda: not marked(self.mark), 5)
+        assert self.agent.stderr == ""
+
+    def calm(self) -> None:
+        """Abort until there is nothing left to abort."""
+        for _ in range(100):
+            for name in ("abort", "abort_bash", "get_state"):
+                self.send({"type": name}, hold=name != "get_state")
+            asked = len(self.ledger.sent) - 1
+            self.listen(lambda asked=asked: asked in self.ledger.answers)  # type: ignore[misc]
+            state = self.ledger.answers[asked]["data"]
+            idle = not (state["isStreaming"] or state["isCompacting"] or self.ledger.unanswered())
+            if idle and not self.ledger.waiting:
+                return
+        raise AssertionError("it cannot be brought to rest")
+
+    def check_answers(self) -> None:
+        """A process that was told to stop need not have read everything; what came before an answer, it has."""
+        read = max(self.ledger.answers) if self.ending == "sigterm" else len(self.ledger.sent)
+        missing = [command for command in self.ledger.unanswered() if command["id"] <= read]
+        assert not missing, f"never answered: {missing}"
+        assert self.ending == "sigterm" or not self.ledger.waiting, f"never said: {self.ledger.waiting}"
+
+
+def end_input(agent: Agent) -> None:
+    assert agent.process.stdin
+    agent.process.stdin.close()
+
+
+def _short(frame: Frame) -> str:
+    match frame["type"]:
+        case "response":
+            text = json.dumps({name: frame[name] for name in frame if name not in ("type", "data")})
+            data = frame.get("data") or {}
+            shown = {name: data[name] for name in data if name.startswith(("is", "pending", "cancelled"))}
+            return f"{text} {json.dumps(shown) if shown else ''}"
+        case "message_start" | "message_end":
+            message = frame["message"]
+            shown = message["content"] if message["role"] == "user" else message.get("stopReason", "")
+            return f"{frame['type']} {message['role']} {json.dumps(shown)}"
+        case "message_update":
+            return f"message_update {frame['assistantMessageEvent']['type']}"
+        case "agent_end" | "turn_end":
+            return str(frame["type"])
+        case _:
+            return json.dumps(frame)[:200]
+
+
+def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
+    class Here(Conversation):
+        pass
+
+    Here.server, Here.folder = server, tmp_path
+    run_state_machine_as_test(
+        Here,
+        settings=settings(
+            max_examples=30,
+            stateful_step_count=25,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )

@@ -8,5 +8,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     everything this file is loaded later, and the option then has its default.
     """
     parser.addoption(
-        "--update-golden", action="store_true", default=False, help="rewrite the golden transcripts with what is printed"
+        "--update-golden",
+        action="store_true",
+        default=False,
+        help="rewrite the golden transcripts with what is printed",
     )

@@ -16,28 +16,27 @@ The clock stands still; the folder is printed as CWD, the version as VERSION, a 
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition
+from typing import Any
 
 import pytest
 from msgspec import Struct
 
 from linnet import __version__
 from linnet.core.cancel import Cancel
+from linnet.core.commands import Compact, Prompt, Started
 from linnet.core.events import Event
+from linnet.errors import LinnetError
 from linnet.flags import Flags, parse
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.machinery import build
-from linnet.runtime.session import Audience, Session
-from linnet.server.serve import Server
-from linnet.server.stdio import Stdio
-from linnet.wire.dialect import Dialect
+from linnet.runtime.session import Job, Session
+from linnet.wire.dialect import Asked, Dialect, Rejected
+from linnet.wire.jsonl import encode_lines
 from linnet.wire.zot.dialect import Zot
 
 HERE = Path(__file__).parent
@@ -53,58 +52,64 @@ class Line(Struct, frozen=True):
     until: str | None = None
 
 
-class Watched:
-    """Tells the server what happens, and remembers it for whoever waits for it."""
+class Desk:
+    """Where the server sits, without its pipes: takes lines, and keeps every byte that would be printed."""
 
-    def __init__(self, server: Audience) -> None:
-        self._server = server
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._changed = Condition()
         self._heard: list[str] = []
+        self._printed: list[bytes] = []
+
+    @property
+    def printed(self) -> bytes:
+        return b"".join(self._printed)
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._server.hear(events)
+        self._print(*self._dialect.encode(events))
         with self._changed:
             self._heard += [type(event).__name__ for event in events]
             self._changed.notify_all()
 
     def pace(self, cancel: Cancel) -> None:
-        self._server.pace(cancel)
+        pass
 
-    def forget(self) -> None:
-        with self._changed:
-            self._heard.clear()
+    def take(self, line: bytes, session: Session) -> None:
+        self._heard.clear()
+        asked = self._dialect.decode(line)
+        if isinstance(asked, Rejected):
+            self._print(self._dialect.refuse(asked, asked.reason))
+            return
+        try:
+            self._dispatch(asked, session)
+        except LinnetError as error:
+            self._print(self._dialect.refuse(asked, str(error)))
 
     def wait_for(self, event: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: event in self._heard, PATIENCE), f"{event} never happened"
+            if not self._changed.wait_for(lambda: event in self._heard, PATIENCE):
+                raise TimeoutError(f"{event} never happened; printed so far:\n{self.printed.decode()}")
 
+    def _dispatch(self, asked: Asked, session: Session) -> None:
+        if isinstance(asked.command, Prompt | Compact):
+            session.submit(
+                Job(
+                    asked.command,
+                    started=lambda: self._print(self._dialect.answer(asked, Started())),
+                    refused=lambda reason: self._print(self._dialect.refuse(asked, reason)),
+                )
+            )
+        else:
+            session.ask(asked.command, lambda answer: self._print(self._dialect.answer(asked, answer)))
 
-class Reader:
-    """Takes what is printed, so that nothing waits for it."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._changed = Condition()
-        self.printed = b""
-
-    def run(self) -> None:
-        while chunk := os.read(self._fd, 1 << 16):
-            with self._changed:
-                self.printed += chunk
-                self._changed.notify_all()
-
-    def wait_for_responses(self, count: int) -> None:
-        with self._changed:
-            assert self._changed.wait_for(lambda: self._responses() >= count, PATIENCE), "a line was never answered"
-
-    def _responses(self) -> int:
-        return sum(b'"type":"response"' in line for line in self.printed.splitlines(keepends=True) if line[-1:] == b"\n")
+    def _print(self, *frames: Any) -> None:
+        self._printed.append(encode_lines(frames))
 
 
 def read_script(path: Path) -> list[Line]:
     lines: list[Line] = []
-    for data in path.read_bytes().splitlines(keepends=True):
-        mark = re.fullmatch(rb"# (?:once (\w+)|at once)\n", data)
+    for data in path.read_bytes().removesuffix(b"\n").split(b"\n"):
+        mark = re.fullmatch(rb"# (?:once (\w+)|at once)", data)
         if mark:
             lines[-1] = Line(lines[-1].data, (mark[1] or b"").decode())
         else:
@@ -112,80 +117,33 @@ def read_script(path: Path) -> list[Line]:
     return lines
 
 
-def converse(lines: Sequence[Line], stdin: int, reader: Reader, watched: Watched, session: Session) -> None:
-    sent = 0
-    for line in lines:
-        watched.forget()
-        os.write(stdin, line.data)
-        sent += bool(line.data.strip())
-        if line.until is None:
-            reader.wait_for_responses(sent)
-            session.finish()
-        elif line.until:
-            watched.wait_for(line.until)
-
-
-@contextmanager
-def signals_kept() -> Iterator[None]:
-    """The server takes the process's signals for its own."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    handlers = [signal.getsignal(number) for number in numbers]
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in zip(numbers, handlers, strict=True):
-            signal.signal(number, handler)
-
-
 def play(folder: Path, dialect: str, cwd: Path) -> bytes:
-    """What the server prints on a real pair of pipes, with the conversation held on another thread."""
     if (folder / "files").exists():
         shutil.copytree(folder / "files", cwd, dirs_exist_ok=True)
     flags_file = folder / "flags.json"
     flags = parse(["rpc", *(json.loads(flags_file.read_text()) if flags_file.exists() else [])])
     config = Config(**{"cwd": str(cwd), "script": str(folder / "model.json"), **flags.config})
     settings = resolve(config, {"LINNET_HOME": str(cwd / "no-home")})
-    source, stdin = os.pipe()
-    stdout, sink = os.pipe()
-    opened: list[tuple[Watched, Session]] = []
-
-    def open_session(server: Server) -> Session:
-        watched = Watched(server)
-        session = Session(settings, watched, lambda: build(settings, adopt_orphans=False), clock=lambda: NOON)
-        opened.append((watched, session))
-        return session
-
-    server = Server(DIALECTS[dialect](flags), Stdio(source, sink), open_session, None)
-    reader = Reader(stdout)
-    faults: list[BaseException] = []
-
-    def talk() -> None:
-        try:
-            converse(read_script(folder / "stdin.jsonl"), stdin, reader, *opened[0])
-        except BaseException as fault:
-            faults.append(fault)
-        finally:
-            os.close(stdin)
-
-    threads = [Thread(target=reader.run), Thread(target=talk)]
-    for thread in threads:
-        thread.start()
-    with signals_kept():
-        code = server.run()
-    os.close(sink)
-    for thread in threads:
-        thread.join()
-    os.close(source)
-    os.close(stdout)
-    for fault in faults:
-        raise AssertionError(f"{fault}; printed so far:\n{reader.printed.decode()}") from fault
-    assert code == 0
-    return reader.printed
+    desk = Desk(DIALECTS[dialect](flags))
+    session = Session(settings, desk, lambda: build(settings, adopt_orphans=False), clock=lambda: NOON)
+    try:
+        for line in read_script(folder / "stdin.jsonl"):
+            if line.data.strip():
+                desk.take(line.data, session)
+            if line.until is None:
+                session.finish()
+            elif line.until:
+                desk.wait_for(line.until)
+        session.finish()
+    finally:
+        session.close()
+    return desk.printed
 
 
 def normalised(printed: bytes, cwd: Path) -> bytes:
-    printed = printed.replace(str(cwd).encode(), b"CWD").replace(b'"version":"' + __version__.encode(), b'"version":"VERSION')
+    printed = printed.replace(str(cwd).encode(), b"CWD").replace(
+        b'"version":"' + __version__.encode(), b'"version":"VERSION'
+    )
     return re.sub(rb"Took \d+\.\ds", b"Took 0.0s", printed)
 
 

@@ -7,20 +7,21 @@ from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
 from linnet.errors import ConfigError
-from linnet.flags import Flags, UsageError, help_text, parse
+from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
+    from linnet.core.commands import Prompt
     from linnet.runtime.config import Settings
     from linnet.runtime.machinery import Machinery
     from linnet.runtime.session import Audience, Session
     from linnet.wire.dialect import Dialect
 
 
-def main() -> NoReturn:
+def main(program: Program = LINNET) -> NoReturn:
     try:
-        code = run(sys.argv[1:])
+        code = run(sys.argv[1:], program)
     except ConfigError as error:
-        print(f"linnet: {error}", file=sys.stderr)
+        print(f"{program.name}: {error}", file=sys.stderr)
         code = 2 if isinstance(error, UsageError) else 1
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # A spawner may have closed them.
@@ -28,22 +29,27 @@ def main() -> NoReturn:
     os._exit(code)  # Everything is closed by now; taking the interpreter apart would only make the spawner wait.
 
 
-def run(argv: Sequence[str]) -> int:
-    flags = parse(argv)
+def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    flags = parse(argv, program)
     if flags.help:
-        print(help_text())
+        print(help_text(program))
         return 0
     if flags.version:
-        print(f"linnet {__version__}")
+        print(program.version.format(name=program.name, version=__version__))
         return 0
+    for note in dict.fromkeys(flags.notes):
+        print(f"{program.name}: {note}", file=sys.stderr)
     if flags.mode == "rpc":
-        return _rpc(flags)
+        return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
-        return _once(flags)
-    raise UsageError('say what to do: linnet rpc, linnet -p "prompt" or linnet --mode json "prompt"; see linnet --help')
+        return _once(flags, program.dialect or "zot")
+    rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
+    raise UsageError(
+        f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
+    )
 
 
-def _rpc(flags: Flags) -> int:
+def _rpc(flags: Flags, dialect: str) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
@@ -51,7 +57,7 @@ def _rpc(flags: Flags) -> int:
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
-    name = flags.dialect or "pi"
+    name = flags.dialect or dialect
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     return Server(_dialect(flags, name), claim(), lambda server: _session(settings, server), gate).run()
@@ -71,17 +77,28 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     return PiLegacy()
 
 
-def _once(flags: Flags) -> int:
+def _once(flags: Flags, dialect: str) -> int:
     from linnet.server.once import once
 
-    prompt = " ".join(flags.words)
-    if not prompt and not sys.stdin.isatty():
-        prompt = sys.stdin.read()
-    if not prompt.strip():
+    words = flags.words
+    if not words and not sys.stdin.isatty():
+        words = [sys.stdin.read()]
+    prompts = _prompts(words, dialect)
+    if not any(prompt.text.strip() for prompt in prompts):
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, "zot")
-    as_json = flags.mode == "json" and not flags.print
-    return once(prompt, lambda audience: _session(settings, audience), as_json=as_json, thinking=flags.show_thinking)
+    settings = _settings(flags, dialect)
+    spoken = _dialect(flags, dialect) if flags.mode == "json" else None
+    return once(prompts, lambda audience: _session(settings, audience), spoken)
+
+
+def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
+    if dialect == "pi":
+        from linnet.namesakes import prompts
+
+        return prompts(words)
+    from linnet.core.commands import Prompt
+
+    return [Prompt(" ".join(words))]
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":

@@ -1,4 +1,4 @@
-"""The way in from the command line. What it saves is most of what can be saved of the time to the first answer."""
+"""The ways in from the command line. What they save is most of what can be saved of the time to the first answer."""
 
 import gc
 import sys
@@ -6,6 +6,31 @@ from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
+    _prepare()
+    from linnet.cli import main
+
+    main()
+
+
+def pi() -> NoReturn:
+    """`linnet-pi`, for clients that spawn pi."""
+    _prepare()
+    from linnet.cli import main
+    from linnet.namesakes import PI
+
+    main(PI)
+
+
+def zot() -> NoReturn:
+    """`linnet-zot`, for clients that spawn zot."""
+    _prepare()
+    from linnet.cli import main
+    from linnet.namesakes import ZOT
+
+    main(ZOT)
+
+
+def _prepare() -> None:
     gc.disable()  # Nothing that is made while starting is garbage. The server turns it on again.
     # Where typing_extensions is installed msgspec imports it, at 10 ms, for type hints that linnet does not use.
     absent: Any = None
@@ -16,6 +41,3 @@ def main() -> NoReturn:
 
     if hiding:
         del sys.modules["typing_extensions"]
-    from linnet.cli import main
-
-    main()

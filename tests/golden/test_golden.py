@@ -16,14 +16,12 @@ The clock stands still; the folder is printed as CWD, the version as VERSION, a 
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from itertools import count
 from pathlib import Path
-from threading import Condition, Thread
+from threading import Condition
 
 import pytest
 from msgspec import Struct
@@ -33,17 +31,21 @@ from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.flags import Flags, parse
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.machinery import build
-from linnet.runtime.session import Audience, Session
-from linnet.server.serve import Server
-from linnet.server.stdio import Stdio
-from linnet.wire.dialect import Dialect
+from linnet.runtime.machinery import Machinery
+from linnet.runtime.policy import PI, ZOT, Policy
+from linnet.runtime.session import Session
+from linnet.server.dispatch import dispatch
+from linnet.wire.dialect import Dialect, Rejected
+from linnet.wire.pi.dialect import Pi
 from linnet.wire.zot.dialect import Zot
 
 HERE = Path(__file__).parent
 NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
 PATIENCE = 20.0
-DIALECTS: dict[str, Callable[[Flags], Dialect]] = {"zot": lambda flags: Zot(show_thinking=flags.show_thinking)}
+DIALECTS: dict[str, tuple[Policy, Callable[[Flags], Dialect]]] = {
+    "zot": (ZOT, lambda flags: Zot(show_thinking=flags.show_thinking)),
+    "pi": (PI, lambda flags: Pi(stream=flags.stream)),
+}
 
 
 class Line(Struct, frozen=True):
@@ -53,60 +55,52 @@ class Line(Struct, frozen=True):
     until: str | None = None
 
 
-class Watched:
-    """Tells the server what happens, and remembers it for whoever waits for it."""
+class Desk:
+    """Where the server sits, without its pipes: takes lines, and keeps every byte that would be printed."""
 
-    def __init__(self, server: Audience) -> None:
-        self._server = server
+    def __init__(self, dialect: Dialect) -> None:
+        self._dialect = dialect
         self._changed = Condition()
         self._heard: list[str] = []
+        self._printed: list[bytes] = []
+
+    @property
+    def printed(self) -> bytes:
+        return b"".join(self._printed)
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._server.hear(events)
+        self._printed += [bytes(buffer) for line in self._dialect.encode(events) for buffer in line]
         with self._changed:
             self._heard += [type(event).__name__ for event in events]
             self._changed.notify_all()
 
     def pace(self, cancel: Cancel) -> None:
-        self._server.pace(cancel)
+        pass
 
-    def forget(self) -> None:
-        with self._changed:
-            self._heard.clear()
+    def is_behind(self) -> bool:
+        return False
+
+    def idle(self) -> None:
+        pass
+
+    def take(self, line: bytes, session: Session) -> None:
+        self._heard.clear()
+        asked = self._dialect.decode(line)
+        if isinstance(asked, Rejected):
+            self._printed.append(self._dialect.refuse(asked, asked.reason))
+        else:
+            dispatch(asked, self._dialect, session, self._printed.append)
 
     def wait_for(self, event: str) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: event in self._heard, PATIENCE), f"{event} never happened"
-
-
-class Reader:
-    """Takes what is printed, so that nothing waits for it."""
-
-    def __init__(self, fd: int) -> None:
-        self._fd = fd
-        self._changed = Condition()
-        self.printed = b""
-
-    def run(self) -> None:
-        while chunk := os.read(self._fd, 1 << 16):
-            with self._changed:
-                self.printed += chunk
-                self._changed.notify_all()
-
-    def wait_for_responses(self, count: int) -> None:
-        with self._changed:
-            assert self._changed.wait_for(lambda: self._responses() >= count, PATIENCE), "a line was never answered"
-
-    def _responses(self) -> int:
-        return sum(
-            b'"type":"response"' in line for line in self.printed.splitlines(keepends=True) if line[-1:] == b"\n"
-        )
+            if not self._changed.wait_for(lambda: event in self._heard, PATIENCE):
+                raise TimeoutError(f"{event} never happened; printed so far:\n{self.printed.decode()}")
 
 
 def read_script(path: Path) -> list[Line]:
     lines: list[Line] = []
-    for data in path.read_bytes().splitlines(keepends=True):
-        mark = re.fullmatch(rb"# (?:once (\w+)|at once)\n", data)
+    for data in path.read_bytes().removesuffix(b"\n").split(b"\n"):
+        mark = re.fullmatch(rb"# (?:once (\w+)|at once)", data)
         if mark:
             lines[-1] = Line(lines[-1].data, (mark[1] or b"").decode())
         else:
@@ -114,76 +108,36 @@ def read_script(path: Path) -> list[Line]:
     return lines
 
 
-def converse(lines: Sequence[Line], stdin: int, reader: Reader, watched: Watched, session: Session) -> None:
-    sent = 0
-    for line in lines:
-        watched.forget()
-        os.write(stdin, line.data)
-        sent += bool(line.data.strip())
-        if line.until is None:
-            reader.wait_for_responses(sent)
-            session.finish()
-        elif line.until:
-            watched.wait_for(line.until)
-
-
-@contextmanager
-def signals_kept() -> Iterator[None]:
-    """The server takes the process's signals for its own."""
-    numbers = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
-    handlers = [signal.getsignal(number) for number in numbers]
-    try:
-        yield
-    finally:
-        signal.set_wakeup_fd(-1)
-        for number, handler in zip(numbers, handlers, strict=True):
-            signal.signal(number, handler)
-
-
 def play(folder: Path, dialect: str, cwd: Path) -> bytes:
-    """What the server prints on a real pair of pipes, with the conversation held on another thread."""
     if (folder / "files").exists():
         shutil.copytree(folder / "files", cwd, dirs_exist_ok=True)
     flags_file = folder / "flags.json"
     flags = parse(["rpc", *(json.loads(flags_file.read_text()) if flags_file.exists() else [])])
     config = Config(**{"cwd": str(cwd), "script": str(folder / "model.json"), **flags.config})
-    settings = resolve(config, {"LINNET_HOME": str(cwd / "no-home")})
-    source, stdin = os.pipe()
-    stdout, sink = os.pipe()
-    opened: list[tuple[Watched, Session]] = []
-
-    def open_session(server: Server) -> Session:
-        watched = Watched(server)
-        session = Session(settings, watched, lambda: build(settings, adopt_orphans=False), clock=lambda: NOON)
-        opened.append((watched, session))
-        return session
-
-    server = Server(DIALECTS[dialect](flags), Stdio(source, sink), open_session, None)
-    reader = Reader(stdout)
-    faults: list[BaseException] = []
-
-    def talk() -> None:
-        try:
-            converse(read_script(folder / "stdin.jsonl"), stdin, reader, *opened[0])
-        except BaseException as fault:
-            faults.append(fault)
-        finally:
-            os.close(stdin)
-
-    threads = [Thread(target=reader.run), Thread(target=talk)]
-    for thread in threads:
-        thread.start()
-    with signals_kept():
-        code = server.run()
-    os.close(sink)
-    for thread in threads:
-        thread.join()
-    os.close(source)
-    os.close(stdout)
-    for fault in faults:
-        raise AssertionError(f"{fault}; printed so far:\n{reader.printed.decode()}") from fault
-    assert code == 0
-    return reader.printed
+    policy, speak = DIALECTS[dialect]
+    settings = resolve(config, {"LINNET_HOME": str(cwd / "no-home")}, policy)
+    desk = Desk(speak(flags))
+    ids = count(1)
+    session = Session(
+        settings,
+        desk,
+        lambda: Machinery(settings, adopt_orphans=False),
+        clock=lambda: NOON,
+        new_id=lambda: f"{next(ids):08x}",
+        new_session_id=lambda: "SESSION",
+    )
+    try:
+        for line in read_script(folder / "stdin.jsonl"):
+            if line.data.strip():
+                desk.take(line.data, session)
+            if line.until is None:
+                session.finish()
+            elif line.until:
+                desk.wait_for(line.until)
+        session.finish()
+    finally:
+        session.close()
+    return desk.printed
 
 
 def normalised(printed: bytes, cwd: Path) -> bytes:

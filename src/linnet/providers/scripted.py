@@ -20,6 +20,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import Usage
+from linnet.core.size import guess
 from linnet.errors import ProviderRejected, ProviderUnavailable
 from linnet.providers.base import Request
 from linnet.providers.script import Script, Step, pieces
@@ -97,4 +98,4 @@ class Scripted:
 
 def _estimate(request: Request, words: int) -> Usage:
     """About four characters a token, as everybody guesses."""
-    return Usage(input=len(encode(request.messages)) // 4, output=words)
+    return Usage(input=sum(map(guess, request.messages)), output=words)

@@ -58,6 +58,7 @@ class Session:
         build: Callable[[], "Machinery"],
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         new_id: Callable[[], str] = lambda: os.urandom(4).hex(),
+        new_session_id: Callable[[], str] = lambda: _uuid(),
     ) -> None:
         self.settings = settings
         self.clock = clock
@@ -65,7 +66,7 @@ class Session:
         self._build = build
         self._lock = RLock()
         self._idle = Condition(self._lock)
-        self._state = State(settings, new_id, _session_id)
+        self._state = State(settings, new_id, new_session_id)
         self._active: Job | None = None
         self._waiting: deque[Job] = deque()
         self._commands: set[CancelToken] = set()
@@ -358,7 +359,7 @@ class _Stage:
             self._session._audience.pace(self._job.cancel)
 
 
-def _session_id() -> str:
+def _uuid() -> str:
     """A random UUID, without the 3 ms that the module of that name takes to load."""
     digits = bytearray(os.urandom(16))
     digits[6] = digits[6] & 0x0F | 0x40

@@ -1,4 +1,4 @@
-"""One prompt from the command line: its events as lines, or just the final text."""
+"""Prompts from the command line, one after another: their events as lines, or just the final text."""
 
 import gc
 import sys
@@ -13,26 +13,23 @@ from linnet.runtime.session import Audience, Session
 from linnet.server.bell import Bell
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim
-from linnet.wire.jsonl import encode_lines
-from linnet.wire.zot.encode import encode
+from linnet.wire.dialect import Dialect
 
+SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
 
 
 class _Listener:
-    def __init__(self, outlet: Outlet, bell: Bell, *, as_json: bool, thinking: bool) -> None:
+    def __init__(self, outlet: Outlet, bell: Bell, dialect: Dialect | None) -> None:
         self._outlet = outlet
         self._bell = bell
-        self._as_json = as_json
-        self._thinking = thinking
+        self._dialect = dialect
         self.text = ""
         self.ended: Settled | None = None
 
     def hear(self, events: Sequence[Event]) -> None:
-        if self._as_json:
-            frames = encode(events, show_thinking=self._thinking)
-            if frames:
-                self._outlet.write([[encode_lines(frames)]])
+        if self._dialect is not None:
+            self._outlet.write(self._dialect.encode(events), size=SIZE_OF_EVENT * len(events))
         for event in events:
             if isinstance(event, ReplyEnded):
                 self.text = event.message.text
@@ -49,21 +46,26 @@ class _Listener:
         return self._outlet.is_behind
 
 
-def once(prompt: str, open_session: Callable[[Audience], Session], *, as_json: bool, thinking: bool) -> int:
-    """The exit code says how it went: 0 done, 1 failed, 3 cut at the model's output limit, 128 and more by a signal."""
+def once(prompts: Sequence[Prompt], open_session: Callable[[Audience], Session], dialect: Dialect | None) -> int:
+    """Without a dialect to tell the events in, the final text is printed.
+
+    The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 128 and more if a
+    signal ended it.
+    """
     gc.enable()
     bell = Bell()
     bell.on_signals()
     outlet = Outlet(claim().sink, bell.ring)
     outlet.watch()
-    listener = _Listener(outlet, bell, as_json=as_json, thinking=thinking)
+    listener = _Listener(outlet, bell, dialect)
     session = open_session(listener)
-    session.submit(Job(Prompt(prompt)))
+    for prompt in prompts:
+        session.submit(Job(prompt))
     while session.busy and not (bell.signal or outlet.broken):
         bell.wait()
     session.close()  # Aborts the run if it still goes on.
     ended = listener.ended
-    if not as_json and listener.text and not bell.signal:
+    if dialect is None and listener.text and not bell.signal:
         outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (bell.signal or outlet.broken):
         bell.wait()

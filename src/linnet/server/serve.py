@@ -7,16 +7,14 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Accepted, Answer, Bash, Compact, NewSession, Prompt, Started, Work
 from linnet.core.events import Event
-from linnet.errors import LinnetError
-from linnet.runtime.job import Job
 from linnet.runtime.session import Session
 from linnet.server.bell import Bell
+from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
 from linnet.server.outlet import FULL, Outlet
 from linnet.server.stdio import Stdio
-from linnet.wire.dialect import Asked, Dialect, Rejected
+from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
 CHUNK = 64 * 1024
@@ -94,26 +92,8 @@ class Server:
         if isinstance(asked, Rejected):
             self._send(self._dialect.refuse(asked, asked.reason))
         else:
-            self._dispatch(asked)
+            dispatch(asked, self._dialect, self._session, self._send)
         return True
-
-    def _dispatch(self, asked: Asked) -> None:
-        reply = _Reply(self._dialect, asked, self._send)
-        try:
-            command = asked.command
-            if isinstance(command, Prompt | Compact | NewSession):
-                self._session.submit(reply.job(command))
-            elif isinstance(command, Bash):
-                self._session.bash(command.command, reply.answer, reply.refuse)
-            else:
-                self._session.ask(command, reply.answer)
-        except LinnetError as error:
-            reply.refuse(self._dialect.explain(error))
-        except Exception as fault:
-            import logging
-
-            logging.getLogger(__name__).exception("a command broke: %s", asked.name)
-            reply.refuse(f"internal error: {fault!r}")
 
     def _send(self, line: bytes) -> None:
         if line:
@@ -128,33 +108,3 @@ class Server:
         gc.enable()
         self._outlet.watch()
         Thread(target=self._session.warm, name="linnet-warm", daemon=True).start()
-
-
-class _Reply:
-    """Exactly one goes out for a command, however its story ends: the first that is given."""
-
-    def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes], None]) -> None:
-        self._dialect = dialect
-        self._asked = asked
-        self._send = send
-        self._sent = False
-
-    def answer(self, answer: Answer) -> None:
-        if not self._sent:
-            self._sent = True
-            self._send(self._dialect.answer(self._asked, answer))
-
-    def refuse(self, reason: str) -> None:
-        if not self._sent:
-            self._sent = True
-            self._send(self._dialect.refuse(self._asked, reason))
-
-    def job(self, work: Work) -> Job:
-        moment = self._dialect.moment(work)
-        return Job(
-            work,
-            accepted=lambda: self.answer(Accepted()) if moment == "accepted" else None,
-            started=lambda: self.answer(Started()) if moment == "started" else None,
-            finished=lambda answer: self.answer(answer) if moment == "finished" else None,
-            refused=self.refuse,
-        )

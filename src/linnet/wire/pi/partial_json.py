@@ -10,7 +10,7 @@ _HEX = "[0-9a-fA-F]"
 _ESCAPE = (
     r"\\(?:"
     r'["\\/bfnrt]'
-    rf"|u{_HEX}{{4}}"
+    rf"|u(?![dD][89a-fA-F]){_HEX}{{4}}"
     rf"|u[dD][89abAB]{_HEX}{{2}}\\u[dD][c-fC-F]{_HEX}{{2}}"
     r")"
 )

@@ -77,16 +77,17 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:
-    """A reply that failed before its first word has no message, only an end."""
+    """A reply without a word or a call, however it ended, has no message; what it cost is told all the same."""
     out: list[frames.Event] = []
-    if reply.content or reply.stop not in ("error", "aborted"):
+    content = _said(reply.content)
+    if content or reply.usage.total:
         usage = tokens(reply.usage)
-        content = _said(reply.content)
         out.append(
             frames.Usage(
                 usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost_usd, cumulative=tokens(total)
             )
         )
+    if content:
         out.append(frames.AssistantMessage(content, stamp(reply.time)))
         out += [frames.ToolCall(part.id, part.name, part.args) for part in reply.calls]
     out.append(frames.TurnEnd(_STOP[reply.stop], reply.error or UNSET))
@@ -187,8 +188,8 @@ def _grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.M
         if isinstance(message, messages.ToolResult):
             results.append(message)
             continue
-        if isinstance(message, messages.AssistantMessage) and not message.content:
-            continue  # A reply that failed or was aborted before its first word is not listed.
+        if isinstance(message, messages.AssistantMessage) and not _said(message.content):
+            continue  # It was not told either.
         if results:
             yield results
             results = []

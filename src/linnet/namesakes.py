@@ -1,0 +1,165 @@
+"""`linnet-pi` and `linnet-zot`: what they accept besides linnet's own flags, so that a client which spawns pi or zot by
+name works when it is pointed here. Only tables and pi's way with words; the parser is the one in `flags`.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, get_args
+
+from linnet.core.models import Reasoning
+from linnet.errors import ConfigError
+from linnet.flags import Flag, Flags, Program
+
+if TYPE_CHECKING:
+    from linnet.core.commands import Prompt
+
+_EMPTY = "is ignored: sessions are not kept yet, so the conversation starts empty"
+_UNSAVED = "is ignored: sessions are not kept yet, so nothing is saved"
+_UNLOADED = "is ignored: extensions are not loaded yet"
+_UNREAD = "is ignored: skills and prompt templates are not loaded yet"
+_NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
+
+
+def _accepted(*names: str, word: str = "", note: str = "") -> Flag:
+    """Taken, and without effect."""
+    return Flag(names, "", "accepted, without effect", str if word else None, word, note=note)
+
+
+def _text_or_file(word: str) -> str:
+    """pi takes a text, or the name of a file that holds it."""
+    if not os.path.isfile(word):
+        return word
+    try:
+        with open(word, encoding="utf-8") as file:
+            return file.read()
+    except (OSError, UnicodeError) as error:
+        raise ConfigError(f"cannot read {word}: {error}") from None
+
+
+def _names(word: str) -> list[str]:
+    return [name.strip() for name in word.split(",") if name.strip()]
+
+
+def _settle(flags: Flags) -> None:
+    """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
+    model: str = flags.config.get("model", "")
+    provider, slash, id = model.partition("/")
+    if slash and "provider" not in flags.config:
+        flags.config["provider"], model = provider, id
+    id, colon, level = model.rpartition(":")
+    if colon and level in get_args(Reasoning):
+        flags.config.setdefault("reasoning", level)
+        model = id
+    if model:
+        flags.config["model"] = model
+    if flags.mode == "rpc" and flags.words:
+        if any(word.startswith("@") for word in flags.words):
+            raise ConfigError("@file arguments are not supported in RPC mode")
+        flags.notes.append(f"rpc mode takes prompts on stdin, so this one is ignored: {flags.words[0]!r}")
+        flags.words = []
+
+
+PI = Program(
+    "linnet-pi",
+    """\
+linnet-pi: linnet for clients that spawn pi
+
+  linnet-pi --mode rpc [flags]                      speak the pi protocol on stdin and stdout
+  linnet-pi -p [flags] [@file ...] "prompt" ...     do one thing after another, print the final text
+  linnet-pi --mode json [@file ...] "prompt" ...    the same, but print every event as a line of JSON
+
+Flags
+""",
+    (
+        Flag(("-v", "--version"), "version", "print the version"),
+        Flag(
+            ("--system-prompt",),
+            "system_prompt",
+            "say this, or what this file says, and nothing else first",
+            _text_or_file,
+            "TEXT",
+        ),
+        Flag(("--append-system-prompt",), "append_system_prompt", "say this, or what this file says, too", str, "TEXT"),
+        Flag(("-t", "--tools"), "tools", "the tools the model may use, such as read,bash (default: all)", str, "LIST"),
+        Flag(("-nt", "--no-tools", "-nbt", "--no-builtin-tools"), "tools", "the model may use no tools", value=()),
+        _accepted("-c", "--continue", note=_EMPTY),
+        _accepted("-r", "--resume", note=_EMPTY),
+        _accepted("--session", word="FILE", note=_EMPTY),
+        _accepted("--fork", word="FILE", note=_EMPTY),
+        _accepted("--session-dir", word="DIR", note=_UNSAVED),
+        _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
+        _accepted("-ne", "--no-extensions"),
+        _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
+        _accepted("--skill", "--skills", word="NAMES", note=_UNREAD),
+        _accepted("-ns", "--no-skills"),
+        _accepted("--prompt-template", word="FILE", note=_UNREAD),
+        _accepted("-np", "--no-prompt-templates"),
+        _accepted("--theme", word="FILE"),
+        _accepted("--no-themes"),
+        _accepted("-nc", "--no-context-files"),
+        _accepted("--verbose"),
+        _accepted("--offline"),
+        Flag(("--export",), "", "", refusal="is not here yet: there are no sessions to export"),
+        Flag(("--list-models",), "", "", refusal=_NO_LIST),
+    ),
+    dialect="pi",
+    version="{version}",
+    settle=_settle,
+)
+
+ZOT = Program(
+    "linnet-zot",
+    """\
+linnet-zot: linnet for clients that spawn zot
+
+  linnet-zot rpc [flags]              speak the zot protocol on stdin and stdout
+  linnet-zot -p "prompt" [flags]      do one thing, print the final text
+  linnet-zot --json "prompt"          do one thing, print every event as a line of JSON
+
+Flags
+""",
+    (
+        Flag(("-v", "--version"), "version", "print the version"),
+        Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
+        _accepted("-c", "--continue", note=_EMPTY),
+        _accepted("-r", "--resume", note=_EMPTY),
+        _accepted("--session", word="FILE", note=_EMPTY),
+        _accepted("--ext", word="FOLDER", note=_UNLOADED),
+        _accepted("--no-ext"),
+        _accepted("--with-skills", note=_UNREAD),
+        _accepted("--no-skill"),
+        # To run what somebody wanted to be asked about would be worse than not to start.
+        Flag(("--no-yolo",), "", "", refusal="is not here: nobody would be asked; --tools says what may be used"),
+        Flag(("--list-models",), "", "", refusal="is not here yet"),
+    ),
+    dialect="zot",
+)
+
+
+def prompts(words: Sequence[str]) -> "list[Prompt]":
+    """One for each word. Files, which are words that start with @, are shown to the model with the first."""
+    from base64 import b64encode
+
+    from linnet.core.commands import Prompt
+    from linnet.core.images import sniffed
+    from linnet.core.messages import Image
+
+    shown = ""
+    images: list[Image] = []
+    for path in (os.path.abspath(os.path.expanduser(word[1:])) for word in words if word.startswith("@")):
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+        except FileNotFoundError:
+            raise ConfigError(f"File not found: {path}") from None
+        except OSError as error:
+            raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        kind = sniffed(data[:16])
+        if kind:
+            images.append(Image(kind, b64encode(data).decode()))
+        shown += f'<file name="{path}">' + ("" if kind else f"\n{data.decode(errors='replace')}\n") + "</file>\n"
+    said = [word for word in words if not word.startswith("@")]
+    if not shown:
+        return [Prompt(text) for text in said]
+    first, rest = said[:1], said[1:]
+    return [Prompt(shown + "".join(first), tuple(images)), *map(Prompt, rest)]

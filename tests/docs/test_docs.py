@@ -1,0 +1,240 @@
+"""The documentation, held to its word: its code is run, its examples are sent, its links are followed."""
+
+import importlib
+import json
+import os
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, get_args
+
+import msgspec
+import pytest
+
+from linnet.core import commands
+from linnet.flags import TABLE
+from linnet.testing.agent import Agent
+from linnet.wire.dialect import Rejected
+from linnet.wire.zot import frames
+from linnet.wire.zot.decode import decode
+
+ROOT = Path(__file__).parents[2]
+README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
+PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
+BIN = Path(sys.executable).parent
+REGISTRIES = ("pypi.org", "pythonhosted.org", "npmjs.", "golang.org", "crates.io", "rubygems.org", "jsr.io")
+
+FENCED = re.compile(r"^```(\w*)(?: title=(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
+CODE = re.compile(r"`([^`\n]+)`")
+OURS = re.compile(r"(?:src|tests|docs|examples|bench|requirements)/[\w./-]+")
+FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+# Commands of a shell block that can be run anywhere: they start linnet, or feed it.
+OFFLINE = re.compile(r"linnet |echo .* \| linnet ")
+
+
+class Block(NamedTuple):
+    """`title` names the file that the block is the content of."""
+
+    language: str
+    title: str
+    text: str
+
+
+def blocks(page: Path) -> list[Block]:
+    return [Block(*found) for found in FENCED.findall(page.read_text())]
+
+
+def prose(page: Path) -> str:
+    return FENCED.sub("", page.read_text())
+
+
+def names(pages: list[Path]) -> pytest.MarkDecorator:
+    return pytest.mark.parametrize("page", pages, ids=lambda page: str(page.relative_to(ROOT)))
+
+
+def values(page: Path) -> Iterator[dict[str, Any]]:
+    """Every example of the page: the objects of its JSON blocks."""
+    for block in blocks(page):
+        if block.language == "json":
+            yield json.loads(block.text)
+        elif block.language == "jsonl":
+            yield from map(json.loads, block.text.splitlines())
+
+
+def runnable(block: Block) -> list[str] | None:
+    if block.language == "python":
+        return [sys.executable, "-W", "error", "-c", block.text]
+    if block.language in ("sh", "console") and OFFLINE.match(block.text):
+        return ["bash", "-euo", "pipefail", "-c", block.text]
+    return None
+
+
+@names([page for page in PAGES if any(map(runnable, blocks(page)))])
+def test_the_code_of_a_page_runs_from_top_to_bottom(page: Path, tmp_path: Path) -> None:
+    env = {"PATH": f"{BIN}:{os.environ['PATH']}", "HOME": str(tmp_path), "LANG": "C.UTF-8"}
+    for block in blocks(page):
+        if block.title:
+            (tmp_path / block.title).write_text(block.text)
+        if command := runnable(block):
+            done = subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=30)
+            assert (done.returncode, done.stderr) == (0, ""), f"{block.text}\nprinted:\n{done.stdout}{done.stderr}"
+
+
+@names([page for page in PAGES if any(block.language in ("json", "jsonl") for block in blocks(page))])
+def test_every_json_example_is_json(page: Path) -> None:
+    assert list(values(page))
+
+
+def test_only_known_languages_mark_a_block() -> None:
+    assert {block.language for page in PAGES for block in blocks(page)} <= {"python", "sh", "json", "jsonl", "text"}
+
+
+def tags(union: Any) -> set[str]:
+    return {str(kind.__struct_config__.tag) for kind in get_args(union)}
+
+
+def zot_commands() -> set[str]:
+    """Those of the core's commands that this dialect has a word for."""
+    words = {re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in get_args(commands.Command)}
+    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words}
+    return {w for w, a in answers.items() if not (isinstance(a, Rejected) and a.reason == "unknown command")}
+
+
+def types_in(value: Any) -> set[str]:
+    if isinstance(value, dict):
+        own = {value["type"]} if isinstance(value.get("type"), str) else set()
+        return own.union(*map(types_in, value.values()))
+    return set().union(*map(types_in, value)) if isinstance(value, list) else set()
+
+
+def test_the_protocol_page_shows_every_type_there_is_and_no_other() -> None:
+    known = zot_commands() | tags(frames.Event) | tags(frames.Block) | {"response"}
+    assert set().union(*map(types_in, values(PROTOCOL))) == known
+
+
+def test_the_protocol_page_lists_every_command_and_event_in_a_table() -> None:
+    rows = set(re.findall(r"^\| \[?`(\w+)`", prose(PROTOCOL), re.MULTILINE))
+    assert zot_commands() | tags(frames.Event) | tags(frames.Block) <= rows
+
+
+def test_the_events_and_messages_that_are_shown_have_the_shape_of_the_real_ones() -> None:
+    shown = 0
+    for value in values(PROTOCOL):
+        kind: Any = frames.Message if "role" in value else frames.Event if value["type"] in tags(frames.Event) else None
+        if kind:
+            shown += 1
+            assert msgspec.to_builtins(msgspec.convert(value, kind)) == value
+    assert shown >= len(tags(frames.Event))
+
+
+def test_the_requests_that_are_shown_succeed_and_get_the_responses_that_are_shown(tmp_path: Path) -> None:
+    examples = list(values(PROTOCOL))
+    sent = 0
+    with Agent("rpc", "--provider", "scripted", "--no-tools", cwd=tmp_path) as agent:
+        for request, following in zip(examples, [*examples[1:], {}], strict=True):
+            if request.get("type") not in zot_commands():
+                continue
+            sent += 1
+            agent.send(request)
+            answer = agent.until("response")[-1]
+            assert answer["success"], request
+            assert (answer["command"], answer["id"]) == (request["type"], request["id"])
+            if following.get("type") == "response":
+                assert shape(following) == shape(answer)
+            if request["type"] in ("prompt", "compact"):
+                agent.until(lambda frame: frame["type"] in ("done", "compact_done"))
+    assert sent >= len(zot_commands())
+
+
+def shape(value: Any) -> Any:
+    """Names and kinds, without what they hold. A list is as long as it happens to be."""
+    if isinstance(value, dict):
+        return {name: shape(each) for name, each in value.items()}
+    return "number" if type(value) in (int, float) else type(value).__name__
+
+
+def test_every_flag_is_documented() -> None:
+    known = FLAG.findall(README.read_text() + PROTOCOL.read_text())
+    for flag in TABLE:
+        for name in flag.names:
+            assert name in known or f"`{name}`" in PROTOCOL.read_text()
+
+
+@names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
+def test_no_flag_is_made_up(page: Path) -> None:
+    known = {name for flag in TABLE for name in flag.names} | {"--rpc", "--flag"}
+    assert set(FLAG.findall(page.read_text())) <= known
+
+
+def anchors(page: Path) -> set[str]:
+    """The names that headings get where Markdown is shown."""
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in HEADING.findall(prose(page))}
+
+
+@names(PAGES)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(prose(page)):
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path) if path else page
+        assert "://" not in target, f"{target}: a page elsewhere may go away"
+        assert found.exists(), target
+        assert not anchor or anchor in anchors(found), target
+
+
+@names(PAGES)
+def test_files_modules_and_make_targets_that_are_named_exist(page: Path) -> None:
+    targets = set(re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    for code in CODE.findall(prose(page)):
+        if OURS.fullmatch(code):
+            assert (ROOT / code).exists(), code
+        if re.fullmatch(r"linnet(\.\w+)+", code):
+            assert resolved(code), code
+        if target := re.match(r"make (\w+)$", code):
+            assert target[1] in targets, code
+    for block in blocks(page):
+        assert set(re.findall(r"^make (\w+)", block.text, re.MULTILINE)) <= targets
+
+
+def resolved(name: str) -> object:
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError:
+        return pkgutil.resolve_name(name)
+
+
+@names(PAGES)
+def test_no_page_names_a_package_registry_or_a_path_of_some_machine(page: Path) -> None:
+    text = page.read_text()
+    for host in REGISTRIES:
+        assert host not in text
+    for path in (str(ROOT), str(Path.home()), sys.prefix):
+        assert len(path) < 4 or path not in text
+    assert not re.findall(r"(?<![\w.~$])/(?:home|root|Users|work|tmp|var|opt)/", text)
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    seen: set[Path] = set()
+    todo = [README]
+    while todo:
+        page = todo.pop()
+        if page in seen:
+            continue
+        seen.add(page)
+        for target in LINK.findall(prose(page)):
+            found = (page.parent / target.partition("#")[0]).resolve()
+            todo += found.glob("*.md") if found.is_dir() else [found] if found.suffix == ".md" else []
+    assert set(PAGES) <= seen
+
+
+def test_decisions_are_numbered_and_say_why_what_and_at_what_cost() -> None:
+    decisions = sorted((ROOT / "docs" / "decisions").glob("*.md"))
+    assert [int(page.name[:4]) for page in decisions] == list(range(1, len(decisions) + 1))
+    for page in decisions:
+        text = page.read_text()
+        assert text.startswith(f"# {page.name[:4]}: ")
+        assert re.findall(r"^\*\*(\w+)\.\*\*", text, re.MULTILINE) == ["Context", "Choice", "Cost"]

@@ -205,7 +205,7 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
 
 def help_text(program: Program = LINNET) -> str:
     known = program.by_name()
-    flags = [flag for flag in (*program.flags, *TABLE) if known[flag.names[0]] is flag and not flag.refusal]
+    flags = [flag for flag in (*TABLE, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)

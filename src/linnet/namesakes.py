@@ -4,11 +4,13 @@ name works when it is pointed here. Only tables and pi's way with words; the par
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
+
+from msgspec.structs import replace
 
 from linnet.core.models import Reasoning
 from linnet.errors import ConfigError
-from linnet.flags import Flag, Flags, Program
+from linnet.flags import TABLE, Flag, Flags, Program
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
@@ -18,6 +20,12 @@ _UNSAVED = "is ignored: sessions are not kept yet, so nothing is saved"
 _UNLOADED = "is ignored: extensions are not loaded yet"
 _UNREAD = "is ignored: skills and prompt templates are not loaded yet"
 _NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
+
+
+def _like(name: str, *aliases: str, **changes: Any) -> Flag:
+    """linnet's own flag, with more names or another way to read its word."""
+    own = next(flag for flag in TABLE if name in flag.names)
+    return replace(own, names=(*own.names, *aliases), **changes)
 
 
 def _accepted(*names: str, word: str = "", note: str = "") -> Flag:
@@ -34,10 +42,6 @@ def _text_or_file(word: str) -> str:
             return file.read()
     except (OSError, UnicodeError) as error:
         raise ConfigError(f"cannot read {word}: {error}") from None
-
-
-def _names(word: str) -> list[str]:
-    return [name.strip() for name in word.split(",") if name.strip()]
 
 
 def _settle(flags: Flags) -> None:
@@ -71,17 +75,15 @@ linnet-pi: linnet for clients that spawn pi
 Flags
 """,
     (
-        Flag(("-v", "--version"), "version", "print the version"),
-        Flag(
-            ("--system-prompt",),
-            "system_prompt",
-            "say this, or what this file says, and nothing else first",
-            _text_or_file,
-            "TEXT",
+        _like("--version", "-v"),
+        _like("--tools", "-t"),
+        _like("--no-tools", "-nt", "--no-builtin-tools", "-nbt"),
+        _like(
+            "--system-prompt", parse=_text_or_file, help="say this, or what this file says, and not linnet's own words"
         ),
-        Flag(("--append-system-prompt",), "append_system_prompt", "say this, or what this file says, too", str, "TEXT"),
-        Flag(("-t", "--tools"), "tools", "the tools the model may use, such as read,bash (default: all)", str, "LIST"),
-        Flag(("-nt", "--no-tools", "-nbt", "--no-builtin-tools"), "tools", "the model may use no tools", value=()),
+        _like(
+            "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
+        ),
         _accepted("-c", "--continue", note=_EMPTY),
         _accepted("-r", "--resume", note=_EMPTY),
         _accepted("--session", word="FILE", note=_EMPTY),
@@ -119,7 +121,7 @@ linnet-zot: linnet for clients that spawn zot
 Flags
 """,
     (
-        Flag(("-v", "--version"), "version", "print the version"),
+        _like("--version", "-v"),
         Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
         _accepted("-c", "--continue", note=_EMPTY),
         _accepted("-r", "--resume", note=_EMPTY),

@@ -469,7 +469,7 @@ def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_pa
             max_examples=500,
             stateful_step_count=25,
             deadline=None,
-            database=None,
+            database=None, phases=[__import__("hypothesis").Phase.generate], report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
         ),
     )

@@ -13,7 +13,7 @@ help:  ## What can be done here
 demo: .venv/.runtime  ## Set up and run the main job, offline
 	@$(PY) examples/demo.py
 
-test: .venv/.dev .venv/.system  ## Set up and run everything that proves the product
+test: .venv/.dev .venv/.system .venv/.node  ## Set up and run everything that proves the product
 	@$(MAKE) --no-print-directory check
 	@$(PY) -m pytest -n 2 $(ARGS)
 
@@ -53,3 +53,6 @@ clean:
 .venv/.system: | .venv/bin/python
 	@bash requirements/system.sh
 	@touch $@
+
+.venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json | .venv/bin/python
+	@bash requirements/node.sh

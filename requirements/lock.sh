@@ -10,3 +10,21 @@ for name in runtime build dev; do
   CUSTOM_COMPILE_COMMAND="make lock" "$scratch/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe \
     --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file "$name.txt" "$name.in"
 done
+# pi's clients need nothing but Node itself. What the rest of pi needs, 220 packages and 270 MB of it, stays out of the lock.
+cd ../tests/pi/clients
+rm -f package-lock.json
+npm install --package-lock-only --ignore-scripts --no-audit --no-fund --silent
+"$scratch/bin/python" - <<'PYTHON'
+import json
+from pathlib import Path
+
+file = Path("package-lock.json")
+lock = json.loads(file.read_text())
+top = {"", *(f"node_modules/{name}" for name in lock["packages"][""]["dependencies"])}
+lock["packages"] = {
+    path: {key: value for key, value in package.items() if not path or "ependencies" not in key}
+    for path, package in lock["packages"].items()
+    if path in top
+}
+file.write_text(json.dumps(lock, indent=2) + "\n")
+PYTHON

@@ -193,3 +193,15 @@ def test_a_prompt_during_an_automatic_compaction_waits_for_it(pi: Callable[..., 
     assert all(f["success"] for f in frames if f["type"] == "response")
     assert roles(agent)[0] == "compactionSummary"
     assert "after the cut" in str(agent.ask("get_messages"))
+
+
+def test_a_second_compact_waits_for_the_first(pi: Callable[..., Agent]) -> None:
+    agent = pi("--compact-keep", "1")
+    run(agent, "hi")
+    run(agent, "ho")
+    agent.send({"id": "1", "type": "compact"}, {"id": "2", "type": "compact"})
+    first, second = agent.read(), agent.read()
+    assert first is not None
+    assert second is not None
+    assert (first["id"], first["success"]) == ("1", True)
+    assert (second["id"], second["error"]) == ("2", "Already compacted")

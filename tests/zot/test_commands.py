@@ -106,7 +106,7 @@ def test_abort_before_the_first_word_leaves_only_the_prompt(agent: Agent) -> Non
     agent.send({"id": "1", "type": "prompt", "message": "!hang"})
     agent.until("assistant_start")
     agent.send({"id": "2", "type": "abort"})
-    assert types(agent.until("done")) == ["response", "turn_end", "done"]
+    assert types(agent.until("done")) == ["response", "usage", "turn_end", "done"]
     assert len(agent.ask("get_messages")["data"]["messages"]) == 1
 
 

@@ -98,7 +98,7 @@ class Session:
                 self._say(work)
             else:
                 job.accepted()
-                if isinstance(work, commands.NewSession) or (isinstance(work, commands.Compact) and work.at_once):
+                if _cuts_short(work, self._active.work):
                     interrupted = self._interrupt()
                 self._waiting.append(job)
         if interrupted is not None:
@@ -357,6 +357,13 @@ class _Stage:
     def _pace(self) -> None:
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
             self._session._audience.pace(self._job.cancel)
+
+
+def _cuts_short(work: commands.Work, running: commands.Work) -> bool:
+    """Whether what runs is aborted for the sake of what was asked for."""
+    if isinstance(work, commands.Compact):
+        return work.at_once and isinstance(running, commands.Prompt)
+    return isinstance(work, commands.NewSession)
 
 
 def _uuid() -> str:

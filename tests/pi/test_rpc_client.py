@@ -1,0 +1,130 @@
+"""The client that pi publishes, in the mission's time and much later, drives linnet-pi and notices no difference."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.testing.model_server import ModelServer
+
+HERE = Path(__file__).parent / "clients"
+INSTALLED = Path(sys.prefix) / "node" / "node_modules"
+LINNET_PI = Path(sys.executable).with_name("linnet-pi")
+# What belongs to sessions and extensions, which come later. A method that is neither here nor exercised fails a test.
+LATER = {
+    "pi37": {"exportHtml", "switchSession", "branch", "getBranchMessages"},
+    "pi73": {"exportHtml", "switchSession", "fork", "clone", "getForkMessages", "setSessionName", "getCommands"},
+}
+SILENT = {"setSessionName"}  # The client does not look at the answer.
+
+Report = dict[str, Any]
+
+
+def client_file(version: str) -> Path:
+    file = INSTALLED / version / "dist" / "modes" / "rpc" / "rpc-client.js"
+    if not file.exists() or not shutil.which("node"):
+        reason = "pi's own clients are not installed: `make .venv/.node` does it, where there is npm"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return file
+
+
+def drive(version: str, server: ModelServer, folder: Path) -> Report:
+    folder.mkdir()
+    flags = ["--no-session", "--base-url", server.url, "--api-key", "x", "--compact-keep", "1", "--retry-delay", "60"]
+    config = {
+        "client": str(client_file(version)),
+        "server": server.url,
+        "later": sorted(LATER[version]),
+        "options": {
+            "cliPath": str(HERE / "shim.mjs"),
+            "cwd": str(folder),
+            "env": {"LINNET_PI": str(LINNET_PI), "LINNET_HOME": str(folder / "home")},
+            "provider": "anthropic",
+            "model": "claude-sonnet-4-5",
+            "args": [*flags, "a stray word"],
+        },
+    }
+    done = subprocess.run(
+        ["node", str(HERE / "drive.mjs"), json.dumps(config)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        env={"PATH": os.environ["PATH"], "HOME": str(folder)},
+    )
+    assert done.returncode == 0, done.stderr
+    report: Report = json.loads(done.stdout)
+    return report
+
+
+@pytest.fixture(params=["pi37", "pi73"])
+def version(request: pytest.FixtureRequest) -> str:
+    name: str = request.param
+    return name
+
+
+def test_every_method_of_the_client_does_what_it_promises(version: str, server: ModelServer, tmp_path: Path) -> None:
+    report = drive(version, server, tmp_path / "work")
+
+    assert set(report["methods"]) - set(report["called"]) == LATER[version]
+
+    state = report["state"]
+    assert (state["model"]["provider"], state["model"]["id"]) == ("anthropic", "claude-sonnet-4-5")
+    assert (state["isStreaming"], state["messageCount"]) == (False, 0)
+
+    prompt = report["aPrompt"]
+    assert (prompt["types"][0], prompt["types"][-1]) == ("agent_start", "agent_end")
+    assert prompt["roles"] == ["user", "assistant"]
+    assert prompt["lastText"] == "Hello from the scripted model."
+    assert (prompt["stats"]["userMessages"], prompt["stats"]["totalMessages"]) == (1, 2)
+    assert prompt["stats"]["cost"] > 0
+
+    assert report["aPicture"] == ["look[image]"]
+    tool = report["aTool"]
+    assert (tool["toolName"], tool["result"]["content"][0]["text"]) == ("bash", "from a tool\n")
+
+    queues = report["queues"]
+    assert (queues["steeringMode"], queues["followUpMode"]) == ("all", "all")
+    assert (queues["isStreaming"], queues["pendingMessageCount"]) == (True, 3)
+    assert queues["said"] == ["!gate queues", "left", "no, right", "and then"]
+    assert report["anAbort"] == {"stopReason": "aborted", "isStreaming": False}
+
+    models = report["models"]
+    ids = [model["id"] for model in models["available"]]
+    assert all({"provider", "id", "contextWindow", "reasoning"} <= model.keys() for model in models["available"])
+    assert models["chosen"]["id"] == ids[0]
+    assert models["cycled"]["model"]["id"] == models["now"]["id"] == ids[1]
+    assert models["cycled"]["isScoped"] is False
+    assert models["unknown"] == "Model not found: anthropic/nope"
+    assert report["thinking"] == {"thinkingLevel": "high", "cycled": {"level": "off"}}
+
+    compaction = report["compaction"]
+    assert compaction["autoCompactionEnabled"] is False
+    assert compaction["result"]["summary"].startswith("SUMMARY: scripted")
+    assert compaction["result"]["tokensBefore"] > 0
+    assert compaction["again"] == "Already compacted"
+    assert compaction["roles"][0] == "compactionSummary"
+    assert any("Keep the file names" in json.dumps(request.body) for request in server.requests)
+
+    retries = report["retries"]
+    assert (retries["gaveUp"], retries["attempt"]) == ("error", 1)
+    assert (retries["over"]["success"], retries["over"]["finalError"]) == (False, "Retry cancelled")
+
+    done = {"output": "out\nerr\n", "exitCode": 3, "cancelled": False, "truncated": False}
+    assert report["commands"]["done"] == done
+    assert report["commands"]["aborted"]["cancelled"] is True
+    assert report["aNewSession"] == {"answer": {"cancelled": False}, "isAnother": True, "messageCount": 0}
+
+    assert {name for name, refusal in report["later"].items() if refusal is None} <= SILENT
+    assert all(refusal is None or refusal.startswith("Unknown command: ") for refusal in report["later"].values())
+
+    assert report["stderr"] == "linnet-pi: rpc mode takes prompts on stdin, so this one is ignored: 'a stray word'\n"
+    assert report["exitCode"] == 143
+    assert report["stopped"] == "Client not started"
+    assert not (tmp_path / "work" / "home").exists()

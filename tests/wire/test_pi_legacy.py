@@ -108,6 +108,18 @@ def test_attachments_are_shown_as_they_were_sent() -> None:
     assert lines([events.UserSaid(UserMessage((Text("next"),), 2))], dialect)[-1]["message"]["content"] == "next"
 
 
+def test_attachments_belong_to_the_message_they_came_with_however_late_it_is_told() -> None:
+    dialect = PiLegacy()
+    sent = [{"type": "image", "mimeType": "image/png", "content": PNG}]
+    earlier = dialect.encode([events.UserSaid(UserMessage((Text("first"),), 1))])  # Nobody has read it yet.
+    asked = dialect.decode(json.dumps({"type": "prompt", "message": "second", "attachments": sent}).encode())
+    assert isinstance(asked, Asked)
+    dialect.answer(asked, commands.Accepted())
+    assert "attachments" not in [json.loads(b"".join(buffers)) for buffers in earlier][-1]["message"]
+    said = UserMessage((Text("second"), Image("image/png", PNG)), 2)
+    assert lines([events.UserSaid(said)], dialect)[-1]["message"]["attachments"] == sent
+
+
 @pytest.mark.parametrize("attachments", [None, []])
 def test_a_prompt_without_attachments_is_plain(attachments: Any) -> None:
     dialect = PiLegacy()

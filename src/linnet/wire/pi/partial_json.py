@@ -18,7 +18,7 @@ _WHOLE = (r"\n", r"\u0000", r"\ud800\udc00")  # However an escape begins, the en
 
 _escape = re.compile(_ESCAPE)
 _characters = re.compile(rf'(?:[^"\\\x00-\x1f\ud800-\udfff]++|{_ESCAPE})*+')
-_spaces = re.compile(r"[ \t]*+")
+_spaces = re.compile(r"[ \t\n\r]*+")
 _piece = re.compile(r"[-+.0-9A-Za-z]*+")
 _scalar = re.compile(rb"true|false|null|-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?")
 

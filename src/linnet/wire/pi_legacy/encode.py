@@ -42,18 +42,26 @@ class LegacyWords(words.Words):
 class LegacyEncoder(PiEncoder):
     def __init__(self, stream: Stream = "full") -> None:
         self._spelling = LegacyWords()
-        self._accepted: Prompt | None = None
+        self._accepted: list[Prompt] = []
         super().__init__(stream, self._spelling)
 
     def accept(self, prompt: Prompt) -> None:
-        """The next thing the user says is this."""
-        self._accepted = prompt if bytes(prompt.attachments) else None
+        """Lines are made when there is room for them: other things may be told before it is said."""
+        if bytes(prompt.attachments):
+            self._accepted.append(prompt)
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
-        if isinstance(event, events.UserSaid) and self._accepted is not None:
-            self._spelling.shown_as = (event.message, self._accepted)
-            self._accepted = None
+        if isinstance(event, events.UserSaid):
+            self._recognise(event.message)
         return super()._frames(event)
+
+    def _recognise(self, message: messages.UserMessage) -> None:
+        images = tuple(part for part in message.content if isinstance(part, messages.Image))
+        for prompt in list(self._accepted):
+            if (prompt.text, prompt.images) == (messages.texts(message.content), images):
+                self._spelling.shown_as = (message, prompt)
+                self._accepted.remove(prompt)
+                return
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         return []

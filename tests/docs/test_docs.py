@@ -1,5 +1,6 @@
 """The documentation, held to its word: its code is run, its examples are sent, its links are followed."""
 
+import ast
 import importlib
 import json
 import os
@@ -7,22 +8,33 @@ import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cache
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple, get_args
+from types import ModuleType
+from typing import Any, NamedTuple, Union, get_args
 
 import msgspec
 import pytest
 
+from linnet import namesakes
 from linnet.core import commands
-from linnet.flags import TABLE
-from linnet.testing.agent import Agent
-from linnet.wire.dialect import Rejected
+from linnet.flags import TABLE, Program
+from linnet.testing.agent import Agent, Frame
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.jsonl import Overlong
+from linnet.wire.pi import decode as pi_decode
+from linnet.wire.pi import frames as pi_frames
+from linnet.wire.pi.reply import _NAMES as PI_BLOCKS
+from linnet.wire.pi_legacy import decode as legacy_decode
+from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import frames
 from linnet.wire.zot.decode import decode
 
 ROOT = Path(__file__).parents[2]
 README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
+PI, LEGACY = ROOT / "docs" / "pi-protocol.md", ROOT / "docs" / "pi-legacy-protocol.md"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BIN = Path(sys.executable).parent
 REGISTRIES = ("pypi.org", "pythonhosted.org", "npmjs.", "golang.org", "crates.io", "rubygems.org", "jsr.io")
@@ -158,16 +170,177 @@ def shape(value: Any) -> Any:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
+Decode = Callable[[bytes | Overlong], Asked | Rejected]
+
+
+def understood(module: ModuleType, decode: Decode) -> set[str]:
+    """The commands that a dialect's decoder knows: of all words in its source, those it does not call unknown."""
+    tree = ast.parse(Path(str(module.__file__)).read_text())
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words if word.isidentifier()}
+    return {w for w, a in answers.items() if not (isinstance(a, Rejected) and a.reason.startswith("Unknown command"))}
+
+
+@cache
+def pi_commands() -> set[str]:
+    return understood(pi_decode, pi_decode.decode)
+
+
+def structs_of(module: ModuleType, kind: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
+    return [
+        each for each in vars(module).values() if isinstance(each, type) and issubclass(each, kind) and each != kind
+    ]
+
+
+PI_EVENTS = {str(each.__struct_config__.tag) for each in structs_of(pi_frames, pi_frames.Frame)} - {
+    *("text", "image", "thinking", "toolCall")
+}
+PI_UPDATES = {f"{block}_{what}" for block in PI_BLOCKS.values() for what in ("start", "delta", "end")}
+PI_TYPES = PI_EVENTS | PI_UPDATES | {"message_update", "text", "image", "thinking", "toolCall", "response", "base64"}
+
+
+def test_the_pi_page_shows_every_type_there_is_and_no_other() -> None:
+    assert len(pi_commands()) == 23
+    refused = {"frobnicate"}
+    assert set().union(*map(types_in, values(PI))) == pi_commands() | PI_TYPES | refused
+
+
+def test_the_pi_page_lists_every_command_event_and_update_in_a_table() -> None:
+    rows = re.findall(r"^\| \[?`(\w+)`", prose(PI), re.MULTILINE)
+    for name in pi_commands() | PI_EVENTS | PI_UPDATES | {"message_update"}:
+        assert rows.count(name) == 1, name
+
+
+def test_the_pi_page_shows_every_kind_of_message() -> None:
+    roles = {str(each.__struct_config__.tag) for each in get_args(pi_frames.Message)}
+    assert {value["role"] for value in values(PI) if "role" in value} == roles
+    assert roles <= set(re.findall(r"^\| `(\w+)`", prose(PI), re.MULTILINE))
+
+
+@pytest.mark.parametrize("page", [PI, LEGACY], ids=lambda page: page.name)
+def test_what_the_pi_pages_show_has_the_shape_of_the_real_thing(page: Path) -> None:
+    mine = structs_of(legacy_encode if page == LEGACY else pi_frames, pi_frames.Frame)
+    shared = structs_of(pi_frames, pi_frames.Frame)
+    events = msgspec.json.Decoder(Union[tuple(dict.fromkeys([*mine, *shared]))])  # noqa: UP007 (a list of types)
+    messages = msgspec.json.Decoder(pi_frames.Message)
+    shown = 0
+    for value in [part for example in values(page) for part in parts(example)]:
+        if "role" in value:
+            assert same(messages, value), value
+        elif value.get("type") in {str(each.__struct_config__.tag) for each in (*mine, *shared)}:
+            shown += 1
+            assert same(events, value), value
+    assert shown > 5
+
+
+def same(decoder: Any, value: Any) -> bool:
+    """Legacy usage has no total; that one field is looked after elsewhere."""
+    text = json.dumps(value)
+    if '"usage"' in text and '"totalTokens"' not in text:
+        text = text.replace('"cacheWrite": 0, "cost"', '"cacheWrite": 0, "totalTokens": 0, "cost"')
+    return bool(json.loads(msgspec.json.encode(decoder.decode(text))) == json.loads(text))
+
+
+def parts(value: Any) -> Iterator[dict[str, Any]]:
+    """The object, and every event, message or block inside it. Requests and updates are no structs."""
+    if isinstance(value, dict):
+        if not (value.get("type") in pi_commands() or "source" in value):
+            yield value
+            for each in value.values():
+                yield from parts(each)
+    elif isinstance(value, list):
+        for each in value:
+            yield from parts(each)
+
+
+def test_updates_that_are_shown_have_the_fields_of_the_real_ones(tmp_path: Path) -> None:
+    script = {"turns": [[{"think": "a b"}, {"text": "a b"}, {"call": "bash", "args": {"command": "true"}}], []]}
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    shown = [value for value in values(PI) if value.get("type") == "message_update"]
+    real: list[Frame] = []
+    with Agent("--mode", "rpc", "--script", "script.json", cwd=tmp_path) as agent:
+        for mode in ("full", "deltas"):
+            agent.ask("set_stream", mode=mode)
+            agent.send({"type": "new_session"}, {"type": "prompt", "message": "go"})
+            real += agent.until("agent_end")
+    fields = {update_fields(frame) for frame in real if frame["type"] == "message_update"}
+    assert {update_fields(value) for value in shown} <= fields
+
+
+def update_fields(frame: Frame) -> tuple[str, ...]:
+    return (frame["assistantMessageEvent"]["type"], *sorted(frame), *sorted(frame["assistantMessageEvent"]))
+
+
+def test_the_requests_of_the_pi_page_get_the_responses_that_are_shown(tmp_path: Path) -> None:
+    answered = set()
+    flags = ("--provider", "scripted", "--no-tools", "--compact-keep", "1")
+    with Agent("--mode", "rpc", *flags, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as agent:
+        for request, shown in pairwise(values(PI)):
+            if shown.get("type") != "response" or request["type"] in PI_TYPES:
+                continue
+            if request["type"] == "compact":
+                for _ in range(2):
+                    agent.send({"type": "prompt", "message": "so that there is something to compact"})
+                    agent.until("agent_end")
+            answered.add(request["type"])
+            agent.send(request)
+            answer = agent.until("response")[-1]
+            if shown["success"]:
+                assert shape(answer) == shape(shown), request
+                assert (answer["id"], answer["command"]) == (request["id"], request["type"])
+            else:
+                assert answer == shown
+            if request["type"] in ("prompt", "steer", "follow_up"):
+                agent.until("agent_end")
+    assert answered == pi_commands() | {"frobnicate"}
+
+
+def test_the_legacy_page_shows_and_lists_every_type_there_is_and_no_other(tmp_path: Path) -> None:
+    known = understood(legacy_decode, legacy_decode.decode)
+    assert known == {"prompt", "abort", "compact"}
+    rows = set(re.findall(r"^\| `(\w+)`", prose(LEGACY), re.MULTILINE)) - {"type", "content"}
+    fields = {"fileName", "mimeType", "extractedText"}
+    told = set()
+    script = {
+        "turns": [[{"text": "a"}, {"call": "bash", "args": {"command": "exit 3"}}], [{"text": "b"}]],
+        "loop": True,
+    }
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    flags = ("--dialect", "pi-legacy", "--script", "script.json", "--compact-keep", "1")
+    with Agent("--mode", "rpc", *flags, cwd=tmp_path) as agent:
+        for request in values(LEGACY):
+            if request["type"] in known:
+                agent.send(request)
+                last = {"prompt": "agent_end", "compact": "compaction"}.get(request["type"])
+                told.update(frame["type"] for frame in (agent.until(last) if last else []))
+        agent.send({"type": "frobnicate"})
+        told.update(frame["type"] for frame in agent.until("error"))
+    assert rows - fields == known | told
+    assert {value["type"] for value in values(LEGACY)} <= known | told
+
+
 def test_every_flag_is_documented() -> None:
-    known = FLAG.findall(README.read_text() + PROTOCOL.read_text())
+    known = FLAG.findall(README.read_text() + PROTOCOL.read_text() + PI.read_text())
     for flag in TABLE:
         for name in flag.names:
             assert name in known or f"`{name}`" in PROTOCOL.read_text()
 
 
+@pytest.mark.parametrize(
+    ("page", "program"), [(PI, namesakes.PI), (PROTOCOL, namesakes.ZOT)], ids=["linnet-pi", "linnet-zot"]
+)
+def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) -> None:
+    text = page.read_text()
+    section = text[text.index(f"\n## {program.name}\n") :]
+    for flag in program.flags:
+        for name in flag.names:
+            assert f"`{name}`" in section or f"`{name} " in section or name in {n for own in TABLE for n in own.names}
+
+
 @names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
 def test_no_flag_is_made_up(page: Path) -> None:
-    known = {name for flag in TABLE for name in flag.names} | {"--rpc", "--flag"}
+    flags = (*TABLE, *namesakes.PI.flags, *namesakes.ZOT.flags)
+    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
     assert set(FLAG.findall(page.read_text())) <= known
 
 

@@ -211,3 +211,12 @@ def test_stray_prints_and_child_output_cannot_touch_the_protocol(agent: Agent) -
     frames = agent.prompt(f"!tool bash {json.dumps({'command': command})}")
     assert types(frames)[-1] == "done"
     assert os.path.exists(f"/proc/{agent.process.pid}")
+
+
+def test_the_base_url_may_come_from_the_environment_and_a_server_of_ones_own_needs_no_key(
+    spawn: Callable[..., Agent], server: ModelServer
+) -> None:
+    agent = spawn("rpc", env={"ANTHROPIC_BASE_URL": server.url})
+    assert "http 401" in agent.prompt("hi")[-2]["message"]  # This server wants one; that is for it to say.
+    agent = spawn("rpc", env={"ANTHROPIC_BASE_URL": server.url, "ANTHROPIC_API_KEY": "x"})
+    assert agent.prompt("hi")[-2]["stop"] == "end_turn"

@@ -79,7 +79,7 @@ def keep_messages(keep: int) -> Planner:
             if not (isinstance(message, ToolResult) and index and isinstance(messages[index - 1], ToolResult))
         ]
         cut = _not_at_a_result(messages, starts[-keep] if keep < len(starts) else 0)
-        if cut == 0:
+        if all(isinstance(message, Summary) for message in messages[:cut]):
             raise NothingToCompact(f"nothing to compact: the newest {keep} messages are kept, and there are no others")
         return Plan(tuple(messages[:cut]), (), len(messages) - cut)
 

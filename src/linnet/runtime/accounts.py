@@ -45,13 +45,16 @@ class Accounts:
         return self._environ.get(variable) or self._stored_keys().get(provider, "") if variable else ""
 
     def base_url(self, provider: str) -> str:
-        own = self._base_url if provider == self._chosen else None
-        return own or catalog.PROVIDERS[provider].base_url
+        """The flag, or the variable that the vendors' own clients read, or the vendor itself."""
+        info = catalog.PROVIDERS[provider]
+        flag = self._base_url if provider == self._chosen else None
+        return flag or self._environ.get(f"{provider.upper()}_BASE_URL") or info.base_url
 
     def require(self, provider: str) -> None:
         """A server of one's own may do without a key."""
-        variable = catalog.PROVIDERS[provider].key_variable
-        if variable and not self.key(provider) and not self._base_url:
+        info = catalog.PROVIDERS[provider]
+        variable = info.key_variable
+        if variable and not self.key(provider) and self.base_url(provider) == info.base_url:
             raise MissingKey(provider, variable)
 
     def models(self, provider: str) -> list[Model]:

@@ -5,21 +5,19 @@ that had been printed before it in the capture has been printed here too. The tw
 differ: UNSTABLE is not compared, and DIFFERENCES is what linnet prints on purpose where zot printed something else.
 """
 
-import json
 import re
 from base64 import b64decode
 from collections.abc import Callable, Iterator
-from itertools import zip_longest
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 
 from linnet.testing.agent import Agent
+from linnet.testing.replay import Difference, Frame, Joined, changed, load, printed, replaced, replay
 
 CAPTURES = Path(__file__).parent / "transcripts"
-PATIENCE = 10.0
-Frame = dict[str, Any]
 
 UNSTABLE = {
     "time": "the moment; its form is checked",
@@ -42,13 +40,6 @@ MADE_UP = "Tool output included the following image content:"
 STAMP = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
 
 
-class Difference(NamedTuple):
-    """`expected` turns what zot printed into what linnet prints instead."""
-
-    reason: str
-    expected: Callable[[list[Frame]], list[Frame]]
-
-
 class Setup(NamedTuple):
     """What a capture needs besides its own words.
 
@@ -60,21 +51,6 @@ class Setup(NamedTuple):
     files: dict[str, bytes] = {}  # noqa: RUF012
     differences: tuple[str, ...] = ()
     cut: bool = False
-
-
-def changed(*, when: Frame, to: Frame) -> Callable[[list[Frame]], list[Frame]]:
-    """Frames that have all of `when` get the fields of `to`; a field that is None there is left out."""
-
-    def change(frame: Frame) -> Frame:
-        if not when.items() <= frame.items():
-            return frame
-        return {key: value for key, value in {**frame, **to}.items() if value is not None}
-
-    return lambda frames: [change(frame) for frame in frames]
-
-
-def replaced(old: str, new: str) -> Callable[[list[Frame]], list[Frame]]:
-    return lambda frames: [json.loads(json.dumps(frame).replace(old, new)) for frame in frames]
 
 
 def terminated(frames: list[Frame]) -> list[Frame]:
@@ -92,11 +68,6 @@ def failed(frames: list[Frame]) -> list[Frame]:
 def aborted(frames: list[Frame]) -> list[Frame]:
     end = [{"type": "turn_end", "stop": "aborted"}, {"type": "done"}]
     return [new for frame in frames for new in (end if frame["type"] == "done" else [frame])]
-
-
-def without_usage(frames: list[Frame]) -> list[Frame]:
-    pairs = zip_longest(frames, frames[1:], fillvalue={"type": ""})
-    return [frame for frame, after in pairs if (frame["type"], after["type"]) != ("usage", "turn_end")]
 
 
 def not_made_up(frames: list[Frame]) -> list[Frame]:
@@ -117,7 +88,6 @@ EVERYWHERE = {
         "an abort is not an error; zot shows Go's `context canceled`",
         changed(when={"type": "turn_end", "stop": "aborted"}, to={"error": None}),
     ),
-    "no usage without a message": Difference("there is none to account for; the next total has it", without_usage),
     "compact has a terminator": Difference("zot's clients wait for ever after a failed compact", terminated),
 }
 HERE_AND_THERE = {
@@ -176,6 +146,17 @@ SETUPS = {
 }
 
 
+def takes(last: Frame, frame: Frame) -> bool:
+    field = GROWING.get(frame["type"])
+    if not field or (last["type"], last.get("id")) != (frame["type"], frame.get("id")):
+        return False
+    last[field] += frame[field]
+    return True
+
+
+joined = partial(Joined, takes, ["response"])
+
+
 def stable(frames: list[Frame], cwd: str, *, cut: bool) -> list[Frame]:
     """Without what UNSTABLE names, and with the pieces of a text joined."""
     calls: dict[str, str] = {}  # By the vendor's id: an id of our own.
@@ -211,10 +192,10 @@ def stable(frames: list[Frame], cwd: str, *, cut: bool) -> list[Frame]:
             case _:
                 return value
 
-    joined = [plain(frame) for frame in Joined(frames).frames]
+    out = [plain(frame) for frame in joined(frames).frames]
     if cut:
-        joined = [{**frame, "delta": "…"} if frame["type"] == "tool_use_args" else frame for frame in joined]
-    return joined
+        out = [{**frame, "delta": "…"} if frame["type"] == "tool_use_args" else frame for frame in out]
+    return out
 
 
 def _worded(result: Frame, tools: dict[str, str]) -> bool:
@@ -223,66 +204,11 @@ def _worded(result: Frame, tools: dict[str, str]) -> bool:
     return tool in ("read", "write", "edit") or (tool == "bash" and not said[0].startswith("$ "))
 
 
-class Joined:
-    """Frames with a run of deltas as one; responses that fall into the run follow it."""
-
-    def __init__(self, frames: list[Frame]) -> None:
-        self.frames: list[Frame] = []
-        self._last: Frame = {"type": ""}  # Of those that are no responses.
-        for frame in frames:
-            self.add(frame)
-
-    def add(self, frame: Frame) -> None:
-        field = GROWING.get(frame["type"])
-        if field and (self._last["type"], self._last.get("id")) == (frame["type"], frame.get("id")):
-            self._last[field] += frame[field]
-            return
-        self.frames.append(dict(frame))
-        if frame["type"] != "response":
-            self._last = self.frames[-1]
-
-
-def expected(frames: list[Frame], setup: Setup) -> list[Frame]:
+def expected(setup: Setup, frames: list[Frame]) -> list[Frame]:
     for name, difference in DIFFERENCES.items():
         if name in EVERYWHERE or name in setup.differences:
             frames = difference.expected(frames)
     return frames
-
-
-def sent(line: Frame) -> bytes:
-    raw = line.get("raw")
-    if raw is None:
-        return json.dumps(line).encode() + b"\n"
-    return str(raw).removesuffix(" (no newline)").encode()
-
-
-def replay(agent: Agent, capture: list[Frame], setup: Setup) -> None:
-    """Raises TimeoutError if something that zot printed does not come."""
-    theirs: list[Frame] = []
-    ours = Joined([])
-
-    def read() -> bool:
-        frame = agent.read(PATIENCE)
-        if frame is not None:
-            ours.add(frame)
-        return frame is not None
-
-    for entry in capture:
-        if "out" in entry:
-            theirs.append(entry["out"])
-        elif "in" in entry:
-            while len(ours.frames) < len(Joined(expected(theirs, setup)).frames) and read():
-                pass
-            if entry["in"].get("raw") == "<EOF>":
-                agent.end()
-            else:
-                agent.send_bytes(sent(entry["in"]))
-    while agent.read(PATIENCE) is not None:
-        pass
-
-
-def load(name: str) -> list[Frame]:
-    return [json.loads(line) for line in (CAPTURES / f"{name}.jsonl").read_text("utf-8").split("\n") if line]
 
 
 def names() -> list[str]:
@@ -303,13 +229,13 @@ def start(zot: Callable[..., Agent], spawn: Callable[..., Agent]) -> Callable[..
 
 @pytest.mark.parametrize("name", names())
 def test_linnet_prints_what_zot_printed(name: str, start: Callable[..., Agent], tmp_path: Path) -> None:
-    setup, capture = SETUPS.get(name, Setup()), load(name)
+    setup, capture = SETUPS.get(name, Setup()), load(CAPTURES / f"{name}.jsonl")
     for file, data in setup.files.items():
         (tmp_path / "work" / file).write_bytes(data)
     agent = start(capture[0]["argv"], setup.flags, setup.env)
-    replay(agent, capture, setup)
+    replay(agent, capture, partial(expected, setup), joined)
 
-    theirs = expected([entry["out"] for entry in capture if "out" in entry], setup)
+    theirs = expected(setup, printed(capture))
     assert stable(agent.seen, str(tmp_path / "work"), cut=setup.cut) == stable(theirs, "CWD", cut=setup.cut)
     assert [agent.wait()] == [entry["exit"] for entry in capture if "exit" in entry]
     for line in (entry["err"] for entry in capture if "err" in entry):
@@ -318,7 +244,7 @@ def test_linnet_prints_what_zot_printed(name: str, start: Callable[..., Agent], 
 
 def used() -> Iterator[str]:
     for name in names():
-        frames = [entry["out"] for entry in load(name) if "out" in entry]
+        frames = printed(load(CAPTURES / f"{name}.jsonl"))
         for difference in (*EVERYWHERE, *SETUPS.get(name, Setup()).differences):
             if DIFFERENCES[difference].expected(frames) != frames:
                 yield difference

@@ -42,7 +42,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     if flags.mode == "rpc":
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
-        return _once(flags, program.dialect or "zot")
+        return _once(flags, flags.dialect or program.dialect or "zot")
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
@@ -74,7 +74,7 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
         return Pi(stream=flags.stream)
     from linnet.wire.pi_legacy.dialect import PiLegacy
 
-    return PiLegacy()
+    return PiLegacy(stream=flags.stream)
 
 
 def _once(flags: Flags, dialect: str) -> int:

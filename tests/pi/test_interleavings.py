@@ -2,16 +2,27 @@
 
 import json
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
 from typing import Any, ClassVar, Literal, TypeAlias
 
-from hypothesis import HealthCheck, settings
+import pytest
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
+from linnet.core import commands
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta, PartClosed, ReplyOpened, Stopped, TextDelta
+from linnet.core.events import Event, ReplyEnded, UserSaid
+from linnet.providers.base import Provider, Request
+from linnet.runtime.config import Config, resolve
+from linnet.runtime.job import Job
+from linnet.runtime.machinery import Machinery
+from linnet.runtime.policy import PI
+from linnet.runtime.session import Session
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
@@ -466,10 +477,131 @@ def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_pa
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=30,
+            max_examples=50,
             stateful_step_count=25,
             deadline=None,
             database=None,
+            phases=[Phase.generate],  # What a race has broken once, a shorter story may not break again.
+            report_multiple_bugs=False,
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def said(frames: list[Frame]) -> list[str]:
+    """The texts of user messages, in the order they were delivered."""
+    ends = [frame["message"] for frame in frames if frame["type"] == "message_end"]
+    return [message["content"][0]["text"] for message in ends if message["role"] == "user"]
+
+
+@pytest.mark.parametrize("kind", ["prompt", "steer", "follow_up"])
+def test_what_is_said_after_a_new_session_was_asked_for_is_said_in_it(pi: Callable[..., Agent], kind: str) -> None:
+    agent = pi()
+    for _ in range(5):
+        agent.send({"type": "prompt", "message": "!gate never"})
+        agent.until("message_update")
+        agent.send({"id": "n", "type": "new_session"}, {"id": "s", "type": kind, "message": "in the new one"})
+        frames = agent.until(lambda frame: frame.get("id") == "n")
+        assert said(frames) == []
+        agent.until(lambda frame: said([frame]) == ["in the new one"])
+        agent.until("agent_end")
+        assert said(agent.seen[-1:]) == []
+        users = [message for message in agent.ask("get_messages")["data"]["messages"] if message["role"] == "user"]
+        assert [message["content"][0]["text"] for message in users] == ["in the new one"]
+    assert all(frame["success"] for frame in agent.seen if frame["type"] == "response")
+
+
+def test_a_retry_that_ends_in_an_overflow_is_told_to_its_end(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send(
+        {"type": "prompt", "message": "!fail 503 1"},
+        {"type": "steer", "message": "!overflow 9"},  # Heard when the second try has gone well.
+        {"type": "follow_up", "message": "!fail 529 1"},
+    )
+    agent.until("auto_compaction_end")
+    ended = agent.until("auto_retry_end")[-1]
+    assert (ended["success"], ended["attempt"]) == (False, 1)
+    assert OVERFLOW in ended["finalError"]
+    agent.until("auto_retry_end")
+    names = [kind for kind in types(agent.seen) if kind.startswith("auto_retry")]
+    assert names == ["auto_retry_start", "auto_retry_end"] * 2
+
+
+def test_any_number_of_new_sessions_may_wait_for_a_run_to_end(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": '!tool bash {"command":"echo up; sleep 61.5"}'})
+    agent.until("tool_execution_update")
+    agent.send(*({"id": number, "type": "new_session"} for number in range(2000)))
+    agent.until(lambda frame: frame.get("id") == 1999)
+    answers = [frame for frame in agent.seen if frame.get("command") == "new_session"]
+    assert [answer["id"] for answer in answers] == list(range(2000))
+    assert all(answer["success"] for answer in answers)
+    assert agent.ask("get_state")["data"]["isStreaming"] is False
+    assert agent.stderr == ""
+
+
+class Quiet:
+    """An audience that only remembers."""
+
+    def __init__(self) -> None:
+        self.heard: list[Event] = []
+        self.story: list[str] = []
+
+    def hear(self, events: Sequence[Event]) -> None:
+        self.heard += events
+
+    def pace(self, cancel: Cancel) -> None:
+        pass
+
+    def is_behind(self) -> bool:
+        return False
+
+    def idle(self) -> None:
+        self.story.append("at rest")
+
+
+def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
+    """For when it is, and stdin has ended, the process does."""
+    config = resolve(Config(provider="scripted"), {}, PI)
+    for _ in range(20):
+        audience = Quiet()
+        session = Session(config, audience, lambda: Machinery(config, adopt_orphans=False))
+        session.submit(Job(commands.Compact(), refused=audience.story.append))
+        session.finish()
+        assert audience.story == ["Nothing to compact (session too small)", "at rest"]
+        session.close()
+
+
+class Interrupted(Machinery):
+    """Its model says one word; as soon as that is said, and before anybody knows, the user aborts and says more."""
+
+    session: Session
+    name = "scripted"
+    said = 0
+
+    def provider(self, name: str) -> Provider:
+        return self
+
+    def warm(self) -> None:
+        pass
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        cancel.check()
+        yield [ReplyOpened(), TextDelta("word"), PartClosed(), Stopped("end")]
+        self.said += 1
+        if self.said == 1:
+            self.session.ask(commands.Abort(), lambda answer: None)
+            self.session.submit(Job(commands.Prompt("second", when_busy="follow_up")))
+
+
+def test_an_abort_is_not_for_what_was_said_after_it() -> None:
+    config = resolve(Config(provider="scripted"), {}, PI)
+    audience = Quiet()
+    machinery = Interrupted(config, adopt_orphans=False)
+    machinery.session = session = Session(config, audience, lambda: machinery)
+    session.submit(Job(commands.Prompt("first")))
+    session.finish()
+    session.close()
+    stops = [event.message.stop for event in audience.heard if isinstance(event, ReplyEnded)]
+    assert sum(isinstance(event, UserSaid) for event in audience.heard) == 2
+    assert stops[1:] == ["end"]

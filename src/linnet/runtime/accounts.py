@@ -70,6 +70,12 @@ class Accounts:
         names = [self._chosen, *(name for name in catalog.PROVIDERS if name != self._chosen)]
         return [model for name in names if name == self._chosen or self.key(name) for model in self.models(name)]
 
+    def choose(self, provider: str, id: str) -> Model:
+        """As `find`, but only what can be used: another provider's models need its key."""
+        if provider in catalog.PROVIDERS and provider != self._chosen and not self.key(provider):
+            raise UnknownModel(id, provider, ())
+        return self.find(provider, id)
+
     def find(self, provider: str, id: str) -> Model:
         if provider not in catalog.PROVIDERS:
             raise UnknownModel(id, provider, ())

@@ -3,7 +3,7 @@
 import os
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from threading import Condition, RLock, Thread
 from typing import TYPE_CHECKING, Protocol
@@ -153,6 +153,7 @@ class Session:
             waiting, self._waiting = self._waiting, deque()
             for job in waiting:
                 job.refused(SHUTTING_DOWN)
+            self._tell_lost(waiting)
             interrupted = self._interrupt()
             tokens = [*self._commands, *([interrupted] if interrupted is not None else [])]
         for token in tokens:
@@ -180,6 +181,14 @@ class Session:
             self._tell_queue(tuple(dropped))
         return self._active.cancel
 
+    def _tell_lost(self, jobs: Iterable[Job]) -> None:
+        """A prompt that was accepted already cannot be refused any more, but it can be said that it was dropped."""
+        lost = [job.work for job in jobs if isinstance(job.work, commands.Prompt) and job.work.when_busy != "wait"]
+        if lost:
+            from linnet.runtime.worker import user_message
+
+            self._tell_queue(tuple(user_message(prompt, self.clock()) for prompt in lost))
+
     def _tell_queue(self, dropped: tuple[UserMessage, ...] = ()) -> None:
         queues = self._state.queues
         self._audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
@@ -196,15 +205,16 @@ class Session:
         self._state.streaming = isinstance(work, commands.Prompt)
         # What the job is made of is settled now; a change of model from here on is for the next one.
         stage = _Stage(self, job, self._state)
-        Thread(target=self._run, args=(job, stage), name="linnet-run", daemon=True).start()
+        args = (job, stage, self.clock())
+        Thread(target=self._run, args=args, name="linnet-run", daemon=True).start()
 
-    def _run(self, job: Job, stage: "_Stage") -> None:
+    def _run(self, job: Job, stage: "_Stage", begun: int) -> None:
         try:
             from linnet.runtime.worker import Worker, user_message
 
             worker = Worker(stage, self._get_machinery(), self.settings)
             if isinstance(job.work, commands.Prompt):
-                worker.prompt((user_message(job.work, self.clock()),))
+                worker.prompt((user_message(job.work, begun),))
             elif isinstance(job.work, commands.Compact):
                 worker.compact(job, job.work)
         except Exception as fault:
@@ -337,7 +347,14 @@ class _Stage:
         self._pace()
         return following
 
-    def settle(self, events: Sequence[Event], kind: JobKind, stop: StopReason, error: str) -> tuple[UserMessage, ...]:
+    def settle(
+        self,
+        events: Sequence[Event],
+        kind: JobKind,
+        stop: StopReason,
+        error: str,
+        answer: Callable[[], None] = lambda: None,
+    ) -> tuple[UserMessage, ...]:
         with self._session._lock:
             heard = self.queues.take_next() if kind == "prompt" else []
             if heard:
@@ -347,6 +364,7 @@ class _Stage:
                 self._job.cancel = CancelToken()  # An abort was for what came before.
             else:
                 self._session._publish([*events, Settled(kind, stop, error)], self.conversation)
+                answer()
                 self._session._end()
         return tuple(heard)
 

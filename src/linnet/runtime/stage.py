@@ -47,8 +47,18 @@ class Stage(Protocol):
         left to do is returned; the end of the run is not told yet, for what follows belongs to the same moment.
         """
 
-    def settle(self, events: Sequence[Event], kind: JobKind, stop: StopReason, error: str) -> tuple[UserMessage, ...]:
-        """Tell these last events and that the job is over; or, if something is waiting to be said, return that."""
+    def settle(
+        self,
+        events: Sequence[Event],
+        kind: JobKind,
+        stop: StopReason,
+        error: str,
+        answer: Callable[[], None] = lambda: None,
+    ) -> tuple[UserMessage, ...]:
+        """Tell these last events and that the job is over; or, if something is waiting to be said, return that.
+
+        `answer` is called before anything else can begin.
+        """
 
     def waiting(self, end: Callable[[], None] | None) -> None:
         """While a retry is waited for, how to end the wait."""

@@ -97,7 +97,7 @@ class State:
                 models = accounts.available() if everywhere else accounts.models(self.model.provider)
                 return commands.ModelList(models)
             case commands.SetModel(id, provider):
-                self.model = self._settings.accounts.find(provider or self.model.provider, id)
+                self.model = self._settings.accounts.choose(provider or self.model.provider, id)
                 return commands.ModelChosen(self.model)
             case commands.CycleModel():
                 return self._cycle_model()

@@ -47,7 +47,7 @@ class Worker:
         """Until everything that was said has been answered, one way or the other."""
         while heard:
             if self._is_full():
-                self._try_compact("threshold")
+                self._try_compact("threshold", [])
             ended, closing = self._answer(heard)
             heard = self._stage.settle(closing, "prompt", ended.stop, ended.error)
 
@@ -57,11 +57,14 @@ class Worker:
         except NothingToCompact as error:
             ended = CompactionEnded("manual", None, error=str(error))
         stop: StopReason = "end" if ended.result else "aborted" if ended.aborted else "error"
-        self._stage.settle([ended], "compact", stop, ended.error)
-        if ended.result:
-            job.finished(Compacted(ended.result))
-        else:
-            job.refused(ended.error or COMPACTION_CANCELLED)
+
+        def answer() -> None:
+            if ended.result:
+                job.finished(Compacted(ended.result))
+            else:
+                job.refused(ended.error or COMPACTION_CANCELLED)
+
+        self._stage.settle([ended], "compact", stop, ended.error, answer)
 
     def _answer(self, heard: tuple[UserMessage, ...]) -> tuple[RunEnded, list[Event]]:
         """How the last run ended, and what has not been told yet."""
@@ -73,8 +76,7 @@ class Worker:
             prompted = Prompted()
             if isinstance(failure, ContextOverflow) and self._stage.auto_compaction and not overflowed:
                 overflowed = True
-                self._stage.emit([ended])
-                if self._try_compact("overflow"):
+                if self._try_compact("overflow", [ended]):
                     continue
                 return ended, []
             if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
@@ -90,8 +92,7 @@ class Worker:
                 succeeded = ended.stop not in ("error", "aborted")
                 closing.append(RetryEnded(succeeded, attempt, "" if succeeded else ended.error or RETRY_CANCELLED))
             if ended.stop not in ("error", "aborted") and self._is_full():
-                self._stage.emit(closing)
-                self._try_compact("threshold")
+                self._try_compact("threshold", closing)
                 closing = []
             return ended, closing
 
@@ -121,24 +122,29 @@ class Worker:
             return False
         return context_tokens(conversation.messages) > model.context_window - self._policy.reserve_tokens
 
-    def _try_compact(self, reason: CompactReason) -> bool:
-        """Whether it worked. One that nobody asked for and that would change nothing is not mentioned."""
+    def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
+        """Whether it worked. `before` is told in the same breath as its start. One that would change nothing is not
+        mentioned, unless something depended on it.
+        """
         try:
-            ended = self._compact(reason)
+            ended = self._compact(reason, before=before)
         except NothingToCompact as error:
             if reason == "threshold":
+                if before:
+                    self._stage.emit(before)
                 return False
+            self._stage.emit([*before, CompactionStarted(reason)])
             ended = CompactionEnded(reason, None, error=str(error))
         self._stage.emit([ended])
         return ended.result is not None
 
-    def _compact(self, reason: CompactReason, instructions: str = "") -> CompactionEnded:
+    def _compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
         conversation, now = self._stage.conversation, self._stage.now
         messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
         if conversation.compacted:
             raise NothingToCompact("Already compacted")
         plan = self._plan(messages)
-        self._stage.emit([CompactionStarted(reason)])
+        self._stage.emit([*before, CompactionStarted(reason)])
         spent: Usage = self._stage.spent
         answers: list[str] = []
         for question in questions(plan, instructions):

@@ -147,7 +147,7 @@ class PiEncoder:
         return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
 
     def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
-        return frames.ToolOutcome(words.blocks(result.content), result.details or {})
+        return frames.ToolOutcome(words.blocks(result.content), words.camel(result.details or {}))
 
     def _aside(self, event: Aside) -> Sequence[frames.Frame]:
         """What is not part of a run."""

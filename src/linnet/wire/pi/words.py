@@ -1,7 +1,7 @@
 """What core knows, in pi's words: messages, models, compactions."""
 
 from collections.abc import Iterable
-from typing import assert_never
+from typing import Any, assert_never
 
 from msgspec import UNSET
 
@@ -66,7 +66,7 @@ class Words:
             result.call_id,
             result.name,
             blocks(result.content),
-            UNSET if result.details is None else result.details,
+            UNSET if result.details is None else camel(result.details),
             result.is_error,
             result.time,
         )
@@ -123,3 +123,13 @@ def compaction(result: Compaction) -> frames.CompactionResult:
         result.summary.tokens_before,
         frames.Files(result.read_files, result.modified_files),
     )
+
+
+def camel(details: dict[str, Any]) -> dict[str, Any]:
+    """Tools speak like Python, pi like JavaScript."""
+    return {_camel(name): value for name, value in details.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

@@ -1,15 +1,23 @@
 """Every promise has a test. `requirements.toml` lists them; here it is checked that the list is whole and true."""
 
 import ast
+import json
 import re
 import tomllib
 from collections import Counter
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, get_args
 
 import pytest
 
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.pi import decode as pi_decode
+from linnet.wire.pi import frames as pi_frames
+from linnet.wire.pi_legacy import decode as legacy_decode
+from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import decode, frames
 
 HERE = Path(__file__).parent
@@ -20,8 +28,13 @@ SOURCES = {
 }
 CASES = {  # Where a test is a set of files, one of them may be named in brackets.
     "tests/golden/test_golden.py": "golden/{}/stdin.jsonl",
+    "tests/pi/test_transcripts.py": "pi/transcripts/{}.jsonl",
     "tests/zot/test_transcripts.py": "zot/transcripts/{}.jsonl",
 }
+BLOCKS = {"text", "image", "thinking", "toolCall"}  # Parts of a message, not frames.
+LATER = {"auto_retry_start", "auto_retry_end", "auto_compaction_start", "auto_compaction_end", "queue_update"}
+LATER |= {"response", "tool_execution_update"}  # Frames that the earlier pi protocol does not know.
+DEFECTS_OF_PI = {*range(1, 10), *range(12, 15), *range(16, 19)}  # The rest need session files or extensions.
 REQUIREMENTS: list[dict[str, Any]] = tomllib.loads((HERE / "requirements.toml").read_text("utf-8"))["requirement"]
 every_requirement = pytest.mark.parametrize("requirement", REQUIREMENTS, ids=lambda requirement: requirement["id"])
 
@@ -35,7 +48,7 @@ def functions(path: Path) -> set[str]:
     }
 
 
-def commands() -> list[str]:
+def zot_commands() -> list[str]:
     """The words that the decoder's one `match` over command names knows."""
     tree = ast.parse(Path(decode.__file__).read_text("utf-8"))
     (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "_command")
@@ -43,8 +56,43 @@ def commands() -> list[str]:
     return [str(pattern.value) for pattern in patterns if isinstance(pattern, ast.Constant)]
 
 
+def understood(module: ModuleType, decode: Callable[[bytes], Asked | Rejected]) -> list[str]:
+    """Of all words in a decoder's source, those that it does not call unknown commands."""
+    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words if word.isidentifier()}
+    unknown = {w for w, a in answers.items() if isinstance(a, Rejected) and a.reason.startswith("Unknown command")}
+    return sorted(set(answers) - unknown)
+
+
+def tags(module: ModuleType) -> set[str]:
+    found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, pi_frames.Frame)]
+    return {str(each.__struct_config__.tag) for each in found if each is not pi_frames.Frame}
+
+
+def commands() -> list[str]:
+    return [
+        *(f"zot.command.{name}" for name in zot_commands()),
+        *(f"pi.command.{name}" for name in understood(pi_decode, pi_decode.decode)),
+        *(f"pi_legacy.command.{name}" for name in understood(legacy_decode, legacy_decode.decode)),
+    ]
+
+
 def events() -> list[str]:
-    return [str(frame.__struct_config__.tag) for frame in get_args(frames.Event)]
+    """`message_update` is put together by hand, so no struct has that name; a response is a promise of the wire."""
+    pi = tags(pi_frames) - BLOCKS | {"message_update"}
+    legacy = (pi | tags(legacy_encode)) - LATER
+    return [
+        *(f"zot.event.{frame.__struct_config__.tag}" for frame in get_args(frames.Event)),
+        *(f"pi.event.{name}" for name in sorted(pi)),
+        *(f"pi_legacy.event.{name}" for name in sorted(legacy)),
+        *(f"pi.type.{message.__struct_config__.tag}" for message in get_args(pi_frames.Message)),
+        "pi.wire.response",
+    ]
+
+
+def is_promised(id: str) -> bool:
+    return any(f"{r['id']}.".startswith(f"{id}.") for r in REQUIREMENTS)
 
 
 def test_no_id_is_used_twice() -> None:
@@ -54,7 +102,7 @@ def test_no_id_is_used_twice() -> None:
 @every_requirement
 def test_a_requirement_says_what_where_from_and_how_it_is_proved(requirement: dict[str, Any]) -> None:
     assert set(requirement) - {"differs"} == {"id", "says", "source", "tests"}
-    assert re.fullmatch(r"[a-z]+(\.[a-z0-9_-]+)+", requirement["id"])
+    assert re.fullmatch(r"[a-z_]+(\.[a-zA-Z0-9_-]+)+", requirement["id"])
     assert requirement["says"].endswith(".")
     assert requirement["source"] in SOURCES
     assert requirement["tests"]
@@ -71,13 +119,35 @@ def test_the_tests_of_a_requirement_exist(requirement: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("command", commands())
 def test_every_command_is_promised(command: str) -> None:
-    assert any(f"{r['id']}.".startswith(f"zot.command.{command}.") for r in REQUIREMENTS)
+    assert is_promised(command)
 
 
 @pytest.mark.parametrize("event", events())
 def test_every_event_is_promised(event: str) -> None:
-    assert any(f"{r['id']}.".startswith(f"zot.event.{event}.") for r in REQUIREMENTS)
+    assert is_promised(event)
 
 
 def test_every_defect_of_zot_has_its_place() -> None:
     assert {f"zot.defect.{number:02}" for number in range(1, 19)} <= {r["id"][:13] for r in REQUIREMENTS}
+
+
+def test_every_defect_of_pi_has_its_place() -> None:
+    assert {f"pi.defect.{number:02}" for number in DEFECTS_OF_PI} == {
+        r["id"][:12] for r in REQUIREMENTS if r["id"].startswith("pi.defect.")
+    }
+
+
+def test_what_is_promised_of_a_command_or_an_event_exists() -> None:
+    known = {*commands(), *events()}
+    named = re.compile(r"(?:zot|pi|pi_legacy)\.(?:command|event)\.\w+")
+    promised = {found[0] for r in REQUIREMENTS if (found := named.match(r["id"]))}
+    assert promised <= known
+
+
+@pytest.mark.parametrize("folder", ["pi", "zot"])
+def test_every_capture_proves_a_promise(folder: str) -> None:
+    named = {test for r in REQUIREMENTS for test in r["tests"]}
+    file = f"tests/{folder}/test_transcripts.py::test_linnet_prints_what_{folder}_printed"
+    unnamed = {path.stem for path in (HERE / folder / "transcripts").glob("*.jsonl")}
+    unnamed -= {match[1] for test in named if (match := re.fullmatch(rf"{re.escape(file)}\[(\w+)\]", test))}
+    assert not unnamed

@@ -30,7 +30,7 @@ UNSTABLE = {
     "deltas and tool updates": "how an output is cut into pieces, which are compared joined",
     "responses and queue updates inside a message or an execution": "when exactly they fall there",
     "message and partial of an update": "left out of the captures, for their size; test_prompting has them",
-    "details of a result": "each tool's own; test_prompting and test_promises have those of the document",
+    "details of a result": "each tool's own; test_promises has those of the document",
     "output of a command that was cancelled": "how far it got",
     "errors of models and tools": "their wording, except what pi's clients may look for (QUOTED)",
     "summary": "the words around the model's own",
@@ -45,7 +45,6 @@ QUOTED = re.compile(
 STATUS = re.compile(r"(?:\w+: http )?(\d{3})\b")
 FALLING = ("response", "queue_update")
 GROWING = ("message_update", "tool_execution_update")
-TEXTS = ("errorMessage", "finalError", "error")
 
 
 class Setup(NamedTuple):
@@ -55,7 +54,6 @@ class Setup(NamedTuple):
     """
 
     flags: tuple[str, ...] = ()
-    files: dict[str, bytes] = {}  # noqa: RUF012 (never changed)
     differences: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     cut: bool = False
@@ -81,16 +79,19 @@ def without(*fields: str) -> Frames:
 
 
 def answered(frames: list[Frame]) -> list[Frame]:
-    """An abort's response before what the abort brings about."""
+    """An abort's response where the run had got to: after its last update, or the start of its last message."""
     out: list[Frame] = []
     for frame in frames:
         if frame.get("command") != "abort" or not out or out[-1]["type"] != "agent_end":
             out.append(frame)
             continue
         kinds = [each["type"] for each in out]
-        last = "tool_execution_end" if "tool_execution_end" in kinds else "message_end"
-        skipped = kinds[::-1].index("tool_execution_start") if last == "tool_execution_end" else 0
-        at = len(kinds) - 1 - kinds[::-1].index(last, skipped)
+        in_run = range(len(kinds) - 1 - kinds[::-1].index("agent_start"), len(kinds))
+        grown = [at for at in in_run if kinds[at] in GROWING]
+        started = [at for at in in_run if kinds[at] == "message_start"]
+        at = (grown or started)[-1] + 1
+        while kinds[at] in FALLING:
+            at += 1
         out.insert(at, frame)
     return out
 
@@ -205,7 +206,9 @@ HERE_AND_THERE = {
     ),
 }
 DIFFERENCES = EVERYWHERE | HERE_AND_THERE
-ADDED = {"queue_update": "what is queued, taken and dropped, as pi tells since 0.5x; the captures of 0.73 have it"}
+ADDED = {
+    "queue_update": "what is queued, taken and dropped; later versions of pi tell it too, see the captures of 0.73"
+}
 
 QUEUED = ("told before the turn",)
 SETUPS = {
@@ -418,15 +421,17 @@ def test_linnet_prints_what_pi_printed(
     assert [agent.wait()] == [entry["exit"] for entry in capture if "exit" in entry]
 
 
-def used() -> Iterator[str]:
+def used() -> Iterator[tuple[str, str]]:
     for name in names():
         setup, frames = SETUPS.get(name, Setup()), printed(load(CAPTURES / f"{name}.jsonl"))
         for difference in (*EVERYWHERE, *setup.differences):
             if DIFFERENCES[difference].expected(frames) != frames:
-                yield difference
+                yield name, difference
 
 
 def test_every_difference_is_needed() -> None:
-    assert set(used()) == set(DIFFERENCES)
-    assert set(SETUPS) <= set(names())
+    needed = set(used())
+    assert {difference for _, difference in needed} == set(DIFFERENCES)
+    assert {(name, each) for name, setup in SETUPS.items() for each in setup.differences} <= needed
     assert {added for setup in SETUPS.values() for added in setup.added} == set(ADDED)
+    assert set(SETUPS) <= set(names())

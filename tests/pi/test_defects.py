@@ -239,7 +239,7 @@ def test_03_of_two_prompts_in_one_write_the_second_is_refused_or_heard_but_never
         {"message": None},
         {"message": "hi", "images": "none"},
         {"message": "hi", "images": [{"type": "image", "source": {"type": "base64", "data": "?"}}]},
-        {"message": "hi", "images": [{"type": "image", "source": {"type": "url", "url": "https://a/b.png"}}]},
+        {"message": "hi", "images": [{"type": "image", "source": {"type": "url", "url": "file:///b.png"}}]},
         {"message": "hi", "streamingBehavior": "shout"},
     ],
 )

@@ -298,3 +298,11 @@ def test_the_end_of_stdin_finishes_what_was_asked(pi: Callable[..., Agent]) -> N
     assert "and this" in said(frames)
     assert next(f for f in frames if f.get("id") == "b")["data"]["output"] == "slow\n"
     assert agent.wait() == 0
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_an_image_may_be_given_by_its_address(pi: Callable[..., Agent], server: ModelServer, provider: str) -> None:
+    link = {"type": "url", "url": "https://example.org/a.png"}
+    frames = run(pi(provider=provider), "look", images=[{"type": "image", "source": link}])
+    assert frames[-1]["messages"][0]["content"][1]["source"] == link
+    assert link["url"] in json.dumps(server.requests[0].body["messages"])

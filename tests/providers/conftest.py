@@ -8,7 +8,8 @@ from threading import Event, Thread
 import pytest
 
 from linnet.core.deltas import CallDelta, CallOpened, Delta, Stopped, TextDelta, ThinkingDelta, UsageReported
-from linnet.core.messages import Message, Text, Usage, UserMessage
+from linnet.core.history import Sendable
+from linnet.core.messages import Text, Usage, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled, ProviderError
@@ -100,15 +101,15 @@ class Conversation:
         return found
 
     def request(
-        self, *messages: Message | str, tools: Sequence[ToolSpec] = (READ,), reasoning: Reasoning = "off"
+        self, *messages: Sendable | str, tools: Sequence[ToolSpec] = (READ,), reasoning: Reasoning = "off"
     ) -> Request:
         said = [UserMessage((Text(m),), 0) if isinstance(m, str) else m for m in messages]
         return Request(self.model, "Be brief.", said, tools, reasoning)
 
-    def start(self, *messages: Message | str) -> Asking:
+    def start(self, *messages: Sendable | str) -> Asking:
         return Asking(self.provider, self.request(*messages))
 
-    def ask(self, *messages: Message | str) -> Heard:
+    def ask(self, *messages: Sendable | str) -> Heard:
         return self.start(*messages).end()
 
 

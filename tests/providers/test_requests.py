@@ -9,10 +9,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
+from linnet.core.history import Sendable
 from linnet.core.messages import (
     AssistantMessage,
     Image,
-    Message,
     ReplyPart,
     Text,
     Thinking,
@@ -53,14 +53,14 @@ def result(id: str, *parts: str | Image, failed: bool = False) -> ToolResult:
     return ToolResult(id, "read", tuple(Text(p) if isinstance(p, str) else p for p in parts), 0, failed)
 
 
-def to_anthropic(*messages: Message, by: Model | None = None, **more: Any) -> dict[str, Any]:
+def to_anthropic(*messages: Sendable, by: Model | None = None, **more: Any) -> dict[str, Any]:
     more = {"tools": (READ, LS), **more}
     body: dict[str, Any] = json.loads(anthropic.write(Request(by or model(), "Be brief.", messages, **more)))
     assert check_anthropic(body) is None
     return body
 
 
-def to_openai(*messages: Message, by: Model | None = None, **more: Any) -> dict[str, Any]:
+def to_openai(*messages: Sendable, by: Model | None = None, **more: Any) -> dict[str, Any]:
     more = {"tools": (READ, LS), **more}
     chosen = by or model("openai")
     body: dict[str, Any] = json.loads(openai_chat.write(Request(chosen, "Be brief.", messages, **more)))
@@ -272,9 +272,9 @@ arguments = st.dictionaries(words, words | st.integers() | st.none(), max_size=2
 
 
 @st.composite
-def histories(draw: st.DrawFn) -> list[Message]:
+def histories(draw: st.DrawFn) -> list[Sendable]:
     """Any repaired history: it begins with the user, every call is answered, the last word is not the assistant's."""
-    messages: list[Message] = [UserMessage(draw(user_parts), 0)]
+    messages: list[Sendable] = [UserMessage(draw(user_parts), 0)]
     for turn in range(draw(st.integers(0, 4))):
         by = draw(st.sampled_from([model(), model(id="claude-opus-4-5"), model("openai"), model("deepseek")]))
         count = draw(st.integers(0, 2))
@@ -316,7 +316,7 @@ once = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, Heal
 @once
 @given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
 def test_any_history_is_a_request_that_anthropics_types_and_rules_accept(
-    anthropic_type: TypeAdapter[Any], history: list[Message], level: Reasoning, tools: Any
+    anthropic_type: TypeAdapter[Any], history: list[Sendable], level: Reasoning, tools: Any
 ) -> None:
     body = to_anthropic(*history, reasoning=level, tools=tools)
     assert consumed(anthropic_type.validate_python(body)) == body
@@ -325,7 +325,7 @@ def test_any_history_is_a_request_that_anthropics_types_and_rules_accept(
 @once
 @given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
 def test_any_history_is_a_request_that_openais_types_and_rules_accept(
-    openai_type: TypeAdapter[Any], history: list[Message], level: Reasoning, tools: Any
+    openai_type: TypeAdapter[Any], history: list[Sendable], level: Reasoning, tools: Any
 ) -> None:
     body = to_openai(*history, reasoning=level, tools=tools)
     assert consumed(openai_type.validate_python(body)) == body

@@ -232,8 +232,8 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
         ({"type": "prompt", "message": "x", "images": [{"data": "!"}]}, "image 1: image data is not base64"),
         ({"type": "prompt", "message": "x", "images": [{"data": ""}]}, "image 1: image data is empty"),
         (
-            {"type": "prompt", "message": "x", "images": [{"source": {"type": "url", "url": "http://x/a.png"}}]},
-            'image 1: a source of type "url" is not fetched; send the data, with the type "base64"',
+            {"type": "prompt", "message": "x", "images": [{"source": {"type": "url", "url": "file:///a.png"}}]},
+            "image 1: the url of an image must start with https:// or http://",
         ),
         ({"type": "prompt", "attachments": [{"type": "film"}]}, "attachment 1: `type` must be"),
         ({"type": "prompt", "attachments": [{"type": "document"}]}, "attachment 1: file is empty"),

@@ -13,6 +13,7 @@ from linnet.core.messages import (
     ToolResult,
     UserMessage,
 )
+from linnet.core.printable import printable
 
 UNANSWERED = "No result: the run stopped before this call was answered."
 SUMMARY_HEADING = "## Context Summary (compacted)"
@@ -52,7 +53,7 @@ def summary_text(summary: Summary) -> str:
 
 def bash_text(run: BashRun) -> str:
     """How the model is told of a command that the client ran."""
-    text = f"Ran `{run.command}`\n```\n{run.output.rstrip() or '(no output)'}\n```"
+    text = f"Ran `{run.command}`\n```\n{printable(run.output).rstrip() or '(no output)'}\n```"
     if run.cancelled:
         text += "\n\n(the command was cancelled)"
     elif run.exit_code:

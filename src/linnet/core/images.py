@@ -26,6 +26,13 @@ def image(data: str, mime_type: str = "") -> Image:
     return Image(mime_type, data)
 
 
+def linked_image(url: str) -> Image:
+    """One that the vendor fetches. linnet itself goes nowhere for it."""
+    if not url.startswith(("https://", "http://")):
+        raise BadInput("the url of an image must start with https:// or http://")
+    return Image("", "", url)
+
+
 def sniffed(head: bytes) -> str:
     """The type of an image by its first 16 bytes; empty if it is none that models see."""
     for magic, mime_type in _MAGIC:

@@ -23,8 +23,11 @@ class Thinking(Struct, frozen=True, tag="thinking"):
 
 
 class Image(Struct, frozen=True, tag="image"):
+    """Its data, or where the vendor finds it."""
+
     mime_type: str
     data: str  # Base64, as every vendor and both wires carry it.
+    url: str = ""
 
     @property
     def size(self) -> int:

@@ -16,6 +16,8 @@ from linnet.runtime.machinery import Machinery
 from linnet.runtime.stage import Stage
 from linnet.tools.context import ToolContext
 
+MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
+
 
 class Runner:
     """`failure` is why the last reply failed, if it did."""
@@ -80,8 +82,13 @@ class Runner:
         return Draft().message(self._stage.now(), self._stage.model, Usage(), "aborted")
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
+        untold = ""
+
         def progress(text: str) -> None:
-            self._stage.preview([ToolProgressed(call.id, call.name, text)])
+            nonlocal untold
+            untold = (untold + text)[-MOST_UNTOLD:]
+            if self._stage.preview(ToolProgressed(call.id, call.name, untold)):
+                untold = ""
 
         cancel = self._stage.cancel
         manner = self._settings.policy.manner

@@ -322,10 +322,12 @@ class _Stage:
             self._session._publish(events, self.conversation)
         self._pace()
 
-    def preview(self, events: Sequence[Event]) -> None:
-        if not self._session._audience.is_behind():
-            with self._session._lock:
-                self._session._publish(events, self.conversation)
+    def preview(self, event: Event) -> bool:
+        if self._session._audience.is_behind():
+            return False
+        with self._session._lock:
+            self._session._publish([event], self.conversation)
+        return True
 
     def advance(self, turn: "Turn", fact: "Fact") -> "Next":
         from linnet.core.turn import Emit

@@ -39,8 +39,8 @@ class Stage(Protocol):
     def emit(self, events: Sequence[Event]) -> None:
         """Apply them, tell them, and let the reader catch up. Never raises."""
 
-    def preview(self, events: Sequence[Event]) -> None:
-        """Tell what may as well go untold: if the reader is behind, it is left out, and nobody waits."""
+    def preview(self, event: Event) -> bool:
+        """Tell what can wait: if the reader is behind, it is not told now, and nobody waits for that."""
 
     def advance(self, turn: Turn, fact: Fact) -> Next:
         """Feed the machine and tell what happened, all at once, so that nothing said meanwhile falls between. What is

@@ -83,8 +83,7 @@ class Worker:
                 attempt += 1
                 delay = self._delay(failure, attempt)
                 scheduled = RetryScheduled(attempt, self._policy.max_attempts, round(delay * 1000), ended.error)
-                self._stage.emit([ended, scheduled])
-                if self._wait(delay):
+                if self._wait(delay, [ended, scheduled]):
                     continue
                 return ended, [RetryEnded(False, attempt, RETRY_CANCELLED)]
             closing: list[Event] = [ended]
@@ -103,10 +102,11 @@ class Worker:
     def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
         return max(self._policy.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
 
-    def _wait(self, seconds: float) -> bool:
-        """False if somebody would rather not."""
+    def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
+        """False if somebody would rather not. Whoever hears `before` can end the wait already."""
         wait = CancelToken()
         self._stage.waiting(wait.set)
+        self._stage.emit(before)
         try:
             with self._stage.cancel.interrupting(wait.set):
                 wait.sleep(seconds)

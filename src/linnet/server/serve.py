@@ -97,7 +97,7 @@ class Server:
 
     def _send(self, line: bytes) -> None:
         if line:
-            self._outlet.write([[line]])
+            self._outlet.write([[line]], size=len(line))
 
     def _warm_up(self) -> None:
         """Do in the background, once, what the first run would otherwise wait for."""

@@ -113,6 +113,7 @@ def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, A
     for part in content:
         if isinstance(part, Image):
             source = {"type": "base64", "media_type": part.mime_type, "data": part.data}
+            source = {"type": "url", "url": part.url} if part.url else source
             blocks.append({"type": "image", "source": source} if model.images else dict(_UNSEEN))
         elif part.text.strip():
             blocks.append({"type": "text", "text": part.text})

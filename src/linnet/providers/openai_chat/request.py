@@ -131,7 +131,8 @@ def _shown(images: list[Image]) -> dict[str, Any]:
 
 
 def _image(image: Image) -> dict[str, Any]:
-    return {"type": "image_url", "image_url": {"url": f"data:{image.mime_type};base64,{image.data}"}}
+    url = image.url or f"data:{image.mime_type};base64,{image.data}"
+    return {"type": "image_url", "image_url": {"url": url}}
 
 
 def _image_bytes(messages: Sequence[Sendable]) -> int:

@@ -6,6 +6,7 @@ from typing import Any, assert_never
 from msgspec import UNSET, Raw, UnsetType
 
 from linnet.core import commands, messages
+from linnet.core.printable import printable
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, words
@@ -46,7 +47,7 @@ def data(answer: commands.Answer) -> Any:
             return frames.CancelledData(cancelled)
         case commands.BashDone(run):
             path = run.full_output_path if run.truncated else None
-            return frames.BashData(run.output, run.exit_code, run.cancelled, run.truncated, path or UNSET)
+            return frames.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, path or UNSET)
         case commands.Greeting() | commands.Accepted() | commands.Started() | commands.Pong() | commands.Ok():
             return UNSET
         case _:

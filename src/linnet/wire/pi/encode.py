@@ -136,7 +136,7 @@ class PiEncoder:
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
         said = [self._words.message(message) for message in event.messages]
-        return frames.AgentEnd(said, UNSET if told or not event.error else event.error)
+        return frames.AgentEnd(said, UNSET if told or not event.error else words.failure(event.error))
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         running = self._running.get(event.call_id)
@@ -153,9 +153,9 @@ class PiEncoder:
         """What is not part of a run."""
         match event:
             case events.RetryScheduled(attempt, most, delay, error):
-                return [frames.AutoRetryStart(attempt, most, delay, error)]
+                return [frames.AutoRetryStart(attempt, most, delay, words.failure(error))]
             case events.RetryEnded(success, attempt, error):
-                return [frames.AutoRetryEnd(success, attempt, error or UNSET)]
+                return [frames.AutoRetryEnd(success, attempt, words.failure(error) or UNSET)]
             case events.CompactionStarted("manual") | events.CompactionEnded("manual"):
                 return []  # Whoever asked is answered.
             case events.CompactionStarted(reason):
@@ -165,7 +165,7 @@ class PiEncoder:
                 started = [] if self._compacting else [frames.AutoCompactionStart(reason)]
                 self._compacting = False
                 shown = None if result is None else words.compaction(result)
-                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, error or UNSET)]
+                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, words.failure(error) or UNSET)]
             case events.QueueChanged(steering, follow_ups, dropped):
                 return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
             case events.BashRan() | events.Settled():

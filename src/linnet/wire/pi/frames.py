@@ -20,9 +20,16 @@ class Text(Frame, frozen=True, tag="text"):
     text: str
 
 
+class Link(Struct, frozen=True, tag_field="type", tag="url"):
+    url: str
+
+
 class Image(Frame, frozen=True, tag="image"):
+    """`source` is there for one that was given by its address."""
+
     data: str
     mime_type: str
+    source: Link | UnsetType = UNSET
 
 
 class Thinking(Frame, frozen=True, tag="thinking"):

@@ -7,7 +7,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.json import Decoder
 
-from linnet.core.images import image
+from linnet.core.images import image, linked_image
 from linnet.core.messages import Image
 from linnet.errors import BadInput
 from linnet.wire.pi.line import Field, Line
@@ -20,6 +20,7 @@ BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no
 class _Source(Struct, frozen=True):
     type: str = "base64"
     data: str = ""
+    url: str = ""
     media_type: str = ""
     camel_type: str = field(default="", name="mediaType")
 
@@ -81,8 +82,10 @@ def _picture(sent: _Image) -> Image:
     source = sent.source
     if source is None:
         return image(sent.data, sent.mime_type)
+    if source.type == "url":
+        return linked_image(source.url)
     if source.type != "base64":
-        raise BadInput(f'a source of type "{source.type}" is not fetched; send the data, with the type "base64"')
+        raise BadInput(f'a source of type "{source.type}" is not known; send "base64" or "url"')
     return image(source.data, source.camel_type or source.media_type)
 
 

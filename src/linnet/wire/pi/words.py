@@ -7,6 +7,7 @@ from msgspec import UNSET
 
 from linnet.core import messages, models
 from linnet.core.events import Compaction
+from linnet.core.printable import printable
 from linnet.wire.pi import frames
 
 ABORTED = "Request was aborted."
@@ -33,7 +34,7 @@ class Words:
             case messages.BashRun():
                 return frames.BashExecutionMessage(
                     message.command,
-                    message.output,
+                    printable(message.output),
                     message.exit_code,
                     message.cancelled,
                     message.truncated,
@@ -49,7 +50,7 @@ class Words:
         return frames.UserMessage(blocks(message.content), message.time)
 
     def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
-        error = message.error or (ABORTED if message.stop == "aborted" else "")
+        error = failure(message.error) or (ABORTED if message.stop == "aborted" else "")
         return frames.AssistantMessage(
             [part(each) for each in message.content],
             message.api,
@@ -90,10 +91,11 @@ def part(part: messages.ReplyPart) -> frames.ReplyBlock:
 
 
 def blocks(content: Iterable[messages.UserPart]) -> list[frames.UserBlock]:
-    return [
-        frames.Text(part.text) if isinstance(part, messages.Text) else frames.Image(part.data, part.mime_type)
-        for part in content
-    ]
+    return [frames.Text(part.text) if isinstance(part, messages.Text) else _image(part) for part in content]
+
+
+def _image(image: messages.Image) -> frames.Image:
+    return frames.Image(image.data, image.mime_type, frames.Link(image.url) if image.url else UNSET)
 
 
 def cost(cost: messages.Cost) -> frames.Cost:
@@ -123,6 +125,13 @@ def compaction(result: Compaction) -> frames.CompactionResult:
         result.summary.tokens_before,
         frames.Files(result.read_files, result.modified_files),
     )
+
+
+def failure(error: str) -> str:
+    """A vendor's refusal begins with its status: `529 {…}`."""
+    _, http, rest = error.partition(": http ")
+    status, colon, body = rest.partition(": ")
+    return f"{status} {body}" if http and colon and status.isdecimal() else error
 
 
 def camel(details: dict[str, Any]) -> dict[str, Any]:

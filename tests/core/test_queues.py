@@ -7,7 +7,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec import Struct
 
-from linnet.core.events import Event, QueueChanged, ReplyEnded, RunEnded, StepEnded, ToolFinished, UserSaid
+from linnet.core.events import (
+    Event,
+    QueueChanged,
+    ReplyEnded,
+    RunEnded,
+    StepEnded,
+    StepStarted,
+    ToolFinished,
+    UserSaid,
+)
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Mode, Queues
 from linnet.core.turn import SKIPPED, Aborted, Answered, Emit, Fact, Prompted, Replied, Turn
@@ -131,6 +140,7 @@ def test_nothing_said_at_any_moment_is_lost_or_heard_out_of_order(arriving: list
     for kind in ("steer", "follow_up"):
         mine = [message for message in [*listener.heard, *left] if message.content[0] in texts_of(kind, listener)]
         assert mine == sorted(mine, key=number)
+    assert sum(isinstance(event, StepStarted) for event in listener.events) <= max_steps
     if listener.ended:
         assert [m for m in listener.ended.messages if isinstance(m, UserMessage)] == [said("go"), *listener.heard]
 

@@ -212,22 +212,26 @@ def test_03_an_abort_in_the_same_write_as_its_prompt_is_not_lost(pi: Callable[..
         assert frames[-1]["messages"][-1]["stopReason"] == "aborted"
 
 
-def test_03_of_two_prompts_in_one_write_the_second_is_refused_or_heard_but_never_lost(pi: Callable[..., Agent]) -> None:
+def test_03_of_two_prompts_in_one_write_the_second_is_refused_or_heard_but_never_lost(
+    pi: Callable[..., Agent], server: ModelServer
+) -> None:
     agent = pi()
     for number in range(10):
-        first, second = f"first {number}", f"second {number}"
-        agent.send({"id": 1, "type": "prompt", "message": first}, {"id": 2, "type": "prompt", "message": second})
-        frames = agent.until("agent_end")
-        assert [(frame["id"], frame["success"]) for frame in responses(frames)] == [(1, True), (2, False)]
-        assert responses(frames)[1]["error"] == BUSY
-        assert said(frames) == [first]
-        agent.send(
-            {"id": 3, "type": "prompt", "message": first},
-            {"id": 4, "type": "prompt", "message": second, "streamingBehavior": "followUp"},
-        )
-        frames = agent.until("agent_end")
-        assert [frame["success"] for frame in responses(frames)] == [True, True]
-        assert said(frames) == [first, second]
+        for more in ({}, {"streamingBehavior": "followUp"}):
+            gate = f"{number}-{len(more)}"
+            first, second = f"!gate {gate}", f"second {gate}"
+            agent.send(
+                {"id": 1, "type": "prompt", "message": first},
+                {"id": 2, "type": "prompt", "message": second, **more},
+            )
+            frames = agent.until(lambda frame: frame.get("id") == 2)
+            server.release(gate)
+            frames += agent.until("agent_end")
+            heard = bool(more)
+            assert [(frame["id"], frame["success"]) for frame in responses(frames)] == [(1, True), (2, heard)]
+            assert said(frames) == ([first, second] if heard else [first])
+            if not heard:
+                assert responses(frames)[1]["error"] == BUSY
 
 
 @pytest.mark.parametrize(
@@ -583,7 +587,7 @@ def test_16_a_reader_that_stops_reading_stops_neither_an_abort_nor_the_next_comm
     )
     wait_until((tmp_path / "work" / "ran").exists)
     assert server.disconnects == 0
-    agent.send({"id": "a", "type": "abort"}, {"id": "q", "type": "prompt", "message": "refused"})
+    agent.send({"id": "a", "type": "abort"}, {"id": "q", "type": "prompt", "message": "afterwards"})
     server.wait_for(disconnects=1)
     assert peak(agent) < MOST_MEMORY
     frames = agent.until("agent_end")
@@ -600,6 +604,7 @@ def test_16_a_reader_that_stops_reading_stops_neither_an_abort_nor_the_next_comm
     last = frames[-1]["messages"][-1]
     assert last["stopReason"] == "aborted"
     assert last["content"] == [{"type": "text", "text": spoken}]
+    assert said(agent.until("agent_end")) == ["afterwards"]
     assert said(run(agent, "next")) == ["next"]
     assert peak(agent) < MOST_MEMORY
 

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from itertools import count
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any, ClassVar, Literal, TypeAlias
 
 import pytest
@@ -16,7 +17,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 from linnet.core import commands
 from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, PartClosed, ReplyOpened, Stopped, TextDelta
-from linnet.core.events import Event, ReplyEnded, UserSaid
+from linnet.core.events import Event, ReplyEnded, RetryEnded, RetryScheduled, RunEnded, Settled, UserSaid
+from linnet.errors import ProviderUnavailable
 from linnet.providers.base import Provider, Request
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
@@ -33,6 +35,18 @@ HELD = 0.02  # Seconds that a step lets pass at most, if nothing comes.
 CHATTER = ("prompt", "steer", "follow_up")
 MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-3-5-haiku-20241022")
 OVERFLOW = "prompt is too long"
+# What to say to the agent, and when to interrupt what comes of it.
+MOMENTS = {
+    "hello": "message_end",
+    '!tool bash {"command":"echo x"}': "tool_execution_start",
+    '!tools [["bash",{"command":"echo y"}],["bash",{"command":"true"}],["nosuch",{}]]': "tool_execution_end",
+    '!tools [["bash",{"command":"echo up; sleep 61.5"}],["bash",{"command":"true"}]]': "tool_execution_update",
+    "!gate": "message_update",
+    "!hang": "message_start",
+    "!fail 503 1": "auto_retry_start",
+    "!fail 529 9": "auto_retry_start",
+    "!overflow 1": "auto_compaction_start",
+}
 
 
 class Ledger:
@@ -99,8 +113,9 @@ class Ledger:
     def see_turn_end(self, frame: Frame) -> None:
         assert self.in_turn
         assert self.message is None
-        assert all(self.tools.values()), "a call was left unanswered"
-        assert [result["toolCallId"] for result in frame["toolResults"]] == list(self.tools)
+        calls = [block["id"] for block in frame["message"]["content"] if block["type"] == "toolCall"]
+        assert [result["toolCallId"] for result in frame["toolResults"]] == calls, "a call was left unanswered"
+        assert self.tools == dict.fromkeys(calls, True)
         self.in_turn = False
 
     def see_message_start(self, frame: Frame) -> None:
@@ -231,16 +246,19 @@ class Conversation(RuleBasedStateMachine):
         self.log: list[str] = []
 
     @initialize(
-        ending=st.sampled_from(("eof", "abort, then eof", "sigterm")), stream=st.sampled_from(("full", "deltas"))
+        ending=st.sampled_from(("eof", "abort, then eof", "sigterm")),
+        stream=st.sampled_from(("full", "deltas")),
+        delay=st.sampled_from(("0.01", "60")),
     )
-    def start(self, ending: Ending, stream: str) -> None:
+    def start(self, ending: Ending, stream: str, delay: str) -> None:
         self.number = next(self.numbers)
         self.ending = ending
         folder = self.folder / str(self.number)
         folder.mkdir()
         self.mark = f"TEST_MARK={folder}"
         base = ("--mode", "rpc", "--provider", "anthropic", "--base-url", self.server.url, "--api-key", "x")
-        flags = ("--retry-delay", "0.01", "--compact-keep", "1", "--stream", stream)
+        delay = delay if ending != "eof" else "0.01"  # Nobody will be there to end the wait.
+        flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream)
         env = {"TEST_MARK": str(folder)}
         self.agent = self.stack.enter_context(Agent(*base, *flags, cwd=folder, env=env))
         self.send({"type": "get_state"}, hold=False)
@@ -250,23 +268,7 @@ class Conversation(RuleBasedStateMachine):
         kind=st.sampled_from(CHATTER),
         behavior=st.sampled_from((None, "steer", "followUp")),
         directive=st.sampled_from(
-            (
-                "hello",
-                "hello",
-                "!text 20",
-                '!tool bash {"command":"echo x"}',
-                '!tools [["bash",{"command":"echo y"}],["bash",{"command":"true"}],["nosuch",{}]]',
-                "!gate",
-                "!fail 503 1",
-                "!fail 529 9",
-                "!fail 400 1",
-                "!overflow 1",
-                "!overflow 9",
-                "!drop 2",
-                "!hang",
-                "!hanghead",
-                '!tool bash {"command":"echo up; sleep 61.5"}',
-            )
+            (*MOMENTS, "hello", "!text 20", "!fail 400 1", "!overflow 9", "!drop 2", "!hanghead")
         ),
         hold=st.booleans(),
     )
@@ -277,12 +279,28 @@ class Conversation(RuleBasedStateMachine):
             directive = f"!gate {gate}"
         elif directive.startswith("!fail"):
             directive += f" 0.00{self.number}{number:03}"  # The server counts the tries of each line apart.
-        elif directive.startswith("!hang") or "sleep" in directive:
+        elif directive.startswith("!hang") or "61.5" in directive:
             directive = directive if self.ending != "eof" else "hello"  # Nobody will be there to abort it.
         command: Frame = {"type": kind, "message": f"{directive}\n#{number}"}
         if kind == "prompt" and behavior:
             command["streamingBehavior"] = behavior
         self.send(command, hold=hold)
+
+    @rule(
+        directive=st.sampled_from(tuple(MOMENTS)),
+        then=st.sampled_from(("abort", "abort_retry", "new_session", "compact", *CHATTER, "get_state", "nothing")),
+        ask=st.booleans(),
+    )
+    def catch(self, directive: str, then: str, ask: bool) -> None:
+        """At the moment that is worth interrupting; if it does not come soon, at whatever moment it is."""
+        self.say("prompt", "followUp", directive, hold=False)
+        self.wait(MOMENTS[directive])
+        if then in CHATTER:
+            self.say(then, None, "hello", hold=ask)
+        elif then != "nothing":
+            self.send({"type": then}, hold=ask)
+        if ask:
+            self.send({"type": "get_state"}, hold=False)
 
     @rule(
         command=st.sampled_from(
@@ -442,7 +460,7 @@ class Conversation(RuleBasedStateMachine):
         read = max(self.ledger.answers) if self.ending == "sigterm" else len(self.ledger.sent)
         missing = [command for command in self.ledger.unanswered() if command["id"] <= read]
         assert not missing, f"never answered: {missing}"
-        assert self.ending == "sigterm" or not self.ledger.waiting, f"never said: {self.ledger.waiting}"
+        assert not self.ledger.waiting, f"neither said nor dropped: {self.ledger.waiting}"
 
 
 def end_input(agent: Agent) -> None:
@@ -545,10 +563,12 @@ class Quiet:
 
     def __init__(self) -> None:
         self.heard: list[Event] = []
+        self.breaths: list[list[type[Event]]] = []
         self.story: list[str] = []
 
     def hear(self, events: Sequence[Event]) -> None:
         self.heard += events
+        self.breaths.append([type(event) for event in events])
 
     def pace(self, cancel: Cancel) -> None:
         pass
@@ -572,12 +592,11 @@ def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
         session.close()
 
 
-class Interrupted(Machinery):
-    """Its model says one word; as soon as that is said, and before anybody knows, the user aborts and says more."""
+class Model(Machinery):
+    """`speak` is all there is to it."""
 
-    session: Session
     name = "scripted"
-    said = 0
+    asked = 0
 
     def provider(self, name: str) -> Provider:
         return self
@@ -587,9 +606,73 @@ class Interrupted(Machinery):
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         cancel.check()
-        yield [ReplyOpened(), TextDelta("word"), PartClosed(), Stopped("end")]
-        self.said += 1
-        if self.said == 1:
+        self.asked += 1
+        yield [ReplyOpened(), TextDelta("word"), PartClosed()]
+        self.speak()
+        yield [Stopped("end")]
+        self.fall_silent()
+
+    def speak(self) -> None:
+        pass
+
+    def fall_silent(self) -> None:
+        pass
+
+
+class Failing(Model):
+    def speak(self) -> None:
+        if self.asked < 3:
+            raise ProviderUnavailable("scripted", "not now")
+
+
+def test_a_failed_run_and_the_retry_of_it_are_told_in_one_breath() -> None:
+    """Whoever is told that it ended, and asks, must not be told that all is over."""
+    config = resolve(Config(provider="scripted", retry_delay=0.001), {}, PI)
+    audience = Quiet()
+    session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
+    session.submit(Job(commands.Prompt("hello")))
+    session.finish()
+    session.close()
+    ends = [breath for breath in audience.breaths if RunEnded in breath]
+    assert ends == [[RunEnded, RetryScheduled], [RunEnded, RetryScheduled], [RunEnded, RetryEnded, Settled]]
+
+
+class Impatient(Quiet):
+    """Ends the wait for a retry the very moment it hears of it."""
+
+    session: Session
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rests = Signal()
+
+    def hear(self, events: Sequence[Event]) -> None:
+        super().hear(events)
+        if any(isinstance(event, RetryScheduled) for event in events):
+            self.session.ask(commands.AbortRetry(), lambda answer: None)
+
+    def idle(self) -> None:
+        self.rests.set()
+
+
+def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> None:
+    config = resolve(Config(provider="scripted", retry_delay=60), {}, PI)
+    audience = Impatient()
+    audience.session = session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
+    session.submit(Job(commands.Prompt("hello")))
+    rested = audience.rests.wait(5)
+    session.close()
+    assert rested, "it waits as if nobody had said anything"
+    assert audience.breaths[-1] == [RetryEnded, Settled]
+
+
+class Interrupted(Model):
+    """When its first reply is complete, and before anybody knows, the user aborts and says more."""
+
+    session: Session
+
+    def fall_silent(self) -> None:
+        if self.asked == 1:
             self.session.ask(commands.Abort(), lambda answer: None)
             self.session.submit(Job(commands.Prompt("second", when_busy="follow_up")))
 

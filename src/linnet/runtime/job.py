@@ -28,3 +28,4 @@ class Job:
         self.finished = finished
         self.refused = refused
         self.cancel = CancelToken()
+        self.ending = False  # It has been aborted: what is said from now on is not said to it.

@@ -91,7 +91,7 @@ class Session:
                 self._begin(job)
             elif not queue:
                 raise Busy
-            elif isinstance(work, commands.Prompt) and work.when_busy != "wait" and self._state.streaming:
+            elif isinstance(work, commands.Prompt) and work.when_busy != "wait" and self._is_listening():
                 if work.when_busy == "refuse":
                     raise Busy
                 job.accepted()
@@ -164,6 +164,11 @@ class Session:
             if self._machinery is not None:
                 self._machinery.close()
 
+    def _is_listening(self) -> bool:
+        """Whether what is said now is said to the run that goes on: not if it is being ended, for whatever reason."""
+        active = self._active
+        return self._state.streaming and active is not None and not active.ending and not self._waiting
+
     def _say(self, prompt: commands.Prompt) -> None:
         from linnet.runtime.worker import user_message
 
@@ -179,6 +184,7 @@ class Session:
         dropped = self._state.queues.clear()
         if dropped:
             self._tell_queue(tuple(dropped))
+        self._active.ending = True
         return self._active.cancel
 
     def _tell_lost(self, jobs: Iterable[Job]) -> None:
@@ -200,7 +206,7 @@ class Session:
         if isinstance(work, commands.NewSession):
             self._state.open_session(work.parent)
             job.finished(commands.SessionOpened())
-            self._end()
+            self._active = None
             return
         self._state.streaming = isinstance(work, commands.Prompt)
         # What the job is made of is settled now; a change of model from here on is for the next one.
@@ -238,9 +244,9 @@ class Session:
         self._active = None
         self._state.streaming = self._state.compacting = False
         self._tell_commands()
-        if self._waiting:
+        while self._waiting and self._active is None:  # A new session is opened on the spot, and the next may begin.
             self._begin(self._waiting.popleft())
-        elif not self.busy:
+        if not self.busy:
             self._rest()
 
     def _rest(self) -> None:
@@ -363,7 +369,6 @@ class _Stage:
                 changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
                 self._session._publish([*events, changed], self.conversation)
                 self._state.streaming = True
-                self._job.cancel = CancelToken()  # An abort was for what came before.
             else:
                 self._session._publish([*events, Settled(kind, stop, error)], self.conversation)
                 answer()

@@ -78,7 +78,7 @@ class Worker:
                 overflowed = True
                 if self._try_compact("overflow", [ended]):
                     continue
-                return ended, []
+                return ended, [RetryEnded(False, attempt, ended.error)] if attempt else []
             if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
                 attempt += 1
                 delay = self._delay(failure, attempt)

@@ -94,9 +94,12 @@ def test_compacting_while_the_agent_works_ends_the_run_first(pi: Callable[..., A
 
 def test_a_compaction_can_be_aborted(pi: Callable[..., Agent], server: ModelServer) -> None:
     agent = pi("--compact-keep", "1")
-    run(agent, "hi")
+    run(agent, "HOLD SUMMARY never")
     run(agent, "ho")
-    agent.send({"id": "c", "type": "compact"}, {"id": "a", "type": "abort"})
+    agent.send({"id": "c", "type": "compact"})
+    server.wait_for(requests=3)
+    assert agent.ask("get_state")["data"]["isCompacting"] is True
+    agent.send({"id": "a", "type": "abort"})
     frames = agent.until(lambda f: f.get("id") == "c")
     assert frames[-1]["success"] is False
     assert frames[-1]["error"] == "Compaction cancelled"
@@ -205,3 +208,16 @@ def test_a_second_compact_waits_for_the_first(pi: Callable[..., Agent]) -> None:
     assert second is not None
     assert (first["id"], first["success"]) == ("1", True)
     assert (second["id"], second["error"]) == ("2", "Already compacted")
+
+
+def test_an_automatic_compaction_can_be_aborted(pi: Callable[..., Agent], server: ModelServer) -> None:
+    agent = pi("--compact-keep", "1")
+    run(agent, "HOLD SUMMARY never")
+    run(agent, "ho")
+    agent.send({"id": "o", "type": "prompt", "message": "!overflow 1"})
+    agent.until("auto_compaction_start")
+    agent.send({"id": "a", "type": "abort"})
+    end = agent.until("auto_compaction_end")[-1]
+    assert end == {"type": "auto_compaction_end", "result": None, "aborted": True, "willRetry": False}
+    assert agent.ask("get_state")["data"]["isStreaming"] is False
+    assert "!overflow 1" in str(agent.ask("get_messages"))

@@ -40,7 +40,7 @@ def test_02_an_abort_in_the_same_write_as_its_prompt_is_not_lost(agent: Agent) -
 
 def test_03_an_aborted_and_a_failed_compact_have_a_terminator(agent: Agent, server: ModelServer) -> None:
     for _ in range(3):
-        agent.prompt("hi")
+        agent.prompt("HOLD SUMMARY never")
     agent.send({"id": "c", "type": "compact"}, {"id": "a", "type": "abort"})
     frames = agent.until("done")
     assert types(frames) == ["response", "response", "turn_end", "done"]

@@ -1,6 +1,7 @@
 """What the scripted model does, spelled by the prompt. Pure; the words are explained in `model_server`."""
 
 import json
+import re
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -136,7 +137,8 @@ def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
     """`seen` counts the requests so far that had the same prompt, this one excluded."""
     prompt = newest_prompt(body)
     if _summarising(body, prompt):
-        return Plan((Say("SUMMARY: scripted"), Stop()))
+        held = re.search(r"HOLD SUMMARY (\w+)", prompt.text)
+        return Plan((*([Gate(held[1])] if held else []), Say("SUMMARY: scripted"), Stop()))
     if not prompt.text.startswith("!"):
         return Plan(HELLO)
     line = prompt.text.splitlines()[0]

@@ -192,7 +192,7 @@ def test_what_an_error_says_does_not_decide_whether_to_try_again(pi: Callable[..
 
 def test_a_reader_that_stops_reading_stops_nothing_else(pi: Callable[..., Agent], server: ModelServer) -> None:
     agent = pi()
-    agent.send({"id": "1", "type": "prompt", "message": "!text 20000"})
+    agent.send({"id": "1", "type": "prompt", "message": "!text 300000"})
     server.wait_for(requests=1)
     agent.send({"id": "state", "type": "get_state"}, {"id": "stop", "type": "abort"})
     server.wait_for(disconnects=1)  # The abort was seen, though nobody has read a byte yet.

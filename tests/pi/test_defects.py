@@ -700,15 +700,15 @@ def test_18_line_separators_are_escaped_wherever_they_come_from(pi: Callable[...
     odd = "a\u2028b\u2029c"
     printed = r"printf 'a\342\200\250b\342\200\251c'"
     lines: list[Frame] = [
-        {"id": odd, "type": "bash", "command": printed},
         {"id": {odd: odd}, "type": f"unknown {odd}"},
         {"id": 1, "type": "set_model", "provider": odd, "modelId": odd},
         {"id": 2, "type": "prompt", "message": f"!utf8\n{odd}"},
         {"id": 3, "type": "follow_up", "message": f"!tool bash {json.dumps({'command': printed})}"},
     ]
-    for line in lines:
-        agent.send_bytes(json.dumps(line, ensure_ascii=False).encode() + b"\n")
-    data = raw(agent)
+    agent.send({"id": odd, "type": "bash", "command": printed})
+    data = raw(agent, b'"command":"bash"')
+    agent.send_bytes(b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines))
+    data += raw(agent, b'"type":"tool_execution_end"')
     agent.send({"id": 4, "type": "get_messages"})
     data += raw(agent, b'"id":4')
     assert b"\xe2\x80\xa8" not in data

@@ -233,8 +233,8 @@ class Session:
                 if self._active is job:
                     kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
                     self._publish([Settled(kind, "error", reason)], stage.conversation)
+                    job.refused(reason)
                     self._end()
-            job.refused(reason)
 
     def _publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
         self._state.apply(events, conversation)

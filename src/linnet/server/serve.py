@@ -61,7 +61,8 @@ class Server:
                 self._session.close()
                 self._outlet.flush(timeout=0.3)
                 return 128 + self._bell.signal
-            done = self._ended and not self._outlet.unread and not self._session.busy
+            # In this order: whoever ends a run has written its last words by then.
+            done = self._ended and not self._session.busy and not self._outlet.unread
             if done or self._outlet.broken:
                 self._session.close()
                 return 0

@@ -5,7 +5,7 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 __all__ = ["AsyncRuntime", "Busy", "Cancelled", "Config", "LinnetError", "Runtime", "__version__", "frames"]
 
 if TYPE_CHECKING:

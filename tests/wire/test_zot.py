@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -24,7 +25,7 @@ from linnet.core.messages import (
 from linnet.core.models import Model
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
-from linnet.wire.zot import encode, frames
+from linnet.wire.zot import answers, encode, frames
 from linnet.wire.zot.decode import decode
 from linnet.wire.zot.dialect import Zot
 
@@ -63,7 +64,7 @@ def test_no_object_is_too_strange_to_be_answered(fields: dict[str, Any]) -> None
 def test_an_id_of_any_type_comes_back_as_it_was(id: Any, name: str) -> None:
     asked = decoded(id=id, type=name, message="hi", model="m")
     assert isinstance(asked, Asked)
-    answer = json.loads(encode_lines([encode.answer(asked, commands.Ok())]))
+    answer = json.loads(encode_lines([answers.answer(asked, commands.Ok())]))
     assert answer["command"] == name
     if id is None or id == "":
         assert "id" not in answer
@@ -202,11 +203,11 @@ def test_results_of_one_reply_are_one_message_of_role_tool() -> None:
         ToolResult("b", "read", (Text("2"),), 1, is_error=True),
         AssistantMessage((Text("done"),), 0, "p", "m"),
     ]
-    listed = json.loads(encode_lines([encode.data(commands.Transcript(transcript))]))["messages"]
+    listed = json.loads(encode_lines([answers.data(commands.Transcript(transcript))]))["messages"]
     assert [message["role"] for message in listed] == ["user", "assistant", "tool", "assistant"]
     assert listed[0]["content"][1] == {"type": "image", "mime_type": "image/png", "bytes": 70}
     assert [block["call_id"] for block in listed[2]["content"]] == ["a", "b"]
-    state = encode.data(
+    state = answers.data(
         commands.State(
             model=Model("m", "p"),
             cwd="/",
@@ -229,11 +230,11 @@ def test_results_of_one_reply_are_one_message_of_role_tool() -> None:
 def test_an_answer_without_data_has_no_data_field() -> None:
     asked = decoded(type="abort", id="2")
     assert isinstance(asked, Asked)
-    assert encode.answer(asked, commands.Ok()).data is UNSET
+    assert answers.answer(asked, commands.Ok()).data is UNSET
 
 
 def test_models_are_listed_with_what_the_document_names() -> None:
-    data = encode.data(commands.ModelList([Model("m", "anthropic", context_window=200_000, max_output=8192)]))
+    data = answers.data(commands.ModelList([Model("m", "anthropic", context_window=200_000, max_output=8192)]))
     assert json.loads(encode_lines([data])) == {
         "models": [
             {"id": "m", "provider": "anthropic", "context_window": 200000, "max_output": 8192, "reasoning": False}
@@ -244,3 +245,11 @@ def test_models_are_listed_with_what_the_document_names() -> None:
 def test_a_frame_knows_its_type() -> None:
     assert frames.TextDelta("x").type == "text_delta"
     assert frames.Done().type == "done"
+
+
+def test_every_answer_can_be_read_back_with_its_own_type() -> None:
+    transcript: list[Message] = [UserMessage((Text("hi"), Image("image/png", PNG)), 0)]
+    models = [Model("m", "p")]
+    for answer in (commands.Transcript(transcript), commands.ModelList(models), commands.Greeting("1", "p", "m")):
+        data = answers.data(answer)
+        assert msgspec.json.decode(msgspec.json.encode(data), type=type(data)) == data

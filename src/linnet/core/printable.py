@@ -3,9 +3,9 @@
 import re
 
 # Colours and cursor moves (CSI), titles and links (OSC), and the two-character escapes.
-_ESCAPES = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
-_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")  # All but tab and line feed.
+_ESCAPES = r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])"
+_CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f]"  # All but tab and line feed.
 
 
 def printable(text: str) -> str:
-    return _CONTROLS.sub("", _ESCAPES.sub("", text))
+    return re.sub(_CONTROLS, "", re.sub(_ESCAPES, "", text))

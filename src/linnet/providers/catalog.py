@@ -5,7 +5,9 @@ the vendors' list prices of November 2026, for prompts of ordinary length; calle
 """
 
 from collections.abc import Iterable
-from typing import Literal, NamedTuple, TypeAlias
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
 
 from linnet.core.models import Model, Prices
 
@@ -19,7 +21,7 @@ API_NAMES: dict[Api, str] = {
 }
 
 
-class ProviderInfo(NamedTuple):
+class ProviderInfo(Struct, frozen=True):
     name: str
     api: Api
     base_url: str

@@ -17,7 +17,7 @@ from linnet.runtime.job import Job
 from linnet.runtime.machinery import Machinery
 from linnet.runtime.session import Session
 from linnet.sdk.stream import Stream
-from linnet.wire.zot import encode, frames
+from linnet.wire.zot import answers, encode, frames
 
 Self = TypeVar("Self", bound="Runtime")
 
@@ -141,7 +141,7 @@ class Runtime:
 
     def _ask(self, query: commands.Query) -> Any:
         data: list[Any] = []
-        self.session.ask(query, lambda answer: data.append(encode.data(answer)))
+        self.session.ask(query, lambda answer: data.append(answers.data(answer)))
         return data[0]
 
 

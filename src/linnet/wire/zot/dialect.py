@@ -7,7 +7,7 @@ from linnet.core.events import Event
 from linnet.errors import LinnetError
 from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
-from linnet.wire.zot import encode
+from linnet.wire.zot import answers
 from linnet.wire.zot.decode import decode
 
 
@@ -22,14 +22,16 @@ class Zot:
         return "started"
 
     def answer(self, asked: Asked, answer: Answer) -> bytes:
-        return encode_lines([encode.answer(asked, answer)])
+        return encode_lines([answers.answer(asked, answer)])
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
-        return encode_lines([encode.refuse(asked, reason)])
+        return encode_lines([answers.refuse(asked, reason)])
 
     def explain(self, error: LinnetError) -> str:
         return str(error)
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        frames = encode.encode(events, show_thinking=self._show_thinking)
+        from linnet.wire.zot.encode import encode  # Not needed before something happens.
+
+        frames = encode(events, show_thinking=self._show_thinking)
         return ([encode_lines(frames)],) if frames else ()

@@ -2,9 +2,18 @@
 
 from typing import Any, Literal, TypeAlias
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Struct, UnsetType
 
-PROTOCOL_VERSION = 1
+from linnet.wire.zot.responses import GreetingData as GreetingData
+from linnet.wire.zot.responses import ModelData as ModelData
+from linnet.wire.zot.responses import ModelInfo as ModelInfo
+from linnet.wire.zot.responses import ModelsData as ModelsData
+from linnet.wire.zot.responses import PongData as PongData
+from linnet.wire.zot.responses import Response as Response
+from linnet.wire.zot.responses import StartedData as StartedData
+from linnet.wire.zot.responses import StateData as StateData
+from linnet.wire.zot.responses import Tokens as Tokens
+
 Stop: TypeAlias = Literal["end_turn", "tool_use", "length", "error", "aborted"]
 
 
@@ -45,14 +54,6 @@ class Message(Struct, frozen=True):
     role: Literal["user", "assistant", "tool"]
     content: list[Block]
     time: str
-
-
-class Tokens(Struct, frozen=True):
-    input: int
-    output: int
-    cache_read: int
-    cache_write: int
-    cost_usd: float
 
 
 class TurnStart(Frame, frozen=True, tag="turn_start"):
@@ -161,56 +162,5 @@ Event: TypeAlias = (
 )
 
 
-class GreetingData(Struct, frozen=True):
-    protocol_version: int
-    version: str
-    provider: str
-    model: str
-
-
-class StartedData(Struct, frozen=True):
-    started: bool
-
-
-class StateData(Struct, frozen=True):
-    provider: str
-    model: str
-    cwd: str
-    message_count: int
-    busy: bool
-    usage: Tokens
-
-
 class MessagesData(Struct, frozen=True):
     messages: list[Message]
-
-
-class ModelData(Struct, frozen=True):
-    model: str
-
-
-class ModelInfo(Struct, frozen=True):
-    id: str
-    provider: str
-    context_window: int
-    max_output: int
-    reasoning: bool
-
-
-class ModelsData(Struct, frozen=True):
-    models: list[ModelInfo]
-
-
-class PongData(Struct, frozen=True):
-    pong: bool
-
-
-Data: TypeAlias = GreetingData | StartedData | StateData | MessagesData | ModelData | ModelsData | PongData
-
-
-class Response(Struct, frozen=True, tag_field="type", tag="response"):
-    id: Raw | UnsetType
-    command: str
-    success: bool
-    data: Any = UNSET
-    error: str | UnsetType = UNSET

@@ -1,0 +1,68 @@
+"""Core answers in zot's words. What only some answers need is loaded when one of them is given."""
+
+from typing import Any, assert_never
+
+from msgspec import UNSET, Raw
+
+from linnet.core import commands
+from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.zot import responses
+
+
+def answer(asked: Asked, answer: commands.Answer) -> responses.Response:
+    return responses.Response(_id(asked.id), asked.name, success=True, data=data(answer))
+
+
+def refuse(asked: Asked | Rejected, reason: str) -> responses.Response:
+    return responses.Response(_id(asked.id), asked.name, success=False, error=reason)
+
+
+def data(answer: commands.Answer) -> Any:
+    match answer:
+        case commands.Greeting(version, provider, model):
+            return responses.GreetingData(responses.PROTOCOL_VERSION, version, provider, model)
+        case commands.Started():
+            return responses.StartedData(started=True)
+        case commands.State():
+            return state(answer)
+        case commands.Transcript(transcript):
+            from linnet.wire.zot.frames import MessagesData
+            from linnet.wire.zot.transcript import listed
+
+            return MessagesData(listed(transcript))
+        case commands.ModelChosen(model):
+            return responses.ModelData(model.id)
+        case commands.ModelList(models):
+            return responses.ModelsData(
+                [responses.ModelInfo(m.id, m.provider, m.context_window, m.max_output, m.reasoning) for m in models]
+            )
+        case commands.Pong():
+            return responses.PongData(pong=True)
+        case commands.Ok():
+            return UNSET
+        case (
+            commands.Accepted()
+            | commands.Stats()
+            | commands.LastText()
+            | commands.ModelCycled()
+            | commands.ThinkingCycled()
+            | commands.Compacted()
+            | commands.SessionOpened()
+            | commands.BashDone()
+        ):
+            return UNSET  # Answers to what cannot be asked in this protocol.
+        case _:
+            assert_never(answer)
+
+
+def state(answer: commands.State) -> responses.StateData:
+    from linnet.wire.zot.transcript import grouped, tokens
+
+    count = len(list(grouped(answer.messages)))
+    model = answer.model
+    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, tokens(answer.spent))
+
+
+def _id(id: Raw) -> Any:
+    """An empty or null id is none, as zot has it."""
+    return UNSET if bytes(id) in (b"", b"null", b'""') else id

@@ -1,0 +1,63 @@
+"""Answers to commands, as types. Apart from the frames of events because the first answer needs nothing else."""
+
+from typing import Any
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+PROTOCOL_VERSION = 1
+
+
+class Tokens(Struct, frozen=True):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    cost_usd: float
+
+
+class GreetingData(Struct, frozen=True):
+    protocol_version: int
+    version: str
+    provider: str
+    model: str
+
+
+class StartedData(Struct, frozen=True):
+    started: bool
+
+
+class StateData(Struct, frozen=True):
+    provider: str
+    model: str
+    cwd: str
+    message_count: int
+    busy: bool
+    usage: Tokens
+
+
+class ModelData(Struct, frozen=True):
+    model: str
+
+
+class ModelInfo(Struct, frozen=True):
+    id: str
+    provider: str
+    context_window: int
+    max_output: int
+    reasoning: bool
+
+
+class ModelsData(Struct, frozen=True):
+    models: list[ModelInfo]
+
+
+class PongData(Struct, frozen=True):
+    pong: bool
+
+
+class Response(Struct, frozen=True, tag_field="type", tag="response"):
+    id: Raw | UnsetType
+    command: str
+    success: bool
+    data: Any = UNSET
+    error: str | UnsetType = UNSET

@@ -1,0 +1,75 @@
+"""A transcript in zot's words: blocks, messages, times and sums."""
+
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+
+from linnet.core import messages
+from linnet.core.history import bash_text, summary_text
+from linnet.wire.zot import frames
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
+    """zot keeps the results of one reply in one message of role `tool`."""
+    out: list[frames.Message] = []
+    for group in grouped(transcript):
+        match group[0]:
+            case messages.UserMessage(content, time):
+                out.append(frames.Message("user", [*plain(content)], stamp(time)))
+            case messages.Summary() as summary:
+                out.append(frames.Message("user", [frames.TextBlock(summary_text(summary))], stamp(summary.time)))
+            case messages.BashRun() as run:
+                out.append(frames.Message("user", [frames.TextBlock(bash_text(run))], stamp(run.time)))
+            case messages.AssistantMessage(content=told, time=time):
+                out.append(frames.Message("assistant", [*said(told)], stamp(time)))
+            case messages.ToolResult():
+                results = [result for result in group if isinstance(result, messages.ToolResult)]
+                blocks: list[frames.Block] = [
+                    frames.ToolResultBlock(result.call_id, result.is_error, plain(result.content)) for result in results
+                ]
+                out.append(frames.Message("tool", blocks, stamp(results[-1].time)))
+    return out
+
+
+def tokens(usage: messages.Usage) -> frames.Tokens:
+    return frames.Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost.total)
+
+
+def stamp(time: int) -> str:
+    """RFC 3339 in UTC."""
+    return (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Message]]:
+    results: list[messages.Message] = []
+    for message in transcript:
+        if isinstance(message, messages.ToolResult):
+            results.append(message)
+            continue
+        if isinstance(message, messages.AssistantMessage) and not said(message.content):
+            continue  # It was not told either.
+        if results:
+            yield results
+            results = []
+        yield [message]
+    if results:
+        yield results
+
+
+def plain(content: Iterable[messages.UserPart]) -> list[frames.TextBlock | frames.ImageBlock]:
+    return [
+        frames.TextBlock(part.text) if isinstance(part, messages.Text) else frames.ImageBlock(part.mime_type, part.size)
+        for part in content
+    ]
+
+
+def said(content: Iterable[messages.ReplyPart]) -> list[frames.TextBlock | frames.ToolCallBlock]:
+    """The protocol has no block for thinking."""
+    out: list[frames.TextBlock | frames.ToolCallBlock] = []
+    for part in content:
+        if isinstance(part, messages.Text):
+            out.append(frames.TextBlock(part.text))
+        elif isinstance(part, messages.ToolCall):
+            out.append(frames.ToolCallBlock(part.id, part.name, part.args))
+    return out

@@ -70,16 +70,15 @@ def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call(arriv
 @given(st.lists(facts))
 def test_at_most_one_blocking_effect_is_outstanding(arriving: list[Fact]) -> None:
     turn = Turn(5, Usage(), Queues())
-    outstanding: AskModel | RunTool | None = None
+    over = False
     for fact in [PROMPT, *arriving]:
         effects = turn.feed(fact)
         blocking = [effect for effect in effects if not isinstance(effect, Emit)]
-        assert len(blocking) <= 1
-        if blocking:
-            outstanding = blocking[0]
-        elif effects:
-            outstanding = None
-    assert outstanding is None or isinstance(outstanding, AskModel | RunTool)
+        ended = RunEnded in emitted(effects)
+        assert not (over and effects)
+        if effects:
+            assert len(blocking) == (0 if ended else 1)
+        over = over or ended
 
 
 def test_a_plain_prompt_takes_one_step() -> None:

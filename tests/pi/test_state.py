@@ -251,3 +251,17 @@ def test_setters_write_nothing_to_disk(pi: Callable[..., Agent], tmp_path: Path)
     assert not (tmp_path / "work" / ".linnet-home").exists()
     assert list((tmp_path / "work").iterdir()) == []
     assert types(agent.seen)[-1] == "agent_end"
+
+
+def test_a_command_in_a_folder_that_is_gone_is_refused_with_a_sentence(
+    pi: Callable[..., Agent], tmp_path: Path
+) -> None:
+    folder = tmp_path / "work" / "gone"
+    folder.mkdir()
+    agent = pi("--cwd", str(folder))
+    assert agent.ask("bash", command="true")["success"]
+    folder.rmdir()
+    answer = agent.ask("bash", command="true")
+    assert answer["success"] is False
+    assert answer["error"] == f"No such file or directory: {folder}"
+    assert agent.stderr == ""

@@ -12,9 +12,10 @@ from linnet.core import commands
 from linnet.core.cancel import Cancel
 from linnet.core.events import BashRan, Event, JobKind, QueueChanged, RunEnded, Settled
 from linnet.core.messages import BashRun, StopReason, Usage, UserMessage
-from linnet.errors import Busy, Cancelled, Closed, LinnetError
+from linnet.errors import Busy, Cancelled, Closed
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
+from linnet.runtime.fault import explained
 from linnet.runtime.job import Job
 from linnet.runtime.state import State
 
@@ -224,11 +225,7 @@ class Session:
             elif isinstance(job.work, commands.Compact):
                 worker.compact(job, job.work)
         except Exception as fault:
-            reason = str(fault) if isinstance(fault, LinnetError) else f"internal error: {fault!r}"
-            if not isinstance(fault, LinnetError):
-                import logging  # 8 ms that no healthy run pays
-
-                logging.getLogger(__name__).exception("a run broke")
+            reason = explained(fault, "a run broke")
             with self._lock:
                 if self._active is job:
                     kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
@@ -272,7 +269,7 @@ class Session:
 
             run = run_command(command, self.settings.cwd, self._get_machinery().processes, token, self.clock)
         except Exception as fault:
-            reason = str(fault) or repr(fault)
+            reason = explained(fault, "a command broke")
         with self._lock:
             self._commands.discard(token)
             if run is not None:

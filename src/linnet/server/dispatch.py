@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from linnet.core.commands import Accepted, Answer, Bash, Compact, NewSession, Prompt, Started, Work
 from linnet.errors import LinnetError
+from linnet.runtime.fault import explained
 from linnet.runtime.job import Job
 from linnet.runtime.session import Session
 from linnet.wire.dialect import Asked, Dialect
@@ -23,10 +24,7 @@ def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[b
     except LinnetError as error:
         reply.refuse(dialect.explain(error))
     except Exception as fault:
-        import logging  # 8 ms that no healthy command pays
-
-        logging.getLogger(__name__).exception("a command broke: %s", asked.name)
-        reply.refuse(f"internal error: {fault!r}")
+        reply.refuse(explained(fault, f"a command broke: {asked.name}"))
 
 
 class _Reply:

@@ -15,7 +15,6 @@ from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim
 from linnet.wire.dialect import Dialect
 
-SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
 
 
@@ -29,7 +28,7 @@ class _Listener:
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._dialect is not None:
-            self._outlet.write(self._dialect.encode(events), size=SIZE_OF_EVENT * len(events))
+            self._outlet.tell(self._dialect.encode(events), len(events))
         for event in events:
             if isinstance(event, ReplyEnded):
                 self.text = event.message.text

@@ -12,6 +12,7 @@ from linnet.wire.dialect import Buffers
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
+SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
 PIPE_BUF = select.PIPE_BUF
 MOST_BUFFERS = 1024  # What the kernel takes in one call.
 
@@ -57,6 +58,10 @@ class Outlet:
                 self._pump()
             if self._unread:
                 self._ring()
+
+    def tell(self, lines: Iterable[Buffers], events: int) -> None:
+        """Lines that so many events will be put into, when there is room."""
+        self.write(lines, SIZE_OF_EVENT * events)
 
     def pace(self, cancel: Cancel) -> None:
         """Wait while the reader is far behind. An abort ends the wait with Cancelled."""

@@ -18,7 +18,6 @@ from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
 CHUNK = 64 * 1024
-SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
 
 
 class Server:
@@ -39,7 +38,7 @@ class Server:
         self._warm = False
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._outlet.write(self._dialect.encode(events), size=SIZE_OF_EVENT * len(events))
+        self._outlet.tell(self._dialect.encode(events), len(events))
 
     def idle(self) -> None:
         if self._ended:

@@ -1,0 +1,15 @@
+"""What went wrong, for whoever asked and for whoever looks after the program."""
+
+from linnet.errors import LinnetError
+
+
+def explained(fault: Exception, what: str) -> str:
+    """A sentence for the client. What nobody foresaw is for the log, too."""
+    if isinstance(fault, LinnetError):
+        return str(fault)
+    if isinstance(fault, OSError) and fault.strerror:
+        return f"{fault.strerror}: {fault.filename}" if fault.filename else fault.strerror
+    import logging  # 8 ms that nothing healthy pays
+
+    logging.getLogger(__name__).exception(what)
+    return f"internal error: {fault!r}"

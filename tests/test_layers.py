@@ -13,7 +13,9 @@ ALLOWED: dict[str, set[str]] = {
     "wire": {"core"},
     "providers": {"core"},
     "tools": {"core"},
-    "runtime": {"core", "providers", "tools"},
+    "store": {"core", "wire"},  # What is on disk is spelled as on pi's wire.
+    "export": {"core", "store"},
+    "runtime": {"core", "providers", "tools", "store", "export"},
     "server": {"core", "wire", "runtime"},
     "sdk": {"core", "wire", "runtime"},
     "testing": ANYTHING,

@@ -10,7 +10,9 @@ from linnet.core.history import bash_text
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
+    BranchSummary,
     Message,
+    Note,
     Summary,
     Text,
     Thinking,
@@ -179,8 +181,14 @@ def _quoted(messages: Sequence[Message]) -> list[str]:
             case ToolResult():
                 verb = "failed" if message.is_error else "answered"
                 lines.append(f"[{message.name} {verb}] {_shortened(texts(message.content))}")
+            case BashRun() if message.private:
+                pass
             case BashRun():
                 lines.append(f"[user] {_shortened(bash_text(message))}")
+            case Note(kind, content):
+                lines.append(f"[{kind}] {texts(content)}")
+            case BranchSummary(text):
+                lines.append(f"[a branch that was left] {text}")
             case Summary(text):
                 lines.append(f"[earlier notes] {text}")
     return lines

@@ -6,7 +6,9 @@ from typing import TypeAlias
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
+    BranchSummary,
     Message,
+    Note,
     Summary,
     Text,
     ToolCall,
@@ -17,6 +19,7 @@ from linnet.core.printable import printable
 
 UNANSWERED = "No result: the run stopped before this call was answered."
 SUMMARY_HEADING = "## Context Summary (compacted)"
+BRANCH_HEADING = "## Summary of a branch of this conversation that was left"
 
 
 Sendable: TypeAlias = UserMessage | AssistantMessage | ToolResult
@@ -24,7 +27,7 @@ Sendable: TypeAlias = UserMessage | AssistantMessage | ToolResult
 
 def repaired(conversation: Iterable[Message]) -> list[Sendable]:
     """The same conversation, as every vendor's API accepts it: made of prompts, replies and results alone."""
-    messages = [_plain(message) for message in conversation]
+    messages = [_plain(message) for message in conversation if not (isinstance(message, BashRun) and message.private)]
     out: list[Sendable] = []
     index = 0
     while index < len(messages):
@@ -51,6 +54,10 @@ def summary_text(summary: Summary) -> str:
     return f"{SUMMARY_HEADING}\n\n{summary.text}"
 
 
+def branch_text(summary: BranchSummary) -> str:
+    return f"{BRANCH_HEADING}\n\n{summary.text}"
+
+
 def bash_text(run: BashRun) -> str:
     """How the model is told of a command that the client ran."""
     text = f"Ran `{run.command}`\n```\n{printable(run.output).rstrip() or '(no output)'}\n```"
@@ -66,6 +73,10 @@ def bash_text(run: BashRun) -> str:
 def _plain(message: Message) -> Sendable:
     if isinstance(message, Summary):
         return UserMessage((Text(summary_text(message)),), message.time)
+    if isinstance(message, BranchSummary):
+        return UserMessage((Text(branch_text(message)),), message.time)
+    if isinstance(message, Note):
+        return UserMessage(message.content, message.time)
     if isinstance(message, BashRun):
         return UserMessage((Text(bash_text(message)),), message.time)
     return message

@@ -111,7 +111,10 @@ class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
 
 
 class BashRun(Struct, frozen=True, tag_field="role", tag="bash"):
-    """A command that the client ran, for the model to know of with the next prompt. No exit code: it was killed."""
+    """A command that the client ran, for the model to know of with the next prompt. No exit code: it was killed.
+
+    `private`: the model is not told.
+    """
 
     command: str
     output: str
@@ -120,6 +123,7 @@ class BashRun(Struct, frozen=True, tag_field="role", tag="bash"):
     cancelled: bool = False
     truncated: bool = False
     full_output_path: str | None = None
+    private: bool = False
 
 
 class Summary(Struct, frozen=True, tag_field="role", tag="summary"):
@@ -130,7 +134,25 @@ class Summary(Struct, frozen=True, tag_field="role", tag="summary"):
     time: int
 
 
-Message: TypeAlias = UserMessage | AssistantMessage | ToolResult | BashRun | Summary
+class BranchSummary(Struct, frozen=True, tag_field="role", tag="branch_summary"):
+    """Stands for a branch of the conversation that was left; `from_id` is the entry it left from."""
+
+    text: str
+    from_id: str
+    time: int
+
+
+class Note(Struct, frozen=True, tag_field="role", tag="note"):
+    """Something that neither the user nor the model said. The model is shown it; people are, if `display` says so."""
+
+    kind: str
+    content: tuple[UserPart, ...]
+    time: int
+    display: bool = True
+    details: Any = None
+
+
+Message: TypeAlias = UserMessage | AssistantMessage | ToolResult | BashRun | Summary | BranchSummary | Note
 
 
 def texts(content: tuple[ReplyPart | UserPart, ...]) -> str:

@@ -7,8 +7,10 @@ from msgspec.json import encode
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
+    BranchSummary,
     Image,
     Message,
+    Note,
     Summary,
     Text,
     Thinking,
@@ -45,13 +47,13 @@ def guess(message: Message) -> int:
 
 def _characters(message: Message) -> int:
     match message:
-        case Summary(text):
+        case Summary(text) | BranchSummary(text):
             return len(text)
         case BashRun(command, output):
-            return len(command) + len(output)
+            return 0 if message.private else len(command) + len(output)
         case UserMessage(content) | AssistantMessage(content):
             return sum(map(_part, content))
-        case ToolResult():
+        case ToolResult() | Note():
             return sum(map(_part, message.content))
 
 

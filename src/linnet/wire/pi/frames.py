@@ -35,6 +35,7 @@ class Image(Frame, frozen=True, tag="image"):
 class Thinking(Frame, frozen=True, tag="thinking"):
     thinking: str
     thinking_signature: str | UnsetType = UNSET
+    redacted: bool | UnsetType = UNSET
 
 
 class ToolCall(Frame, frozen=True, tag="toolCall"):
@@ -102,6 +103,22 @@ class BashExecutionMessage(Said, frozen=True, tag="bashExecution"):
     truncated: bool
     full_output_path: str | None
     timestamp: int
+    exclude_from_context: bool | UnsetType = UNSET
+    raw_output: str | UnsetType = UNSET  # On disk only: with the colours that `output` is without.
+
+
+class BranchSummaryMessage(Said, frozen=True, tag="branchSummary"):
+    summary: str
+    from_id: str
+    timestamp: int
+
+
+class CustomMessage(Said, frozen=True, tag="custom"):
+    custom_type: str
+    content: list[UserBlock]
+    display: bool
+    details: Any
+    timestamp: int
 
 
 class CompactionSummaryMessage(Said, frozen=True, tag="compactionSummary"):
@@ -111,7 +128,13 @@ class CompactionSummaryMessage(Said, frozen=True, tag="compactionSummary"):
 
 
 Message: TypeAlias = (
-    UserMessage | AssistantMessage | ToolResultMessage | BashExecutionMessage | CompactionSummaryMessage
+    UserMessage
+    | AssistantMessage
+    | ToolResultMessage
+    | BashExecutionMessage
+    | CompactionSummaryMessage
+    | BranchSummaryMessage
+    | CustomMessage
 )
 
 

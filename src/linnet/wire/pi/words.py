@@ -32,15 +32,12 @@ class Words:
             case messages.ToolResult():
                 return self.result(message)
             case messages.BashRun():
-                return frames.BashExecutionMessage(
-                    message.command,
-                    printable(message.output),
-                    message.exit_code,
-                    message.cancelled,
-                    message.truncated,
-                    message.full_output_path,
-                    message.time,
-                )
+                return self.bash(message)
+            case messages.BranchSummary(text, from_id, time):
+                return frames.BranchSummaryMessage(text, from_id, time)
+            case messages.Note(kind, content, time, display, details):
+                told = UNSET if details is None else details
+                return frames.CustomMessage(kind, blocks(content), display, told, time)
             case messages.Summary(text, tokens_before, time):
                 return frames.CompactionSummaryMessage(text, tokens_before, time)
             case _:
@@ -72,6 +69,18 @@ class Words:
             result.time,
         )
 
+    def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
+        return frames.BashExecutionMessage(
+            run.command,
+            printable(run.output),
+            run.exit_code,
+            run.cancelled,
+            run.truncated,
+            run.full_output_path,
+            run.time,
+            run.private or UNSET,
+        )
+
     def usage(self, usage: messages.Usage) -> frames.Usage:
         return frames.Usage(
             usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, cost(usage.cost)
@@ -82,8 +91,8 @@ def part(part: messages.ReplyPart) -> frames.ReplyBlock:
     match part:
         case messages.Text(text):
             return frames.Text(text)
-        case messages.Thinking(text, signature):
-            return frames.Thinking(text, signature or UNSET)
+        case messages.Thinking(text, signature, redacted):
+            return frames.Thinking(text, signature or UNSET, redacted or UNSET)
         case messages.ToolCall():
             return frames.ToolCall(part.id, part.name, part.args)
         case _:

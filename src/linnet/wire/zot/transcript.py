@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime, timedelta
 
 from linnet.core import messages
-from linnet.core.history import bash_text, summary_text
+from linnet.core.history import bash_text, branch_text, summary_text
 from linnet.wire.zot import frames
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -19,6 +19,10 @@ def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
                 out.append(frames.Message("user", [*plain(content)], stamp(time)))
             case messages.Summary() as summary:
                 out.append(frames.Message("user", [frames.TextBlock(summary_text(summary))], stamp(summary.time)))
+            case messages.BranchSummary() as branch:
+                out.append(frames.Message("user", [frames.TextBlock(branch_text(branch))], stamp(branch.time)))
+            case messages.Note() as note:
+                out.append(frames.Message("user", [*plain(note.content)], stamp(note.time)))
             case messages.BashRun() as run:
                 out.append(frames.Message("user", [frames.TextBlock(bash_text(run))], stamp(run.time)))
             case messages.AssistantMessage(content=told, time=time):

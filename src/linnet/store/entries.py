@@ -1,0 +1,309 @@
+"""What a session file is made of: a header, then entries. Lines to entries and back, pure; files are not known here.
+
+The messages in it are spelled as on pi's wire, so that pi can read what linnet wrote and the other way round. What a
+line says beyond what is known here stays in the file, and goes along when lines are copied.
+"""
+
+from typing import Any, TypeAlias, TypeVar
+
+from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType, structs
+from msgspec.json import Decoder, encode
+
+from linnet.core import messages
+from linnet.core.events import Compaction
+from linnet.errors import BadInput
+from linnet.wire.jsonl import decode_line, encode_lines
+from linnet.wire.pi import frames, words
+from linnet.wire.pi.messages import Usage, message, parts, usage
+
+T = TypeVar("T")
+VERSION = 3
+MOVED = "linnet.moved"  # A custom entry of ours: the conversation went on from its parent.
+
+
+class Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel", omit_defaults=True):
+    """`parent_session` is the file that this one came from."""
+
+    id: str
+    timestamp: str = ""
+    cwd: str = ""
+    parent_session: str | None = None
+    version: int = 1
+
+
+class Said(Struct, frozen=True):
+    """Something that belongs to the conversation, whatever entry carries it."""
+
+    message: messages.Message
+
+
+class Compacted(Struct, frozen=True):
+    result: Compaction
+
+
+class ModelChanged(Struct, frozen=True):
+    provider: str
+    model: str
+
+
+class ThinkingChanged(Struct, frozen=True):
+    level: str
+
+
+class Named(Struct, frozen=True):
+    """An empty name takes it away."""
+
+    name: str
+
+
+class Labelled(Struct, frozen=True):
+    """A bookmark on another entry; an empty label takes it away."""
+
+    target: str
+    label: str
+
+
+class Custom(Struct, frozen=True):
+    """What an extension keeps for itself."""
+
+    kind: str
+    data: Any
+
+
+class Unknown(Struct, frozen=True):
+    """An entry of a later version, or one that cannot be understood. It stays where it is."""
+
+
+Content: TypeAlias = Said | Compacted | ModelChanged | ThinkingChanged | Named | Labelled | Custom | Unknown
+
+
+class Entry(Struct, frozen=True):
+    """`type` is the file's word for it. `line` is what the file says, without its line end."""
+
+    id: str
+    parent: str | None
+    time: str
+    type: str
+    content: Content
+    line: bytes
+
+
+class Glance(Struct, frozen=True, rename="camel"):
+    """What can be seen of an entry's message without reading it."""
+
+    role: str = ""
+    usage: Usage | None = None
+    provider: str = ""
+    model: str = ""
+    timestamp: float = 0
+
+
+class Line(Struct, frozen=True, rename="camel"):
+    """What every line says of itself, and what an index wants to know."""
+
+    type: str
+    id: str = ""
+    parent_id: str | None = None
+    timestamp: str = ""
+    version: int = 1
+    message: Glance | None = None
+    usage: Usage | None = None
+    target_id: str = ""
+    label: str | None = None
+    name: str | None = None
+
+
+class _Files(Struct, frozen=True, rename="camel"):
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+
+class _Fields(Struct, frozen=True, rename="camel"):
+    """Everything that one entry or another may say."""
+
+    timestamp: str = ""
+    message: Raw = Raw(b"")
+    provider: str = ""
+    model_id: str = ""
+    thinking_level: str = ""
+    summary: str = ""
+    first_kept_entry_id: str = ""
+    tokens_before: int = 0
+    from_id: str = ""
+    name: str | None = None
+    target_id: str = ""
+    label: str | None = None
+    custom_type: str = ""
+    content: Raw = Raw(b'""')
+    display: bool = True
+    details: Any = None
+    data: Any = None
+    usage: Usage | None = None
+
+
+class _Written(Struct, frozen=True, rename="camel", kw_only=True):
+    """An entry as it is written: these fields in this order, then its own."""
+
+    type: str
+    id: str
+    parent_id: str | None
+    timestamp: str
+    message: frames.Message | UnsetType = UNSET
+    provider: str | UnsetType = UNSET
+    model_id: str | UnsetType = UNSET
+    thinking_level: str | UnsetType = UNSET
+    summary: str | UnsetType = UNSET
+    first_kept_entry_id: str | UnsetType = UNSET
+    tokens_before: int | UnsetType = UNSET
+    from_id: str | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    target_id: str | UnsetType = UNSET
+    label: str | UnsetType = UNSET
+    custom_type: str | UnsetType = UNSET
+    content: list[frames.UserBlock] | UnsetType = UNSET
+    display: bool | UnsetType = UNSET
+    data: Any = UNSET
+    details: Any = UNSET
+    usage: frames.Usage | UnsetType = UNSET
+
+
+class _DiskWords(words.Words):
+    """As on the wire, but a command's output keeps its colours, beside the words that pi shows."""
+
+    def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
+        told = super().bash(run)
+        return told if told.output == run.output else structs.replace(told, raw_output=run.output)
+
+
+_words = _DiskWords()
+_header = Decoder(Header)
+_line = Decoder(Line)
+_fields = Decoder(_Fields)
+_files = Decoder(_Files)
+
+
+def header(line: bytes) -> Header | None:
+    """Nothing if it is no session's first line."""
+    found = _decoded(_header, line)
+    return found if found is not None and found.id else None
+
+
+def header_line(header: Header) -> bytes:
+    """In pi's order."""
+    parent = {} if header.parent_session is None else {"parentSession": header.parent_session}
+    fields = {"type": "session", "version": header.version, "id": header.id, "timestamp": header.timestamp}
+    return _one_line({**fields, "cwd": header.cwd, **parent})
+
+
+def glance(line: bytes) -> Line | None:
+    """Nothing for what is no entry."""
+    return _decoded(_line, line)
+
+
+def entry(line: bytes, at: Line) -> Entry:
+    """The whole of it. Whatever cannot be understood is Unknown, and never an error."""
+    fields = _decoded(_fields, line)
+    try:
+        content = Unknown() if fields is None else _content(at, fields)
+    except (MsgspecError, UnicodeError, RecursionError):
+        content = Unknown()
+    return Entry(at.id, at.parent_id, at.timestamp, at.type, content, line)
+
+
+def entry_line(id: str, parent: str | None, time: str, content: Content) -> bytes:
+    return _one_line(_written(id, parent, time, content))
+
+
+def _content(at: Line, fields: _Fields) -> Content:
+    match at.type:
+        case "message":
+            said = message(fields.message)
+            return Unknown() if said is None else Said(said)
+        case "compaction":
+            return Compacted(_compaction(at, fields))
+        case "branch_summary":
+            time = milliseconds(at.timestamp)
+            return Said(messages.BranchSummary(fields.summary, fields.from_id, time))
+        case "custom_message":
+            time = milliseconds(at.timestamp)
+            content = parts(fields.content)
+            return Said(messages.Note(fields.custom_type, content, time, fields.display, fields.details))
+        case "model_change":
+            return ModelChanged(fields.provider, fields.model_id)
+        case "thinking_level_change":
+            return ThinkingChanged(fields.thinking_level)
+        case "session_info":
+            return Named(fields.name or "")
+        case "label":
+            return Labelled(fields.target_id, fields.label or "")
+        case "custom":
+            return Custom(fields.custom_type, fields.data)
+        case _:
+            return Unknown()
+
+
+def _compaction(at: Line, fields: _Fields) -> Compaction:
+    try:
+        files = _files.decode(encode(fields.details))
+    except MsgspecError:
+        files = _Files()
+    summary = messages.Summary(fields.summary, fields.tokens_before, milliseconds(at.timestamp))
+    spent = usage(fields.usage)
+    return Compaction(summary, 0, fields.first_kept_entry_id, files.read_files, files.modified_files, spent)
+
+
+def _written(id: str, parent: str | None, time: str, content: Content) -> _Written:
+    def entry(type: str, **fields: Any) -> _Written:
+        return _Written(type=type, id=id, parent_id=parent, timestamp=time, **fields)
+
+    match content:
+        case Said(messages.BranchSummary(text, from_id)):
+            return entry("branch_summary", from_id=from_id, summary=text)
+        case Said(messages.Note(kind, said, _, display, details)):
+            told = UNSET if details is None else details
+            return entry("custom_message", custom_type=kind, content=words.blocks(said), display=display, details=told)
+        case Said(said):
+            return entry("message", message=_words.message(said))
+        case Compacted(result):
+            details = frames.Files(result.read_files, result.modified_files)
+            return entry(
+                "compaction",
+                summary=result.summary.text,
+                first_kept_entry_id=result.first_kept,
+                tokens_before=result.summary.tokens_before,
+                details=details,
+                usage=_words.usage(result.total),
+            )
+        case ModelChanged(provider, model):
+            return entry("model_change", provider=provider, model_id=model)
+        case ThinkingChanged(level):
+            return entry("thinking_level_change", thinking_level=level)
+        case Named(name):
+            return entry("session_info", name=name)
+        case Labelled(target, label):
+            return entry("label", target_id=target, label=label or UNSET)
+        case Custom(kind, data):
+            return entry("custom", custom_type=kind, data=UNSET if data is None else data)
+        case Unknown():
+            raise ValueError("what is not known cannot be written anew")
+
+
+def _one_line(value: Any) -> bytes:
+    return encode_lines([value])[:-1]
+
+
+def _decoded(decoder: Decoder[T], line: bytes) -> T | None:
+    try:
+        return decode_line(decoder, line)
+    except BadInput:
+        return None
+
+
+def milliseconds(stamp: str) -> int:
+    """Since 1970; zero for what is no time."""
+    from datetime import datetime
+
+    try:
+        return round(datetime.fromisoformat(stamp).timestamp() * 1000)
+    except ValueError:
+        return 0

@@ -1,0 +1,180 @@
+"""Messages in pi's words as core's: the way back from `words`. Forgiving, since many versions of pi wrote them."""
+
+from typing import Any
+
+from msgspec import Raw, Struct
+from msgspec.json import Decoder
+
+from linnet.core import messages
+from linnet.wire.pi.words import ABORTED
+
+_STOP: dict[str, messages.StopReason] = {
+    "stop": "end",
+    "toolUse": "tool_use",
+    "length": "length",
+    "error": "error",
+    "aborted": "aborted",
+}
+
+
+class _Source(Struct, frozen=True, rename="camel"):
+    type: str = ""
+    url: str = ""
+    data: str = ""
+    media_type: str = ""
+
+
+class _Block(Struct, frozen=True, rename="camel"):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    thinking_signature: str = ""
+    redacted: bool = False
+    data: str = ""
+    mime_type: str = ""
+    source: _Source | None = None
+    id: str = ""
+    name: str = ""
+    arguments: dict[str, Any] | None = None
+
+
+class Cost(Struct, frozen=True, rename="camel"):
+    input: float = 0.0
+    output: float = 0.0
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+class Usage(Struct, frozen=True, rename="camel"):
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: Cost | None = None
+
+
+class _Message(Struct, frozen=True, rename="camel"):
+    role: str = ""
+    content: str | list[_Block] = ""
+    timestamp: float = 0
+    api: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: Usage | None = None
+    stop_reason: str = "stop"
+    error_message: str = ""
+    tool_call_id: str = ""
+    tool_name: str = ""
+    details: Any = None
+    is_error: bool = False
+    command: str = ""
+    output: str = ""
+    raw_output: str | None = None
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    exclude_from_context: bool = False
+    summary: str = ""
+    tokens_before: int = 0
+    from_id: str = ""
+    custom_type: str = ""
+    display: bool = True
+
+
+_decoder = Decoder(_Message)
+_parts = Decoder(str | list[_Block])
+
+
+def message(raw: Raw | bytes) -> messages.Message | None:
+    """Nothing for a role that is not known. Raises what msgspec raises for what is no message at all."""
+    said = _decoder.decode(raw)
+    time = round(said.timestamp)
+    match said.role:
+        case "user":
+            return messages.UserMessage(_user_parts(said.content), time)
+        case "assistant":
+            return _assistant(said, time)
+        case "toolResult":
+            details = said.details if isinstance(said.details, dict) else None
+            content = _user_parts(said.content)
+            return messages.ToolResult(said.tool_call_id, said.tool_name, content, time, said.is_error, details)
+        case "bashExecution":
+            return messages.BashRun(
+                said.command,
+                said.output if said.raw_output is None else said.raw_output,
+                said.exit_code,
+                time,
+                said.cancelled,
+                said.truncated,
+                said.full_output_path,
+                said.exclude_from_context,
+            )
+        case "compactionSummary":
+            return messages.Summary(said.summary, said.tokens_before, time)
+        case "branchSummary":
+            return messages.BranchSummary(said.summary, said.from_id, time)
+        case "custom" | "hookMessage":
+            return messages.Note(said.custom_type, _user_parts(said.content), time, said.display, said.details)
+        case _:
+            return None
+
+
+def parts(raw: Raw | bytes) -> tuple[messages.UserPart, ...]:
+    """What was said, as a string or as blocks."""
+    return _user_parts(_parts.decode(raw))
+
+
+def usage(counted: Usage | None) -> messages.Usage:
+    if counted is None:
+        return messages.Usage()
+    cost = counted.cost or Cost()
+    return messages.Usage(
+        counted.input,
+        counted.output,
+        counted.cache_read,
+        counted.cache_write,
+        messages.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write),
+    )
+
+
+def _assistant(said: _Message, time: int) -> messages.AssistantMessage:
+    stop = _STOP.get(said.stop_reason, "end")
+    content = [messages.Text(said.content)] if isinstance(said.content, str) else map(_reply_part, said.content)
+    error = "" if stop == "aborted" and said.error_message == ABORTED else said.error_message
+    return messages.AssistantMessage(
+        tuple(part for part in content if part is not None),
+        time,
+        said.provider,
+        said.model,
+        usage(said.usage),
+        stop,
+        error,
+        said.api,
+    )
+
+
+def _reply_part(block: _Block) -> messages.ReplyPart | None:
+    match block.type:
+        case "text":
+            return messages.Text(block.text)
+        case "thinking":
+            return messages.Thinking(block.thinking, block.thinking_signature, block.redacted)
+        case "toolCall":
+            return messages.ToolCall(block.id, block.name, block.arguments or {})
+        case _:
+            return None
+
+
+def _user_parts(content: str | list[_Block]) -> tuple[messages.UserPart, ...]:
+    if isinstance(content, str):
+        return (messages.Text(content),) if content else ()
+    out: list[messages.UserPart] = []
+    for block in content:
+        if block.type == "text":
+            out.append(messages.Text(block.text))
+        elif block.type == "image":
+            source = block.source or _Source()
+            data, kind = block.data or source.data, block.mime_type or source.media_type
+            out.append(messages.Image(kind, data, source.url))
+    return tuple(out)

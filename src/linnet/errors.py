@@ -9,6 +9,8 @@ LinnetError                one sentence for the person at the keyboard
   Closed                   the runtime was closed
   BadInput                 a command whose arguments make no sense
   NothingToCompact
+  SessionError             a session file that cannot be used, or no longer
+    SessionInUse           another process has it
   ProviderError
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
@@ -77,6 +79,18 @@ class BadInput(LinnetError):
 
 class NothingToCompact(LinnetError):
     code = "nothing_to_compact"
+
+
+class SessionError(LinnetError):
+    code = "session"
+
+
+class SessionInUse(SessionError):
+    code = "session_in_use"
+
+    def __init__(self, path: str, holder: int) -> None:
+        who = f"process {holder}" if holder else "another process"
+        super().__init__(f"{path} is in use by {who}; end that one first, or work on a copy")
 
 
 class ProviderError(LinnetError):

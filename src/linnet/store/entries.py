@@ -14,7 +14,7 @@ from linnet.core.events import Compaction
 from linnet.errors import BadInput
 from linnet.wire.jsonl import decode_line, encode_lines
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.messages import Usage, message, parts, usage
+from linnet.wire.pi.messages import Spelled, Usage, message, parts, usage
 
 T = TypeVar("T")
 VERSION = 3
@@ -88,17 +88,17 @@ class Entry(Struct, frozen=True):
     line: bytes
 
 
-class Glance(Struct, frozen=True, rename="camel"):
+class Glance(Struct, frozen=True, rename="camel", gc=False):
     """What can be seen of an entry's message without reading it."""
 
     role: str = ""
     usage: Usage | None = None
     provider: str = ""
     model: str = ""
-    timestamp: float = 0
+    stop_reason: str = ""
 
 
-class Line(Struct, frozen=True, rename="camel"):
+class Line(Struct, frozen=True, rename="camel", gc=False):
     """What every line says of itself, and what an index wants to know."""
 
     type: str
@@ -118,11 +118,13 @@ class _Files(Struct, frozen=True, rename="camel"):
     modified_files: tuple[str, ...] = ()
 
 
-class _Fields(Struct, frozen=True, rename="camel"):
-    """Everything that one entry or another may say."""
+class _SaidLine(Struct, frozen=True, gc=False):
+    message: Spelled
 
-    timestamp: str = ""
-    message: Raw = Raw(b"")
+
+class _Fields(Struct, frozen=True, rename="camel"):
+    """Everything that an entry may say, unless it is a message."""
+
     provider: str = ""
     model_id: str = ""
     thinking_level: str = ""
@@ -178,6 +180,7 @@ class _DiskWords(words.Words):
 _words = _DiskWords()
 _header = Decoder(Header)
 _line = Decoder(Line)
+_said = Decoder(_SaidLine)
 _fields = Decoder(_Fields)
 _files = Decoder(_Files)
 
@@ -202,11 +205,14 @@ def glance(line: bytes) -> Line | None:
 
 def entry(line: bytes, at: Line) -> Entry:
     """The whole of it. Whatever cannot be understood is Unknown, and never an error."""
-    fields = _decoded(_fields, line)
-    try:
+    content: Content = Unknown()
+    if at.type == "message":
+        spelled = _decoded(_said, line)
+        said = None if spelled is None else message(spelled.message)
+        content = Unknown() if said is None else Said(said)
+    else:
+        fields = _decoded(_fields, line)
         content = Unknown() if fields is None else _content(at, fields)
-    except (MsgspecError, UnicodeError, RecursionError):
-        content = Unknown()
     return Entry(at.id, at.parent_id, at.timestamp, at.type, content, line)
 
 
@@ -216,9 +222,6 @@ def entry_line(id: str, parent: str | None, time: str, content: Content) -> byte
 
 def _content(at: Line, fields: _Fields) -> Content:
     match at.type:
-        case "message":
-            said = message(fields.message)
-            return Unknown() if said is None else Said(said)
         case "compaction":
             return Compacted(_compaction(at, fields))
         case "branch_summary":
@@ -226,8 +229,7 @@ def _content(at: Line, fields: _Fields) -> Content:
             return Said(messages.BranchSummary(fields.summary, fields.from_id, time))
         case "custom_message":
             time = milliseconds(at.timestamp)
-            content = parts(fields.content)
-            return Said(messages.Note(fields.custom_type, content, time, fields.display, fields.details))
+            return Said(messages.Note(fields.custom_type, _parts(fields), time, fields.display, fields.details))
         case "model_change":
             return ModelChanged(fields.provider, fields.model_id)
         case "thinking_level_change":
@@ -240,6 +242,13 @@ def _content(at: Line, fields: _Fields) -> Content:
             return Custom(fields.custom_type, fields.data)
         case _:
             return Unknown()
+
+
+def _parts(fields: _Fields) -> tuple[messages.UserPart, ...]:
+    try:
+        return parts(fields.content)
+    except MsgspecError:
+        return ()
 
 
 def _compaction(at: Line, fields: _Fields) -> Compaction:

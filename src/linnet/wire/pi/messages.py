@@ -17,14 +17,14 @@ _STOP: dict[str, messages.StopReason] = {
 }
 
 
-class _Source(Struct, frozen=True, rename="camel"):
+class _Source(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     url: str = ""
     data: str = ""
     media_type: str = ""
 
 
-class _Block(Struct, frozen=True, rename="camel"):
+class _Block(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -38,14 +38,14 @@ class _Block(Struct, frozen=True, rename="camel"):
     arguments: dict[str, Any] | None = None
 
 
-class Cost(Struct, frozen=True, rename="camel"):
+class Cost(Struct, frozen=True, rename="camel", gc=False):
     input: float = 0.0
     output: float = 0.0
     cache_read: float = 0.0
     cache_write: float = 0.0
 
 
-class Usage(Struct, frozen=True, rename="camel"):
+class Usage(Struct, frozen=True, rename="camel", gc=False):
     input: int = 0
     output: int = 0
     cache_read: int = 0
@@ -53,7 +53,9 @@ class Usage(Struct, frozen=True, rename="camel"):
     cost: Cost | None = None
 
 
-class _Message(Struct, frozen=True, rename="camel"):
+class Spelled(Struct, frozen=True, rename="camel", gc=False):
+    """A message of any role."""
+
     role: str = ""
     content: str | list[_Block] = ""
     timestamp: float = 0
@@ -82,13 +84,11 @@ class _Message(Struct, frozen=True, rename="camel"):
     display: bool = True
 
 
-_decoder = Decoder(_Message)
 _parts = Decoder(str | list[_Block])
 
 
-def message(raw: Raw | bytes) -> messages.Message | None:
-    """Nothing for a role that is not known. Raises what msgspec raises for what is no message at all."""
-    said = _decoder.decode(raw)
+def message(said: Spelled) -> messages.Message | None:
+    """Nothing for a role that is not known."""
     time = round(said.timestamp)
     match said.role:
         case "user":
@@ -138,7 +138,7 @@ def usage(counted: Usage | None) -> messages.Usage:
     )
 
 
-def _assistant(said: _Message, time: int) -> messages.AssistantMessage:
+def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
     stop = _STOP.get(said.stop_reason, "end")
     content = [messages.Text(said.content)] if isinstance(said.content, str) else map(_reply_part, said.content)
     error = "" if stop == "aborted" and said.error_message == ABORTED else said.error_message

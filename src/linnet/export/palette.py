@@ -1,0 +1,83 @@
+"""Colours that a command asked for, as classes of the page's one stylesheet: no element has a style of its own."""
+
+from typing import TypeAlias
+
+RGB: TypeAlias = tuple[int, int, int]
+
+PAPER: RGB = (250, 250, 248)  # What such text is printed on, in the light and in the dark; as in page.css.
+NIGHT: RGB = (24, 26, 27)
+MOST = 4096
+READABLE = 4.5
+_STEPS = (0, 95, 135, 175, 215, 255)
+
+
+class Palette:
+    """Invariant: every class it gave out is in its stylesheet. Past so many colours, the nearest of 216 will do."""
+
+    def __init__(self) -> None:
+        self._rules: dict[str, str] = {}
+
+    def ink(self, colour: RGB) -> str:
+        """For text on the page itself: kept readable in the light and in the dark."""
+        return self._class("f", colour, "color:light-dark({light},{dark})")
+
+    def exact(self, colour: RGB) -> str:
+        """For text on a background that was asked for too."""
+        return self._class("x", colour, "color:{same}")
+
+    def ground(self, colour: RGB) -> str:
+        return self._class("b", colour, "background:{same}")
+
+    def stylesheet(self) -> str:
+        return "".join(f".{name}{{{rule}}}" for name, rule in sorted(self._rules.items()))
+
+    def _class(self, prefix: str, colour: RGB, rule: str) -> str:
+        name = f"{prefix}-{_hex(colour)}"
+        if name not in self._rules:
+            if len(self._rules) >= MOST:
+                colour = _near(colour)
+                name = f"{prefix}-{_hex(colour)}"
+            light, dark = _towards(colour, (0, 0, 0), PAPER), _towards(colour, (255, 255, 255), NIGHT)
+            self._rules[name] = rule.format(light=f"#{_hex(light)}", dark=f"#{_hex(dark)}", same=f"#{_hex(colour)}")
+        return name
+
+
+def indexed(number: int) -> RGB:
+    """One of the 240 that terminals agree on; the first 16 are everybody's own."""
+    if number >= 232:
+        grey = 8 + (number - 232) * 10
+        return grey, grey, grey
+    number -= 16
+    return _STEPS[number // 36], _STEPS[number // 6 % 6], _STEPS[number % 6]
+
+
+def _near(colour: RGB) -> RGB:
+    red, green, blue = (min(_STEPS, key=lambda step: abs(step - part)) for part in colour)
+    return red, green, blue
+
+
+def _towards(colour: RGB, end: RGB, ground: RGB) -> RGB:
+    """As little of the way as makes it readable on that ground."""
+    mixed = colour
+    for tenth in range(11):
+        red, green, blue = (part + (goal - part) * tenth // 10 for part, goal in zip(colour, end, strict=True))
+        mixed = (red, green, blue)
+        if _contrast(mixed, ground) >= READABLE:
+            break
+    return mixed
+
+
+def _contrast(one: RGB, other: RGB) -> float:
+    dim, bright = sorted((_luminance(one), _luminance(other)))
+    return (bright + 0.05) / (dim + 0.05)
+
+
+def _luminance(colour: RGB) -> float:
+    red, green, blue = (
+        part / 3294.6 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour
+    )
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _hex(colour: RGB) -> str:
+    return "{:02x}{:02x}{:02x}".format(*colour)

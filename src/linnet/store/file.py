@@ -1,0 +1,164 @@
+"""Session files: made whole or not at all, opened by one process at a time, mended where a crash left them torn."""
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from stat import S_ISREG
+
+from linnet.errors import SessionError, SessionInUse
+from linnet.store.entries import VERSION, Header, header_line
+from linnet.store.lock import holder, lock
+from linnet.store.log import FileLog
+from linnet.store.reading import Loaded, Span, load
+
+_PRIVATE = 0o600  # Conversations are nobody else's business.
+
+
+def read(path: str) -> Loaded:
+    """To look at. Nothing is locked, nothing is changed. Raises SessionError."""
+    fd = _open(path, os.O_RDONLY)
+    with open(fd, "rb") as file:
+        return load(file.read(), path)
+
+
+def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
+    """A new file that has all this in it from its first moment. Raises SessionError; never overwrites."""
+    try:
+        os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+        return _create(path, header, lines)
+    except FileExistsError:
+        raise SessionError(f"{path} exists already") from None
+    except OSError as error:
+        raise SessionError(f"{path} could not be made: {error.strerror}") from None
+
+
+def open_locked(path: str) -> tuple[FileLog, Loaded]:
+    """To go on with. Raises SessionError, and leaves untouched what is no session."""
+    fd = _open(path, os.O_RDWR | os.O_APPEND)
+    try:
+        if not lock(fd) or not _is_still(fd, path):
+            raise SessionInUse(path, holder(fd))
+        with open(os.dup(fd), "rb") as file:
+            loaded = load(file.read(), path)
+        if loaded.version < VERSION:
+            fd, loaded = _brought_up_to_date(fd, path, loaded)
+        size = _mended(fd, path, loaded)
+    except OSError as error:
+        os.close(fd)
+        raise SessionError(f"{path} could not be opened: {error.strerror}") from None
+    except BaseException:
+        os.close(fd)
+        raise
+    return FileLog(fd, path, size, loaded.spans), loaded
+
+
+def _is_still(fd: int, path: str) -> bool:
+    """Whether the file that was opened and then locked is still the one of that name."""
+    return os.path.samestat(os.fstat(fd), os.stat(path))
+
+
+def _open(path: str, how: int) -> int:
+    """What is no file is refused, not waited for."""
+    try:
+        fd = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC)
+        if S_ISREG(os.fstat(fd).st_mode):
+            return fd
+        os.close(fd)
+    except FileNotFoundError:
+        raise SessionError(f"{path} does not exist") from None
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise SessionError(f"{path} cannot be opened: {reason}") from None
+    raise SessionError(f"{path} is not a file")
+
+
+def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
+    temporary = _beside(path)
+    fd = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    try:
+        first = header_line(header)
+        spans: list[Span] = []
+        size = len(first) + 1
+        for line in lines:
+            spans.append(Span(size, len(line)))
+            size += len(line) + 1
+        _write_all(fd, b"\n".join((first, *lines, b"")))
+        lock(fd)
+        _link(temporary, path)
+    except BaseException:
+        os.close(fd)
+        raise
+    finally:
+        with suppress(OSError):
+            os.unlink(temporary)
+    return FileLog(fd, path, size, spans)
+
+
+def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded]:
+    """The file in the present version, under the same name; the original stays, under one that tells its version."""
+    original = f"{path}.v{loaded.version}"
+    with suppress(FileExistsError):
+        _link(path, original, keep=True)
+    temporary = _beside(path)
+    header = Header(loaded.header.id, loaded.header.timestamp, loaded.header.cwd, loaded.header.parent_session, VERSION)
+    data = b"\n".join((header_line(header), *loaded.lines, b""))
+    new = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    try:
+        _write_all(new, data)
+        os.fsync(new)
+        lock(new)
+        os.rename(temporary, path)
+    except BaseException:
+        os.close(new)
+        with suppress(OSError):
+            os.unlink(temporary)
+        raise
+    os.close(fd)
+    return new, load(data, path)
+
+
+def _mended(fd: int, path: str, loaded: Loaded) -> int:
+    """How long the file is once its last line ends. A line that was never finished is put into a file beside it."""
+    size = os.fstat(fd).st_size
+    if loaded.unended:
+        _write_all(fd, b"\n")
+        return size + 1
+    if size > loaded.whole:
+        torn = os.pread(fd, size - loaded.whole, loaded.whole)
+        aside = os.open(f"{path}.torn", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
+        try:
+            _write_all(aside, torn + b"\n")
+            os.fsync(aside)
+        finally:
+            os.close(aside)
+        os.ftruncate(fd, loaded.whole)
+    return loaded.whole
+
+
+def _beside(path: str) -> str:
+    folder, name = os.path.split(path)
+    return os.path.join(folder, f".{name}.{os.urandom(4).hex()}.new")
+
+
+def _link(path: str, name: str, *, keep: bool = False) -> None:
+    """Give a file a name that nothing else has. Not every file system can give it a second one."""
+    try:
+        os.link(path, name)
+        return
+    except FileExistsError:
+        raise
+    except OSError:
+        if os.path.lexists(name):
+            raise FileExistsError from None
+    if not keep:
+        os.rename(path, name)
+        return
+    from shutil import copy2
+
+    copy2(path, name)
+
+
+def _write_all(fd: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(fd, view) :]

@@ -1,0 +1,150 @@
+"""Where the lines of a session are kept: in a file, or in memory. Neither knows what a line says."""
+
+import os
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from errno import ENOSPC
+from typing import Protocol
+
+from linnet.errors import SessionError
+from linnet.store.reading import Span
+
+
+class Log(Protocol):
+    """Lines that are added at the end and never changed. `path` is the file they are in, if they are in one."""
+
+    path: str | None
+
+    def append(self, line: bytes) -> None:
+        """Raises SessionError if it could not be written down; it is kept all the same, and can be read back."""
+
+    def line(self, index: int) -> bytes: ...
+
+    def sync(self) -> None:
+        """Until this returns, a power cut may take the newest lines. Raises SessionError."""
+
+    def close(self) -> None: ...
+
+
+class MemoryLog:
+    path: str | None = None
+
+    def __init__(self, lines: Iterable[bytes] = ()) -> None:
+        self._lines = list(lines)
+
+    def append(self, line: bytes) -> None:
+        self._lines.append(line)
+
+    def line(self, index: int) -> bytes:
+        return self._lines[index]
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+class FileLog:
+    """A file that is open, locked and ours.
+
+    Invariants: a line is written in one piece, at the end, and only if the file is as we left it; nothing that somebody
+    else put there is ever overwritten. A line that could not be written waits in memory, and those after it too: they
+    are tried again, in their order, with the next one. Once the file has been changed by others it is left alone.
+    """
+
+    def __init__(self, fd: int, path: str, size: int, spans: Sequence[Span]) -> None:
+        self.path: str | None = path
+        self._name = path
+        self._fd = fd
+        self._size = size
+        self._spans = list(spans)
+        self._waiting: list[bytes] = []
+        self._lost = ""  # Why the file is no longer ours.
+        self._dirty = True
+        self._new = True  # Its name in the folder may not have reached the disk.
+        self._closed = False
+
+    def append(self, line: bytes) -> None:
+        self._waiting.append(line)
+        self._write()
+
+    def line(self, index: int) -> bytes:
+        if index >= len(self._spans):
+            return self._waiting[index - len(self._spans)]
+        span = self._spans[index]
+        return os.pread(self._fd, span.length, span.start)
+
+    def sync(self) -> None:
+        if self._waiting:
+            self._write()
+        if not self._dirty or self._lost:
+            return
+        try:
+            os.fsync(self._fd)
+            if self._new:
+                sync_folder(self._name)
+        except OSError as error:
+            raise SessionError(f"{self._name} could not be saved: {error.strerror}") from None
+        self._dirty = self._new = False
+
+    def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        with suppress(SessionError):
+            self.sync()
+        os.close(self._fd)
+
+    def _write(self) -> None:
+        self._check()
+        written = 0
+        try:
+            for line in self._waiting:
+                if os.write(self._fd, line + b"\n") <= len(line):
+                    self._take_back()
+                    raise OSError(ENOSPC, os.strerror(ENOSPC))
+                self._dirty = True
+                self._spans.append(Span(self._size, len(line)))
+                self._size += len(line) + 1
+                written += 1
+        except OSError as error:
+            raise SessionError(f"{self._name} could not be written to: {error.strerror}") from None
+        finally:
+            del self._waiting[:written]
+
+    def _take_back(self) -> None:
+        """The part of a line that fitted: whoever reads the file must not find it. Only we can have put it there."""
+        with suppress(OSError):
+            os.ftruncate(self._fd, self._size)
+
+    def _check(self) -> None:
+        if not self._lost:
+            self._lost = self._change()
+        if self._lost:
+            raise SessionError(f"{self._name} {self._lost}; the conversation goes on, but is not saved there any more")
+
+    def _change(self) -> str:
+        ours = os.fstat(self._fd)
+        try:
+            there = os.stat(self._name)
+        except FileNotFoundError:
+            return "was deleted"
+        except OSError as error:
+            return f"cannot be looked at any more ({error.strerror})"
+        if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
+            return "was replaced by another file"
+        if ours.st_size < self._size:
+            return "was cut short by another program"
+        if ours.st_size > self._size:
+            return "was written to by another program"
+        return ""
+
+
+def sync_folder(path: str) -> None:
+    """So that the name of a new file survives a power cut too."""
+    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,58 @@
+"""Sessions of earlier versions as the present one. Pure: lines in, lines out; the file they came from is not touched.
+
+Version 1 was a list: its entries had no ids. Version 2 called a note a `hookMessage`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec import MsgspecError
+from msgspec.json import decode, encode
+
+
+def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
+    """Lines that are no JSON objects stay as they are. Ids are the same however often it is done."""
+    out = list(lines)
+    if version < 2:
+        out = _with_ids(out)
+    if version < 3:
+        out = [_with_role(line) for line in out]
+    return out
+
+
+def _with_ids(lines: Sequence[bytes]) -> list[bytes]:
+    out: list[bytes] = []
+    ids: list[str | None] = [None]  # Version 1 counted the header too.
+    parent: str | None = None
+    for index, line in enumerate(lines, 1):
+        entry = _object(line)
+        if entry is None:
+            out.append(line)
+            continue
+        id = f"{index:08x}"
+        ids.append(id)
+        kept = entry.pop("firstKeptEntryIndex", None)
+        if isinstance(kept, int) and 0 < kept < len(ids):
+            entry["firstKeptEntryId"] = ids[kept]
+        own = {"type": entry.pop("type", ""), "id": id, "parentId": parent}
+        out.append(encode({**own, **entry}))
+        parent = id
+    return out
+
+
+def _with_role(line: bytes) -> bytes:
+    if b"hookMessage" not in line:
+        return line
+    entry = _object(line)
+    message = entry and entry.get("message")
+    if not isinstance(message, dict) or message.get("role") != "hookMessage":
+        return line
+    return encode({**(entry or {}), "message": {**message, "role": "custom"}})
+
+
+def _object(line: bytes) -> dict[str, Any] | None:
+    try:
+        value = decode(line)
+    except (MsgspecError, UnicodeError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None

@@ -1,0 +1,88 @@
+"""Where a session stands: what of a path the model is shown, and what was set on it. Pure, and no message is read."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from msgspec import Struct
+
+from linnet.core.events import Compaction
+from linnet.core.messages import AssistantMessage
+from linnet.store.entries import Compacted, Entry, ModelChanged, Said, ThinkingChanged
+from linnet.store.tree import Node
+
+_ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
+_SAYING = ("branch_summary", "custom_message")
+
+
+class Standing(Struct, frozen=True):
+    """`shown` are the messages that the model is shown, after the summary of `compaction`, which is the entry `summary`.
+
+    `compacted`: and nothing said since. `model` is the one that was set or answered last, `thinking` the level that was
+    set last.
+    """
+
+    shown: list[Node]
+    summary: Node | None = None
+    compaction: Compaction | None = None
+    compacted: bool = False
+    model: ModelChanged | None = None
+    thinking: str | None = None
+
+
+def standing(path: Sequence[Node], read: Callable[[Node], Entry]) -> Standing:
+    """`path` leads from the root to where the conversation stands; `read` reads one entry."""
+    said = [(at, node) for at, node in enumerate(path) if _speaks(node)]
+    summary, compaction = _last_compaction(path, read)
+    model, thinking = _last_model(path, read), _last_thinking(path, read)
+    if summary is None or compaction is None:
+        return Standing(_without_failures(node for _, node in said), model=model, thinking=thinking)
+    last = next(at for at, node in enumerate(path) if node is summary)
+    first = next((at for at, node in enumerate(path) if node.id == compaction.first_kept), last)
+    shown = _without_failures(node for at, node in said if at >= first)
+    return Standing(shown, summary, compaction, not said or said[-1][0] < last, model, thinking)
+
+
+def _speaks(node: Node) -> bool:
+    return node.role in _ROLES if node.type == "message" else node.type in _SAYING
+
+
+def _without_failures(nodes: Iterator[Node]) -> list[Node]:
+    """A reply that follows one that failed is another try: the failed one is not shown to the model again."""
+    shown: list[Node] = []
+    failed = False
+    for node in nodes:
+        if failed and node.role == "assistant":
+            shown.pop()
+        shown.append(node)
+        failed = node.failed
+    return shown
+
+
+def _last_compaction(
+    path: Sequence[Node], read: Callable[[Node], Entry]
+) -> tuple[Node, Compaction] | tuple[None, None]:
+    for node in reversed(path):
+        if node.type == "compaction":
+            content = read(node).content
+            if isinstance(content, Compacted):
+                return node, content.result
+    return None, None
+
+
+def _last_model(path: Sequence[Node], read: Callable[[Node], Entry]) -> ModelChanged | None:
+    for node in reversed(path):
+        if node.type == "model_change" or node.role == "assistant":
+            content = read(node).content
+            if isinstance(content, ModelChanged):
+                return content
+            if isinstance(content, Said) and isinstance(content.message, AssistantMessage):
+                return ModelChanged(content.message.provider, content.message.model)
+    return None
+
+
+def _last_thinking(path: Sequence[Node], read: Callable[[Node], Entry]) -> str | None:
+    for node in reversed(path):
+        if node.type == "thinking_level_change":
+            content = read(node).content
+            if isinstance(content, ThinkingChanged):
+                return content.level
+    return None

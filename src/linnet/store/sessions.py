@@ -1,0 +1,190 @@
+"""The folder that a project's sessions are kept in: new ones, old ones, the newest, and a list of them."""
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+
+from msgspec import Struct
+
+from linnet.core.conversation import Past
+from linnet.core.messages import Usage, UserMessage, texts
+from linnet.errors import SessionError
+from linnet.store import file
+from linnet.store.entries import VERSION, Header, Line, ModelChanged, Said, entry, glance
+from linnet.store.log import Log, MemoryLog
+from linnet.store.resume import Standing
+from linnet.store.store import Store, spent, stamp
+
+SUFFIX = ".jsonl"
+
+
+class Summary(Struct, frozen=True, rename="camel", kw_only=True):
+    """A session in a list. `modified` and `created` are ISO times; `first_message` was asked first."""
+
+    path: str
+    id: str
+    name: str | None
+    cwd: str
+    created: str
+    modified: str
+    message_count: int
+    first_message: str
+    provider: str
+    model: str
+    tokens: int
+    cost: float
+    parent_session: str | None
+
+
+def folder(home: str, cwd: str) -> str:
+    """Named after the folder that is worked in, as pi does it."""
+    name = cwd.lstrip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
+    return os.path.join(home, "sessions", f"--{name}--")
+
+
+def create(folder: str, header: Header, lines: Sequence[bytes] = (), path: str | None = None) -> Store:
+    """Raises SessionError."""
+    name = f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
+    log = file.create(path or os.path.join(folder, name), header, lines)
+    return Store(header, log, _glances(lines))
+
+
+def in_memory(header: Header, lines: Sequence[bytes] = ()) -> Store:
+    return Store(header, MemoryLog(lines), _glances(lines))
+
+
+class Opened(Struct, frozen=True):
+    """A session that was there before: where it stands, and what it has cost so far."""
+
+    store: Store
+    standing: Standing
+    past: Past
+    spent: Usage
+
+
+def open_store(path: str, *, to_write: bool = True) -> Opened:
+    """One that is not to be written to is read into memory and let go of. Raises SessionError."""
+    log: Log
+    if to_write:
+        log, loaded = file.open_locked(path)
+    else:
+        loaded = file.read(path)
+        log = MemoryLog(loaded.lines)
+    store = Store(loaded.header, log, loaded.glances)
+    standing = store.standing()
+    return Opened(store, standing, store.past(standing, loaded.lines), spent(loaded.glances))
+
+
+def new_header(id: str, cwd: str, parent: str | None = None) -> Header:
+    return Header(id, stamp(time.time_ns() // 1_000_000), cwd, parent, VERSION)
+
+
+def find(word: str, folders: Sequence[str]) -> str | None:
+    """The session that a word means: a path, or the beginning of an id. Raises SessionError if it means several."""
+    if os.sep in word or word.endswith(SUFFIX) or os.path.exists(word):
+        return os.path.abspath(os.path.expanduser(word))
+    for each in folders:
+        paths = [path for path in files(each) if _id(path).startswith(word)]
+        if len(paths) > 1:
+            raise SessionError(f"{word} is the beginning of {len(paths)} sessions; write more of its id")
+        if paths:
+            return paths[0]
+    return None
+
+
+def newest(folder: str) -> str | None:
+    """The one that was said something in last; sessions in which nothing was said do not count."""
+    for path in files(folder):
+        try:
+            if any(seen.message is not None for seen in file.read(path).glances):
+                return path
+        except SessionError:
+            continue
+    return None
+
+
+def summaries(folders: Sequence[str]) -> Iterator[Summary]:
+    """Newest first. Files that are no sessions are left out."""
+    for path in _newest_first(path for each in folders for path in files(each)):
+        try:
+            yield summary(path)
+        except (SessionError, OSError):
+            continue
+
+
+def summary(path: str) -> Summary:
+    loaded = file.read(path)
+    glances = loaded.glances
+    paid = spent(glances)
+    names = [(seen.name or "").strip() for seen in glances if seen.type == "session_info"]
+    model = _model(loaded.lines, glances)
+    return Summary(
+        path=path,
+        id=loaded.header.id,
+        name=(names[-1] if names else "") or None,
+        cwd=loaded.header.cwd,
+        created=loaded.header.timestamp,
+        modified=stamp(os.stat(path).st_mtime_ns // 1_000_000),
+        message_count=sum(seen.message is not None for seen in glances),
+        first_message=_first_message(loaded.lines, glances),
+        provider=model.provider,
+        model=model.model,
+        tokens=paid.total,
+        cost=paid.cost.total,
+        parent_session=loaded.header.parent_session,
+    )
+
+
+def files(folder: str) -> list[str]:
+    """Newest first."""
+    try:
+        names = os.listdir(folder)
+    except OSError:
+        return []
+    return _newest_first(os.path.join(folder, name) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+
+
+def folders(home: str) -> list[str]:
+    root = os.path.join(home, "sessions")
+    try:
+        return sorted(os.path.join(root, name) for name in os.listdir(root))
+    except OSError:
+        return []
+
+
+def _newest_first(paths: Iterator[str]) -> list[str]:
+    def modified(path: str) -> int:
+        try:
+            return os.stat(path).st_mtime_ns
+        except OSError:
+            return 0
+
+    return sorted(paths, key=lambda path: (modified(path), path), reverse=True)
+
+
+def _id(path: str) -> str:
+    return os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
+
+
+def _first_message(lines: Sequence[bytes], glances: Sequence[Line]) -> str:
+    for line, seen in zip(lines, glances, strict=True):
+        if seen.message is not None and seen.message.role == "user":
+            content = entry(line, seen).content
+            if isinstance(content, Said) and isinstance(content.message, UserMessage):
+                return texts(content.message.content)
+    return ""
+
+
+def _model(lines: Sequence[bytes], glances: Sequence[Line]) -> ModelChanged:
+    for line, seen in zip(reversed(lines), reversed(glances), strict=True):
+        if seen.message is not None and seen.message.role == "assistant":
+            return ModelChanged(seen.message.provider, seen.message.model)
+        if seen.type == "model_change":
+            content = entry(line, seen).content
+            if isinstance(content, ModelChanged):
+                return content
+    return ModelChanged("", "")
+
+
+def _glances(lines: Sequence[bytes]) -> list[Line]:
+    return [seen for line in lines if (seen := glance(line)) is not None]

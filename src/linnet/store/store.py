@@ -1,0 +1,169 @@
+"""One session: its header, its entries as a tree, and the log that they are kept in."""
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from os import urandom
+
+from linnet.core.conversation import Past
+from linnet.core.messages import Cost, Message, Usage
+from linnet.store.entries import (
+    MOVED,
+    Content,
+    Custom,
+    Entry,
+    Header,
+    Labelled,
+    Line,
+    Said,
+    entry,
+    entry_line,
+    glance,
+)
+from linnet.store.log import Log
+from linnet.store.resume import Standing, standing
+from linnet.store.tree import Node, Tree
+
+
+class Store:
+    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on. What cannot be
+    written to the log is here all the same, so the conversation can go on; whoever adds it is told.
+    """
+
+    def __init__(
+        self,
+        header: Header,
+        log: Log,
+        glances: Iterable[Line] = (),
+        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        new_id: Callable[[], str] = lambda: urandom(4).hex(),
+    ) -> None:
+        self.header = header
+        self.log = log
+        self.tree = Tree()
+        self.name = ""
+        self.labels: dict[str, str] = {}
+        self._clock = clock
+        self._new_id = new_id
+        for seen in glances:
+            self._take_in(seen)
+
+    @property
+    def path(self) -> str | None:
+        """The file, if there is one."""
+        return self.log.path
+
+    def new_id(self) -> str:
+        while True:
+            id = self._new_id()
+            if id not in self.tree:
+                return id
+
+    def append(self, content: Content, id: str | None = None) -> str:
+        """Raises SessionError if it is only here, and not on disk."""
+        parent = self.tree.leaf
+        return self._append(content, id or self.new_id(), parent)
+
+    def move(self, target: str | None) -> None:
+        """Go on from there. That is written down, too: a session is reopened where it was left."""
+        if target == self.tree.leaf:
+            return
+        self._append(Custom(MOVED, None), self.new_id(), target)
+
+    def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
+        """In the order of the file, unless other nodes are given."""
+        return [self._read(node, self.log.line) for node in (self.tree.nodes if nodes is None else nodes)]
+
+    def lines(self, since: int = 0) -> list[bytes]:
+        return [self.log.line(index) for index in range(since, len(self.tree))]
+
+    def standing(self) -> Standing:
+        return standing(self.tree.path(self.tree.leaf), lambda node: self._read(node, self.log.line))
+
+    def past(self, standing: Standing, lines: Sequence[bytes] | None = None) -> Past:
+        """What a conversation goes on from. `lines` are all there are, for whoever has them at hand."""
+        line = self.log.line if lines is None else lines.__getitem__
+        summary, compaction = standing.summary, standing.compaction
+
+        def read() -> list[tuple[str, Message]]:
+            out: list[tuple[str, Message]] = []
+            if summary is not None and compaction is not None:
+                out.append((summary.id, compaction.summary))
+            for node in standing.shown:
+                content = self._read(node, line).content
+                if isinstance(content, Said):
+                    out.append((node.id, content.message))
+            return out
+
+        ids = [node.id for node in standing.shown]
+        return Past(ids if summary is None else [summary.id, *ids], read, compaction, standing.compacted)
+
+    def copied(self, leaf: str | None) -> list[bytes]:
+        """The path to `leaf`, word for word, and the labels that others put on it."""
+        nodes = self.tree.path(leaf)
+        lines = [self.log.line(node.index) for node in nodes]
+        here = {node.id for node in nodes}
+        told = {node.id for node in nodes if node.type == "label"}
+        parent = nodes[-1].id if nodes else None
+        for target, label in self._labels_outside(here, told):
+            id = self.new_id()
+            lines.append(entry_line(id, parent, stamp(self._clock()), Labelled(target, label)))
+            parent = id
+        return lines
+
+    def _labels_outside(self, here: set[str], told: set[str]) -> list[tuple[str, str]]:
+        on_path = {
+            each.content.target: each.content.label
+            for each in self.entries(node for node in self.tree.nodes if node.id in told)
+            if isinstance(each.content, Labelled)
+        }
+        wanted = {target: label for target, label in self.labels.items() if target in here}
+        return [(target, label) for target, label in wanted.items() if on_path.get(target) != label]
+
+    def _append(self, content: Content, id: str, parent: str | None) -> str:
+        line = entry_line(id, parent, stamp(self._clock()), content)
+        seen = glance(line)
+        assert seen is not None
+        self._take_in(seen)
+        self.log.append(line)
+        return id
+
+    def _take_in(self, seen: Line) -> None:
+        message = seen.message
+        role, failed = (message.role, message.stop_reason == "error") if message is not None else ("", False)
+        self.tree.add(seen.id, seen.parent_id, seen.timestamp, seen.type, role, failed)
+        if seen.type == "session_info":
+            self.name = (seen.name or "").strip()
+        elif seen.type == "label":
+            if seen.label:
+                self.labels[seen.target_id] = seen.label
+            else:
+                self.labels.pop(seen.target_id, None)
+
+    def _read(self, node: Node, line: Callable[[int], bytes]) -> Entry:
+        return entry(line(node.index), Line(node.type, node.id, node.parent, node.time))
+
+
+def spent(glances: Iterable[Line]) -> Usage:
+    """What was paid for all of it, on whatever branch."""
+    used = [
+        each for seen in glances if (each := seen.usage if seen.message is None else seen.message.usage) is not None
+    ]
+    paid = [each.cost for each in used if each.cost is not None]
+    return Usage(
+        sum(each.input for each in used),
+        sum(each.output for each in used),
+        sum(each.cache_read for each in used),
+        sum(each.cache_write for each in used),
+        Cost(
+            round(sum(each.input for each in paid), 10),
+            round(sum(each.output for each in paid), 10),
+            round(sum(each.cache_read for each in paid), 10),
+            round(sum(each.cache_write for each in paid), 10),
+        ),
+    )
+
+
+def stamp(milliseconds: int) -> str:
+    """As JavaScript writes a time."""
+    seconds, rest = divmod(milliseconds, 1000)
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"

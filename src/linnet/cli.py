@@ -6,21 +6,22 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import ConfigError
+from linnet.errors import LinnetError
 from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
+    from linnet.runtime.audience import Audience
     from linnet.runtime.config import Settings
     from linnet.runtime.machinery import Machinery
-    from linnet.runtime.session import Audience, Session
+    from linnet.runtime.session import Session
     from linnet.wire.dialect import Dialect
 
 
 def main(program: Program = LINNET) -> NoReturn:
     try:
         code = run(sys.argv[1:], program)
-    except ConfigError as error:
+    except LinnetError as error:
         print(f"{program.name}: {error}", file=sys.stderr)
         code = 2 if isinstance(error, UsageError) else 1
     for stream in (sys.stdout, sys.stderr):
@@ -116,4 +117,7 @@ def _session(settings: "Settings", audience: "Audience") -> "Session":
 
         return Machinery(settings, adopt_orphans=True)
 
-    return Session(settings, audience, build)
+    session = Session(settings, audience, build)
+    for remark in session.remarks:
+        print(f"linnet: {remark}", file=sys.stderr)
+    return session

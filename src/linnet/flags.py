@@ -55,7 +55,6 @@ class Flags(Struct):
     version: bool = False
     show_thinking: bool = False
     stream: Literal["full", "deltas"] = "full"
-    no_session: bool = False
     words: list[str] = []
     notes: list[str] = []
     config: dict[str, Any] = {}
@@ -131,7 +130,12 @@ TABLE = (
     Flag(("--retry-delay",), "retry_delay", "pi protocol: seconds before the first retry (default: 2)", _seconds, "S"),
     Flag(("--compact-reserve",), "compact_reserve", "tokens to keep free before compacting (16384)", _whole(0), "N"),
     Flag(("--compact-keep",), "compact_keep", "tokens' worth to keep when compacting (20000)", _whole(1), "N"),
-    Flag(("--no-session",), "no_session", "keep nothing on disk (the zot protocol never does)"),
+    Flag(("--session",), "session", "go on with this session, or begin one in this file", str, "FILE|ID"),
+    Flag(("--continue",), "resume", "go on with the newest session of this folder"),
+    Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
+    Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
+    Flag(("--no-session",), "save", "keep nothing on disk (zot protocol: unless --session or --continue)", value=False),
+    Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

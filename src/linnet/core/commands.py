@@ -9,6 +9,7 @@ from linnet.core.events import Compaction
 from linnet.core.messages import BashRun, Image, Message, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Mode
+from linnet.core.sessions import OutlineEntry, SessionInfo
 
 
 class Hello(Struct, frozen=True):
@@ -36,8 +37,42 @@ class NewSession(Struct, frozen=True):
     parent: str | None = None
 
 
+class SwitchSession(Struct, frozen=True):
+    """Aborts what runs. `session` is a path, or the beginning of an id."""
+
+    session: str
+
+
+class Branch(Struct, frozen=True):
+    """A session of its own, which goes on from before this message of the user's. Aborts what runs."""
+
+    entry: str
+
+
+class CloneSession(Struct, frozen=True):
+    """The same conversation in a session of its own. Aborts what runs."""
+
+
+class Navigate(Struct, frozen=True):
+    """Go on from another entry of the same session; from the very beginning if none is given. Aborts what runs."""
+
+    entry: str | None
+
+
 class Bash(Struct, frozen=True):
     command: str
+
+
+class ExportHtml(Struct, frozen=True):
+    """To this file, or one that is named after the session."""
+
+    path: str | None = None
+
+
+class ListSessions(Struct, frozen=True):
+    """Of the folder that is worked in, or of all."""
+
+    everywhere: bool = False
 
 
 class Abort(Struct, frozen=True):
@@ -66,6 +101,24 @@ class GetStats(Struct, frozen=True):
 
 class GetLastText(Struct, frozen=True):
     pass
+
+
+class GetBranchMessages(Struct, frozen=True):
+    pass
+
+
+class GetTree(Struct, frozen=True):
+    pass
+
+
+class GetEntries(Struct, frozen=True):
+    """Those after this one, or all."""
+
+    since: str | None = None
+
+
+class SetSessionName(Struct, frozen=True):
+    name: str
 
 
 class Clear(Struct, frozen=True):
@@ -117,7 +170,9 @@ class Ping(Struct, frozen=True):
     pass
 
 
-Work: TypeAlias = Prompt | Compact | NewSession  # What takes its turn; one at a time.
+Move: TypeAlias = NewSession | SwitchSession | Branch | CloneSession | Navigate  # To another place to go on from.
+Work: TypeAlias = Prompt | Compact | Move  # What takes its turn; one at a time.
+Aside: TypeAlias = Bash | ExportHtml | ListSessions  # What takes its time, beside whatever else runs.
 Query: TypeAlias = (
     Hello
     | Abort
@@ -127,6 +182,10 @@ Query: TypeAlias = (
     | GetMessages
     | GetStats
     | GetLastText
+    | GetBranchMessages
+    | GetTree
+    | GetEntries
+    | SetSessionName
     | Clear
     | SetModel
     | CycleModel
@@ -139,7 +198,7 @@ Query: TypeAlias = (
     | SetAutoRetry
     | Ping
 )
-Command: TypeAlias = Work | Bash | Query
+Command: TypeAlias = Work | Aside | Query
 
 
 class Greeting(Struct, frozen=True):
@@ -160,6 +219,7 @@ class State(Struct, frozen=True, kw_only=True):
     """`messages` is the conversation itself: a dialect counts it as it would list it.
 
     `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
+    `session_error`: why what was said last is not on disk, if it should be.
     """
 
     model: Model
@@ -176,6 +236,8 @@ class State(Struct, frozen=True, kw_only=True):
     pending: int
     session_id: str
     session_file: str | None = None
+    session_name: str = ""
+    session_error: str = ""
 
 
 class Transcript(Struct, frozen=True):
@@ -222,6 +284,49 @@ class SessionOpened(Struct, frozen=True):
     cancelled: bool = False
 
 
+class Branched(Struct, frozen=True):
+    """`text` is the message that was branched from, to be asked again or otherwise."""
+
+    text: str
+    cancelled: bool = False
+
+
+class Navigated(Struct, frozen=True):
+    leaf: str | None
+    cancelled: bool = False
+
+
+class BranchMessages(Struct, frozen=True):
+    """Ids of entries, and what the user said there."""
+
+    messages: Sequence[tuple[str, str]]
+
+
+class Outline(Struct, frozen=True):
+    """In the order of the file. `leaf` is where the conversation stands."""
+
+    entries: Sequence[OutlineEntry]
+    leaf: str | None
+
+
+class EntryList(Struct, frozen=True):
+    """Entries as they stand in the file, in its order."""
+
+    lines: Sequence[bytes]
+    leaf: str | None
+
+
+class SessionList(Struct, frozen=True):
+    """Newest first. `current` is the file of the one that is open."""
+
+    sessions: Sequence[SessionInfo]
+    current: str | None = None
+
+
+class Exported(Struct, frozen=True):
+    path: str
+
+
 class BashDone(Struct, frozen=True):
     run: BashRun
 
@@ -248,6 +353,13 @@ Answer: TypeAlias = (
     | ThinkingCycled
     | Compacted
     | SessionOpened
+    | Branched
+    | Navigated
+    | BranchMessages
+    | Outline
+    | EntryList
+    | SessionList
+    | Exported
     | BashDone
     | Pong
     | Ok

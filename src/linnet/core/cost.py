@@ -35,6 +35,15 @@ def add(a: Usage, b: Usage) -> Usage:
     )
 
 
+def subtract(a: Usage, b: Usage) -> Usage:
+    """What `a` is more than `b`."""
+    return add(a, Usage(-b.input, -b.output, -b.cache_read, -b.cache_write, _negated(b.cost)))
+
+
+def _negated(cost: Cost) -> Cost:
+    return Cost(-cost.input, -cost.output, -cost.cache_read, -cost.cache_write)
+
+
 def _dollars(tokens: int, price: float) -> float:
     return round(tokens * price / 1_000_000, 10)
 

@@ -179,6 +179,17 @@ class QueueChanged(Struct, frozen=True):
     dropped: tuple[UserMessage, ...] = ()
 
 
+class SessionNamed(Struct, frozen=True):
+    name: str
+
+
+class SessionFailed(Struct, frozen=True):
+    """What was said last could not be saved. The conversation goes on without."""
+
+    path: str
+    error: str
+
+
 class Settled(Struct, frozen=True):
     """The last event of a prompt or a compaction that was asked for, whatever came before it."""
 
@@ -210,5 +221,7 @@ Event: TypeAlias = (
     | CompactionEnded
     | BashRan
     | QueueChanged
+    | SessionNamed
+    | SessionFailed
     | Settled
 )

@@ -73,9 +73,7 @@ def _contrast(one: RGB, other: RGB) -> float:
 
 
 def _luminance(colour: RGB) -> float:
-    red, green, blue = (
-        part / 3294.6 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour
-    )
+    red, green, blue = (part / 3294.6 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in colour)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 

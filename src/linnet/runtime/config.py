@@ -22,6 +22,8 @@ class Config(Struct, frozen=True, kw_only=True):
     """What was asked for. Everything may be left out.
 
     `tools` names the tools the model may use: none given means all of them, an empty list means none at all.
+    `session` is a file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a
+    copy of one. `save` says whether sessions are kept on disk; a protocol has its own habit where nobody says.
     """
 
     provider: str | None = None
@@ -31,7 +33,7 @@ class Config(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     system_prompt: str | None = None
     append_system_prompt: str | None = None
-    reasoning: Reasoning = "off"
+    reasoning: Reasoning | None = None
     max_steps: int = DEFAULT_MAX_STEPS
     tools: Sequence[str] | None = None
     script: str | None = None
@@ -40,12 +42,38 @@ class Config(Struct, frozen=True, kw_only=True):
     retry_delay: float | None = None
     compact_reserve: int | None = None
     compact_keep: int | None = None
+    session: str | None = None
+    resume: bool = False
+    fork: str | None = None
+    session_dir: str | None = None
+    save: bool | None = None
+    confine: bool = False
+
+
+class Keeping(Struct, frozen=True, kw_only=True):
+    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk."""
+
+    wanted: bool = False
+    saves: bool = False
+    home: str = ""
+    folder: str | None = None
+    session: str | None = None
+    resume: bool = False
+    fork: str | None = None
+    confine: bool = False
 
 
 class Settings(Struct, frozen=True, kw_only=True):
-    """What holds, for as long as the runtime lives: checked, with every blank filled in."""
+    """What holds, for as long as the runtime lives: checked, with every blank filled in.
+
+    `chosen_…`: somebody asked for it, so that it wins over what a session remembers.
+    """
 
     model: Model
+    chosen_provider: bool
+    chosen_model: bool
+    chosen_reasoning: bool
+    keeping: Keeping
     accounts: Accounts
     cwd: str
     system_prompt: str | None
@@ -67,7 +95,7 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
     provider = catalog.PROVIDERS.get(name)
     if provider is None:
         raise UnknownProvider(name, catalog.PROVIDERS)
-    check_reasoning(config.reasoning)
+    check_reasoning(config.reasoning or "off")
     if config.max_steps < 1:
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
@@ -78,11 +106,15 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
     accounts.require(name)
     return Settings(
         model=model,
+        chosen_provider=config.provider is not None or config.script is not None,
+        chosen_model=config.model is not None,
+        chosen_reasoning=config.reasoning is not None,
+        keeping=_keeping(config, home_folder(environ), policy),
         accounts=accounts,
         cwd=cwd,
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
-        reasoning=config.reasoning,
+        reasoning=config.reasoning or "off",
         max_steps=config.max_steps,
         tools=_tools(config.tools),
         script=_script(config.script),
@@ -90,6 +122,33 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
         retries=config.retries,
         policy=_policy(policy, config),
     )
+
+
+def _keeping(config: Config, home: str, policy: Policy) -> Keeping:
+    asked = [flag for flag, given in _session_flags(config) if given]
+    if len(asked) > 1:
+        raise ConfigError(f"{' and '.join(asked)} do not go together; give one of them")
+    if config.save is False and (config.session is not None or config.resume):
+        raise ConfigError(f"--no-session and {asked[0]} do not go together; give one of them")
+    saves = config.save if config.save is not None else policy.saves or bool(asked)
+    return Keeping(
+        wanted=saves or policy.saves or bool(asked),
+        saves=saves,
+        home=home,
+        folder=os.path.abspath(os.path.expanduser(config.session_dir)) if config.session_dir else None,
+        session=config.session,
+        resume=config.resume,
+        fork=config.fork,
+        confine=config.confine,
+    )
+
+
+def _session_flags(config: Config) -> list[tuple[str, bool]]:
+    return [
+        ("--session", config.session is not None),
+        ("--continue", config.resume),
+        ("--fork", config.fork is not None),
+    ]
 
 
 def check_reasoning(level: str) -> None:

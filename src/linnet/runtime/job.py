@@ -1,9 +1,13 @@
 """Something that was asked for and takes its time."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from linnet.core.commands import Answer, Work
 from linnet.runtime.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from linnet.runtime.sessions import Place
 
 
 def _nobody(*_: object) -> None:
@@ -28,4 +32,13 @@ class Job:
         self.finished = finished
         self.refused = refused
         self.cancel = CancelToken()
+        self.prepared: Place | None = None
         self.ending = False  # It has been aborted: what is said from now on is not said to it.
+
+    def drop(self, reason: str) -> None:
+        """Refuse it, and let go of what was prepared for it."""
+        if self.prepared is not None:
+            self.prepared.store.log.close()
+            self.prepared = None
+        if reason:
+            self.refused(reason)

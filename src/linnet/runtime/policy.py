@@ -8,7 +8,8 @@ from msgspec import Struct
 class Policy(Struct, frozen=True, kw_only=True):
     """`retries_runs`: a run that failed for a passing reason is run again, and the client is told; otherwise the
     provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many; otherwise it keeps
-    `keep_tokens` worth. `manner`: in whose words tools answer.
+    `keep_tokens` worth. `manner`: in whose words tools answer. `saves`: sessions are kept on disk, unless somebody
+    says otherwise.
     """
 
     manner: Literal["zot", "pi"] = "zot"
@@ -20,7 +21,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     reserve_tokens: int = 16_384
     keep_tokens: int = 20_000
     keep_messages: int | None = None
+    saves: bool = False
 
 
 ZOT = Policy(keep_messages=4)
-PI = Policy(manner="pi", retries_runs=True, auto_compacts=True)
+PI = Policy(manner="pi", retries_runs=True, auto_compacts=True, saves=True)

@@ -1,47 +1,30 @@
 """One conversation: what has been said, what is running, what waits. How it is told to anybody is not known here."""
 
-import os
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 from threading import Condition, RLock, Thread
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from linnet.core import commands
-from linnet.core.cancel import Cancel
-from linnet.core.events import BashRan, Event, JobKind, QueueChanged, RunEnded, Settled
-from linnet.core.messages import BashRun, StopReason, Usage, UserMessage
-from linnet.errors import Busy, Cancelled, Closed
+from linnet.core.events import BashRan, Event, JobKind, QueueChanged, Settled
+from linnet.core.messages import BashRun, UserMessage
+from linnet.errors import Busy, Closed
+from linnet.runtime.audience import Audience
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
 from linnet.runtime.fault import explained
+from linnet.runtime.identity import entry_id, session_id
 from linnet.runtime.job import Job
 from linnet.runtime.state import State
 
 if TYPE_CHECKING:
     from linnet.core.conversation import Conversation
-    from linnet.core.turn import Fact, Turn
+    from linnet.runtime.acting import Acting
+    from linnet.runtime.errands import Errand
     from linnet.runtime.machinery import Machinery
-    from linnet.runtime.stage import Next
 
 SHUTTING_DOWN = "the agent is shutting down"
-
-
-class Audience(Protocol):
-    """Who is told what happens."""
-
-    def hear(self, events: Sequence[Event]) -> None:
-        """Called in the order of the changes, one call at a time. Must not block."""
-
-    def pace(self, cancel: Cancel) -> None:
-        """Called by a run between its events: where there is no room for more, wait for it, or for an abort."""
-
-    def is_behind(self) -> bool:
-        """Whether there is no room for more now."""
-
-    def idle(self) -> None:
-        """Called when the last job or command has ended. Must not block."""
 
 
 class Session:
@@ -58,21 +41,23 @@ class Session:
         audience: Audience,
         build: Callable[[], "Machinery"],
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-        new_id: Callable[[], str] = lambda: os.urandom(4).hex(),
-        new_session_id: Callable[[], str] = lambda: _uuid(),
+        new_id: Callable[[], str] = entry_id,
+        new_session_id: Callable[[], str] = session_id,
     ) -> None:
+        """Raises SessionError if a session was asked for that cannot be used."""
         self.settings = settings
         self.clock = clock
-        self._audience = audience
+        self.audience = audience
         self._build = build
-        self._lock = RLock()
-        self._idle = Condition(self._lock)
-        self._state = State(settings, new_id, new_session_id)
+        self.lock = RLock()
+        self._idle = Condition(self.lock)
+        self._state = State(settings, new_id, new_session_id, audience.hear)
         self._active: Job | None = None
         self._waiting: deque[Job] = deque()
         self._commands: set[CancelToken] = set()
+        self._errands = 0  # Commands among them.
         self._ran: list[BashRun] = []  # Commands that ended while a job was active.
-        self._end_wait: Callable[[], None] | None = None
+        self.end_wait: Callable[[], None] | None = None
         self._closed = False
         self._ready = RLock()
         self._machinery: Machinery | None = None
@@ -83,14 +68,17 @@ class Session:
         A job is active from here on: an abort that follows will find it.
         """
         interrupted: CancelToken | None = None
-        with self._lock:
+        self._prepare(job)
+        with self.lock:
             if self._closed:
+                job.drop(SHUTTING_DOWN)
                 raise Closed
             work = job.work
             if self._active is None:
                 job.accepted()
                 self._begin(job)
             elif not queue:
+                job.drop("")
                 raise Busy
             elif isinstance(work, commands.Prompt) and work.when_busy != "wait" and self._is_listening():
                 if work.when_busy == "refuse":
@@ -108,59 +96,78 @@ class Session:
     def ask(self, query: commands.Query, deliver: Callable[[commands.Answer], None]) -> None:
         """Answer at once. `deliver` runs under the lock: an answer keeps its place among the events around it."""
         actions: list[Callable[[], None]] = []
-        with self._lock:
+        with self.lock:
             deliver(self._state.answer(query, busy=self._active is not None))
             if isinstance(query, commands.Abort):
                 interrupted = self._interrupt()
                 actions = [interrupted.set] if interrupted is not None else []
             elif isinstance(query, commands.AbortRetry):
-                actions = [self._end_wait] if self._end_wait is not None else []
+                actions = [self.end_wait] if self.end_wait is not None else []
             elif isinstance(query, commands.AbortBash):
                 actions = [token.set for token in self._commands]
         for action in actions:
             action()  # Not under the lock: it may have a socket to close and a process tree to kill.
 
-    def bash(self, command: str, finished: Callable[[commands.Answer], None], refused: Callable[[str], None]) -> None:
-        """Run it now, beside whatever else runs. The model is told of it with the next prompt."""
+    def aside(
+        self, command: commands.Aside, finished: Callable[[commands.Answer], None], refused: Callable[[str], None]
+    ) -> None:
+        """Do it now, beside whatever else runs. The model is told of a command with the next prompt."""
+        from linnet.runtime.errands import errand
+
         token = CancelToken()
-        with self._lock:
+        with self.lock:
             if self._closed:
                 raise Closed
-            self._commands.add(token)
-        args = (command, token, finished, refused)
-        Thread(target=self._run_command, args=args, name="linnet-bash", daemon=True).start()
+            work = errand(command, self.settings.cwd, self._state, self._get_machinery, self.clock)
+            self._errands += 1
+            if isinstance(command, commands.Bash):
+                self._commands.add(token)
+        args = (work, token, finished, refused)
+        Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True).start()
 
     @property
     def busy(self) -> bool:
         """Whether anything runs; what waits is started in the same moment as the last one ends."""
-        with self._lock:
-            return self._active is not None or bool(self._commands)
+        with self.lock:
+            return self._active is not None or self._errands > 0
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
 
+        with self.lock:
+            journal = self._state.journal
+            len(self._state.conversation.messages)  # What was said before is read now.
+        if journal is not None:
+            journal.sync()
         self._get_machinery().warm()
+
+    @property
+    def remarks(self) -> Sequence[str]:
+        """What whoever started the program should know."""
+        return self._state.remarks
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""
-        with self._lock:
+        with self.lock:
             self._idle.wait_for(lambda: not self.busy)
 
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
-        with self._lock:
+        with self.lock:
             self._closed = True
             waiting, self._waiting = self._waiting, deque()
             for job in waiting:
-                job.refused(SHUTTING_DOWN)
+                job.drop(SHUTTING_DOWN)
             self._tell_lost(waiting)
             interrupted = self._interrupt()
             tokens = [*self._commands, *([interrupted] if interrupted is not None else [])]
         for token in tokens:
             token.set()
-        with self._lock:
+        with self.lock:
             self._idle.wait_for(lambda: not self.busy, timeout)
+            if self._state.journal is not None:
+                self._state.journal.close()
         with self._ready:
             if self._machinery is not None:
                 self._machinery.close()
@@ -198,24 +205,43 @@ class Session:
 
     def _tell_queue(self, dropped: tuple[UserMessage, ...] = ()) -> None:
         queues = self._state.queues
-        self._audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
+        self.audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
 
     def _begin(self, job: Job) -> None:
         self._active = job
         job.started()
         work = job.work
-        if isinstance(work, commands.NewSession):
-            self._state.open_session(work.parent)
-            job.finished(commands.SessionOpened())
+        if not isinstance(work, commands.Prompt | commands.Compact):
+            self._move(job, work)
             self._active = None
             return
         self._state.streaming = isinstance(work, commands.Prompt)
+        from linnet.runtime.acting import Acting
+
         # What the job is made of is settled now; a change of model from here on is for the next one.
-        stage = _Stage(self, job, self._state)
+        stage = Acting(job, self._state, self)
         args = (job, stage, self.clock())
         Thread(target=self._run, args=args, name="linnet-run", daemon=True).start()
 
-    def _run(self, job: Job, stage: "_Stage", begun: int) -> None:
+    def _prepare(self, job: Job) -> None:
+        """What is bound to fail must fail before anything is ended for its sake."""
+        work = job.work
+        if not isinstance(work, commands.Prompt | commands.Compact):
+            from linnet.runtime.moves import prepare
+
+            job.prepared = prepare(work, self._state)
+
+    def _move(self, job: Job, work: commands.Move) -> None:
+        from linnet.runtime.moves import carry_out
+
+        try:
+            answer = carry_out(work, job.prepared, self._state)
+        except Exception as fault:
+            job.drop(explained(fault, "a session could not be opened"))
+        else:
+            job.finished(answer)
+
+    def _run(self, job: Job, stage: "Acting", begun: int) -> None:
         try:
             from linnet.runtime.worker import Worker, user_message
 
@@ -226,18 +252,20 @@ class Session:
                 worker.compact(job, job.work)
         except Exception as fault:
             reason = explained(fault, "a run broke")
-            with self._lock:
+            with self.lock:
                 if self._active is job:
                     kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
-                    self._publish([Settled(kind, "error", reason)], stage.conversation)
+                    self.publish([Settled(kind, "error", reason)], stage.conversation)
                     job.refused(reason)
-                    self._end()
+                    self.end()
+        if stage.journal is not None:
+            stage.journal.sync()
 
-    def _publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
+    def publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
         self._state.apply(events, conversation)
-        self._audience.hear(events)
+        self.audience.hear(events)
 
-    def _end(self) -> None:
+    def end(self) -> None:
         self._active = None
         self._state.streaming = self._state.compacting = False
         self._tell_commands()
@@ -248,33 +276,33 @@ class Session:
 
     def _rest(self) -> None:
         self._idle.notify_all()
-        self._audience.idle()
+        self.audience.idle()
 
     def _tell_commands(self) -> None:
         ran, self._ran = self._ran, []
         if ran:
-            self._publish([BashRan(run) for run in ran], self._state.conversation)
+            self.publish([BashRan(run) for run in ran], self._state.conversation)
 
-    def _run_command(
+    def _run_errand(
         self,
-        command: str,
+        work: "Errand",
         token: CancelToken,
         finished: Callable[[commands.Answer], None],
         refused: Callable[[str], None],
     ) -> None:
-        run: BashRun | None = None
+        answer: commands.Answer | None = None
         reason = ""
         try:
-            from linnet.runtime.command import run_command
-
-            run = run_command(command, self.settings.cwd, self._get_machinery().processes, token, self.clock)
+            answer = work(token)
         except Exception as fault:
-            reason = explained(fault, "a command broke")
-        with self._lock:
+            reason = explained(fault, "an errand broke")
+        with self.lock:
             self._commands.discard(token)
-            if run is not None:
-                self._ran.append(run)
-                finished(commands.BashDone(run))
+            self._errands -= 1
+            if isinstance(answer, commands.BashDone):
+                self._ran.append(answer.run)
+            if answer is not None:
+                finished(answer)
             else:
                 refused(reason)
             if self._active is None:
@@ -289,109 +317,8 @@ class Session:
             return self._machinery
 
 
-class _Stage:
-    """See runtime.stage. Here because it works on the session's insides, under the session's lock."""
-
-    def __init__(self, session: Session, job: Job, state: State) -> None:
-        self._session = session
-        self._job = job
-        self._state = state
-        self.conversation = state.conversation
-        self.model = state.model
-        self.reasoning = state.thinking
-        self.queues = state.queues
-
-    @property
-    def cancel(self) -> Cancel:
-        return self._job.cancel
-
-    @property
-    def spent(self) -> Usage:
-        return self._state.spent
-
-    @property
-    def auto_retry(self) -> bool:
-        return self._state.auto_retry
-
-    @property
-    def auto_compaction(self) -> bool:
-        return self._state.auto_compaction
-
-    def now(self) -> int:
-        return self._session.clock()
-
-    def emit(self, events: Sequence[Event]) -> None:
-        with self._session._lock:
-            self._session._publish(events, self.conversation)
-        self._pace()
-
-    def preview(self, event: Event) -> bool:
-        if self._session._audience.is_behind():
-            return False
-        with self._session._lock:
-            self._session._publish([event], self.conversation)
-        return True
-
-    def advance(self, turn: "Turn", fact: "Fact") -> "Next":
-        from linnet.core.turn import Emit
-
-        with self._session._lock:
-            events: list[Event] = []
-            following: Next | None = None
-            for effect in turn.feed(fact):
-                if isinstance(effect, Emit):
-                    events.append(effect.event)
-                else:
-                    following = effect
-            if following is None:
-                ended = events.pop()
-                assert isinstance(ended, RunEnded)
-                following = ended
-            if events:
-                self._session._publish(events, self.conversation)
-        self._pace()
-        return following
-
-    def settle(
-        self,
-        events: Sequence[Event],
-        kind: JobKind,
-        stop: StopReason,
-        error: str,
-        answer: Callable[[], None] = lambda: None,
-    ) -> tuple[UserMessage, ...]:
-        with self._session._lock:
-            heard = self.queues.take_next() if kind == "prompt" else []
-            if heard:
-                changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
-                self._session._publish([*events, changed], self.conversation)
-                self._state.streaming = True
-            else:
-                self._session._publish([*events, Settled(kind, stop, error)], self.conversation)
-                answer()
-                self._session._end()
-        return tuple(heard)
-
-    def waiting(self, end: Callable[[], None] | None) -> None:
-        with self._session._lock:
-            self._session._end_wait = end
-
-    def _pace(self) -> None:
-        with suppress(Cancelled):  # Whoever runs notices an abort by itself.
-            self._session._audience.pace(self._job.cancel)
-
-
 def _cuts_short(work: commands.Work, running: commands.Work) -> bool:
     """Whether what runs is aborted for the sake of what was asked for."""
     if isinstance(work, commands.Compact):
         return work.at_once and isinstance(running, commands.Prompt)
-    return isinstance(work, commands.NewSession)
-
-
-def _uuid() -> str:
-    """A random UUID, without the 3 ms that the module of that name takes to load."""
-    digits = bytearray(os.urandom(16))
-    digits[6] = digits[6] & 0x0F | 0x40
-    digits[8] = digits[8] & 0x3F | 0x80
-    text = digits.hex()
-    return "-".join((text[:8], text[8:12], text[12:16], text[16:20], text[20:]))
+    return not isinstance(work, commands.Prompt)

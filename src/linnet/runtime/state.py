@@ -1,7 +1,7 @@
 """Everything about a session that changes. Whoever touches it holds the session's lock; it has none of its own."""
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never, get_args, overload
 
 from linnet import __version__
 from linnet.core import commands
@@ -16,10 +16,15 @@ from linnet.core.events import (
     RunEnded,
     RunStarted,
 )
-from linnet.core.messages import AssistantMessage, Usage
-from linnet.core.models import Reasoning
+from linnet.core.messages import AssistantMessage, Message, Usage
+from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Queues
+from linnet.errors import BadInput, UnknownModel
 from linnet.runtime.config import Settings
+
+if TYPE_CHECKING:
+    from linnet.runtime.journal import Journal
+    from linnet.runtime.sessions import Place, Sessions
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
@@ -27,10 +32,18 @@ LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 class State:
     """`streaming`: the agent is at work or about to try again, so that what is said now is said to it."""
 
-    def __init__(self, settings: Settings, new_id: Callable[[], str], new_session_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        settings: Settings,
+        new_id: Callable[[], str],
+        new_session_id: Callable[[], str],
+        tell: Callable[[Sequence[Event]], None] = lambda events: None,
+    ) -> None:
+        """Raises SessionError if a session was asked for that cannot be used."""
         self._settings = settings
         self._new_id = new_id
         self._new_session_id = new_session_id
+        self._tell = tell
         self._thinking: Reasoning = settings.reasoning
         self.model = settings.model
         self.spent = Usage()
@@ -40,8 +53,17 @@ class State:
         self.auto_compaction = settings.policy.auto_compacts
         self.auto_retry = settings.policy.retries_runs
         self.conversation = Conversation(new_id)
-        self.session_id = new_session_id()
-        self.parent: str | None = None
+        self.session_id = ""
+        self.journal: Journal | None = None
+        self.sessions: Sessions | None = None
+        self.remarks: list[str] = []  # What whoever started the program should know.
+        if settings.keeping.wanted:
+            from linnet.runtime import sessions
+
+            self.sessions = sessions.Sessions(settings.keeping, settings.cwd, new_id, new_session_id)
+            self._begin(self.sessions.begin())
+        else:
+            self.session_id = new_session_id()
 
     @property
     def thinking(self) -> Reasoning:
@@ -53,6 +75,8 @@ class State:
     def apply(self, events: Sequence[Event], conversation: Conversation) -> None:
         for event in events:
             conversation.apply(event)
+            if self.journal is not None and conversation is self.conversation:
+                self.journal.record(event, conversation, self.spent)
             match event:
                 case ReplyEnded():
                     self.spent = event.total
@@ -70,13 +94,89 @@ class State:
 
     def clear(self) -> None:
         """A run that is under way goes on with the conversation it has, and leaves no trace in the new one."""
+        if self.journal is not None:
+            self.journal.move(None)
         self.conversation = Conversation(self._new_id)
 
     def open_session(self, parent: str | None) -> None:
-        self.clear()
-        self.spent = Usage()
-        self.session_id = self._new_session_id()
-        self.parent = parent
+        """Raises SessionError, and then nothing has changed."""
+        if self.sessions is not None:
+            self.enter(self.sessions.new(parent))
+        else:
+            self.clear()
+            self.spent = Usage()
+            self.session_id = self._new_session_id()
+
+    def enter(self, place: "Place", *, remember: bool = False) -> None:
+        """`remember`: the model and the level of thinking that were last used there, instead of the present ones."""
+        from linnet.runtime.journal import Journal
+
+        if self.journal is not None:
+            self.journal.close()
+        self.journal = Journal(place.store, self._tell, place.problem)
+        self._new_id = place.store.new_id
+        self.conversation = Conversation(self._new_id, place.past)
+        self.session_id = place.store.header.id
+        self.spent = place.spent
+        if remember:
+            self._remember(place)
+        self._note_settings(place)
+
+    def go_to(self, entry: str | None) -> None:
+        """Raises SessionError if that could not be saved."""
+        assert self.journal is not None
+        self.journal.move(entry)
+        store = self.journal.store
+        self.conversation = Conversation(self._new_id, store.past(store.standing()))
+
+    def _begin(self, place: "Place") -> None:
+        """What was asked for on the command line wins over what a session remembers."""
+        settings, model, level = self._settings, self.model, self._thinking
+        if place.problem:
+            self.remarks.append(f"this session is not saved: {place.problem}")
+        self.enter(place, remember=True)
+        other = settings.chosen_provider and self.model.provider != model.provider
+        if settings.chosen_model or other:
+            self._set_model(model)
+        if settings.chosen_reasoning:
+            self._set_thinking(level)
+
+    def _remember(self, place: "Place") -> None:
+        if place.model is not None:
+            try:
+                self.model = self._settings.accounts.choose(place.model.provider, place.model.model)
+            except UnknownModel:
+                wanted, here = f"{place.model.provider}/{place.model.model}", f"{self.model.provider}/{self.model.id}"
+                self.remarks.append(f"the session's model {wanted} cannot be used here; going on with {here}")
+        for level in get_args(Reasoning):
+            if level == place.thinking:
+                self._thinking = level
+
+    def _note_settings(self, place: "Place") -> None:
+        from linnet.store.entries import ModelChanged, ThinkingChanged
+
+        assert self.journal is not None
+        here = ModelChanged(self.model.provider, self.model.id)
+        if place.model != here:
+            self.journal.note(here)
+        if place.thinking != self._thinking:
+            self.journal.note(ThinkingChanged(self._thinking))
+
+    def _set_model(self, model: Model) -> None:
+        changed = (model.provider, model.id) != (self.model.provider, self.model.id)
+        self.model = model
+        if self.journal is not None and changed:
+            from linnet.store.entries import ModelChanged
+
+            self.journal.note(ModelChanged(model.provider, model.id))
+
+    def _set_thinking(self, level: Reasoning) -> None:
+        changed = level != self._thinking
+        self._thinking = level
+        if self.journal is not None and changed:
+            from linnet.store.entries import ThinkingChanged
+
+            self.journal.note(ThinkingChanged(level))
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         match query:
@@ -89,7 +189,7 @@ class State:
             case commands.GetMessages():
                 return commands.Transcript(self.conversation.messages)
             case commands.GetStats():
-                return commands.Stats(self.conversation.messages, self.spent, self.session_id)
+                return commands.Stats(self.conversation.messages, self.spent, self.session_id, self._file)
             case commands.GetLastText():
                 return commands.LastText(self._last_text())
             case commands.GetModels(everywhere):
@@ -97,12 +197,12 @@ class State:
                 models = accounts.available() if everywhere else accounts.models(self.model.provider)
                 return commands.ModelList(models)
             case commands.SetModel(id, provider):
-                self.model = self._settings.accounts.choose(provider or self.model.provider, id)
+                self._set_model(self._settings.accounts.choose(provider or self.model.provider, id))
                 return commands.ModelChosen(self.model)
             case commands.CycleModel():
                 return self._cycle_model()
             case commands.SetThinking(level):
-                self._thinking = level
+                self._set_thinking(level)
                 return commands.Ok()
             case commands.CycleThinking():
                 return commands.ThinkingCycled(self._cycle_thinking())
@@ -121,6 +221,15 @@ class State:
             case commands.Clear():
                 self.clear()
                 return commands.Ok()
+            case commands.GetBranchMessages():
+                return commands.BranchMessages(self._kept.branch_messages())
+            case commands.GetTree():
+                return commands.Outline(self._kept.outline(), self._kept.store.leaf)
+            case commands.GetEntries(since):
+                return commands.EntryList(self._kept.entries_since(since), self._kept.store.leaf)
+            case commands.SetSessionName(name):
+                self._kept.name(name)
+                return commands.Ok()
             case commands.Abort() | commands.AbortBash() | commands.AbortRetry():
                 return commands.Ok()
             case _:
@@ -134,14 +243,27 @@ class State:
             streaming=self.streaming,
             compacting=self.compacting,
             spent=self.spent,
-            messages=self.conversation.messages,
+            messages=_Counted(self.conversation),
             thinking=self.thinking,
             steering_mode=self.queues.steering_mode,
             follow_up_mode=self.queues.follow_up_mode,
             auto_compaction=self.auto_compaction,
             pending=len(self.queues),
             session_id=self.session_id,
+            session_file=self._file,
+            session_name=self.journal.store.name if self.journal is not None else "",
+            session_error=self.journal.problem if self.journal is not None else "",
         )
+
+    @property
+    def _file(self) -> str | None:
+        return self.journal.store.path if self.journal is not None else None
+
+    @property
+    def _kept(self) -> "Journal":
+        if self.journal is None:
+            raise BadInput("this agent keeps no session; start it with --session or --continue")
+        return self.journal
 
     def _last_text(self) -> str | None:
         for message in reversed(self.conversation.messages):
@@ -156,12 +278,31 @@ class State:
         if not models or keys == [here]:
             return commands.ModelCycled(None)
         after = keys.index(here) + 1 if here in keys else 0
-        self.model = models[after % len(models)]
+        self._set_model(models[after % len(models)])
         return commands.ModelCycled(self.model, self.thinking)
 
     def _cycle_thinking(self) -> Reasoning | None:
         if not self.model.reasoning:
             return None
         at = LEVELS.index(self.thinking) if self.thinking in LEVELS else -1
-        self._thinking = LEVELS[(at + 1) % len(LEVELS)]
+        self._set_thinking(LEVELS[(at + 1) % len(LEVELS)])
         return self._thinking
+
+
+class _Counted(Sequence[Message]):
+    """A conversation whose length can be told without reading it."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def __len__(self) -> int:
+        return len(self._conversation)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        return self._conversation.messages[index]

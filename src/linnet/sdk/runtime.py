@@ -60,8 +60,8 @@ class Runtime:
         def machinery() -> Machinery:
             return Machinery(settings, adopt_orphans=False)
 
-        self.session = Session(settings, self, machinery)
         self._stream = Stream()
+        self.session = Session(settings, self, machinery)
 
     def __enter__(self: Self) -> Self:
         return self

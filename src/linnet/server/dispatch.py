@@ -2,7 +2,22 @@
 
 from collections.abc import Callable
 
-from linnet.core.commands import Accepted, Answer, Bash, Compact, NewSession, Prompt, Started, Work
+from linnet.core.commands import (
+    Accepted,
+    Answer,
+    Bash,
+    Branch,
+    CloneSession,
+    Compact,
+    ExportHtml,
+    ListSessions,
+    Navigate,
+    NewSession,
+    Prompt,
+    Started,
+    SwitchSession,
+    Work,
+)
 from linnet.errors import LinnetError
 from linnet.runtime.fault import explained
 from linnet.runtime.job import Job
@@ -15,10 +30,10 @@ def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[b
     reply = _Reply(dialect, asked, send)
     command = asked.command
     try:
-        if isinstance(command, Prompt | Compact | NewSession):
+        if isinstance(command, Prompt | Compact | NewSession | SwitchSession | Branch | CloneSession | Navigate):
             session.submit(reply.job(command))
-        elif isinstance(command, Bash):
-            session.bash(command.command, reply.answer, reply.refuse)
+        elif isinstance(command, Bash | ExportHtml | ListSessions):
+            session.aside(command, reply.answer, reply.refuse)
         else:
             session.ask(command, reply.answer)
     except LinnetError as error:

@@ -8,8 +8,9 @@ from linnet.core.cancel import Cancel
 from linnet.core.commands import Prompt
 from linnet.core.events import Event, ReplyEnded, Settled
 from linnet.core.messages import StopReason
+from linnet.runtime.audience import Audience
 from linnet.runtime.job import Job
-from linnet.runtime.session import Audience, Session
+from linnet.runtime.session import Session
 from linnet.server.bell import Bell
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim

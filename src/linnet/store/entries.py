@@ -111,6 +111,7 @@ class Line(Struct, frozen=True, rename="camel", gc=False):
     target_id: str = ""
     label: str | None = None
     name: str | None = None
+    custom_type: str = ""
 
 
 class _Files(Struct, frozen=True, rename="camel"):

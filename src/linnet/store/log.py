@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from errno import ENOSPC
+from threading import Lock
 from typing import Protocol
 
 from linnet.errors import SessionError
@@ -64,6 +65,7 @@ class FileLog:
         self._dirty = True
         self._new = True  # Its name in the folder may not have reached the disk.
         self._closed = False
+        self._syncing = Lock()
 
     def append(self, line: bytes) -> None:
         self._waiting.append(line)
@@ -76,25 +78,29 @@ class FileLog:
         return os.pread(self._fd, span.length, span.start)
 
     def sync(self) -> None:
-        if self._waiting:
-            self._write()
-        if not self._dirty or self._lost:
-            return
-        try:
-            os.fsync(self._fd)
-            if self._new:
-                sync_folder(self._name)
-        except OSError as error:
-            raise SessionError(f"{self._name} could not be saved: {error.strerror}") from None
-        self._dirty = self._new = False
+        """May be called while another thread adds lines: those it is told of in time are on disk when it returns."""
+        with self._syncing:
+            if not self._dirty or self._lost or self._closed:
+                return
+            self._dirty = False
+            try:
+                os.fsync(self._fd)
+                if self._new:
+                    sync_folder(self._name)
+                self._new = False
+            except OSError as error:
+                self._dirty = True
+                raise SessionError(f"{self._name} could not be saved: {error.strerror}") from None
 
     def close(self) -> None:
-        if self._closed:
-            return
-        self._closed = True
         with suppress(SessionError):
+            if self._waiting:
+                self._write()
             self.sync()
-        os.close(self._fd)
+        with self._syncing:
+            if not self._closed:
+                self._closed = True
+                os.close(self._fd)
 
     def _write(self) -> None:
         self._check()
@@ -119,6 +125,8 @@ class FileLog:
             os.ftruncate(self._fd, self._size)
 
     def _check(self) -> None:
+        if self._closed:
+            raise SessionError(f"{self._name} is closed")
         if not self._lost:
             self._lost = self._change()
         if self._lost:

@@ -14,7 +14,7 @@ _SAYING = ("branch_summary", "custom_message")
 
 
 class Standing(Struct, frozen=True):
-    """`shown` are the messages that the model is shown, after the summary of `compaction`, which is the entry `summary`.
+    """`shown` are the messages that the model is shown, after the summary of `compaction`, whose entry is `summary`.
 
     `compacted`: and nothing said since. `model` is the one that was set or answered last, `thinking` the level that was
     set last.

@@ -2,38 +2,21 @@
 
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from msgspec import Struct
 
 from linnet.core.conversation import Past
 from linnet.core.messages import Usage, UserMessage, texts
+from linnet.core.sessions import SessionInfo
 from linnet.errors import SessionError
 from linnet.store import file
 from linnet.store.entries import VERSION, Header, Line, ModelChanged, Said, entry, glance
 from linnet.store.log import Log, MemoryLog
 from linnet.store.resume import Standing
-from linnet.store.store import Store, spent, stamp
+from linnet.store.store import Store, random_id, spent, stamp
 
 SUFFIX = ".jsonl"
-
-
-class Summary(Struct, frozen=True, rename="camel", kw_only=True):
-    """A session in a list. `modified` and `created` are ISO times; `first_message` was asked first."""
-
-    path: str
-    id: str
-    name: str | None
-    cwd: str
-    created: str
-    modified: str
-    message_count: int
-    first_message: str
-    provider: str
-    model: str
-    tokens: int
-    cost: float
-    parent_session: str | None
 
 
 def folder(home: str, cwd: str) -> str:
@@ -42,15 +25,17 @@ def folder(home: str, cwd: str) -> str:
     return os.path.join(home, "sessions", f"--{name}--")
 
 
-def create(folder: str, header: Header, lines: Sequence[bytes] = (), path: str | None = None) -> Store:
-    """Raises SessionError."""
+def create(
+    folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, new_id: Callable[[], str]
+) -> Store:
+    """In the folder, under a name of its own, unless a path is given. Raises SessionError."""
     name = f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
     log = file.create(path or os.path.join(folder, name), header, lines)
-    return Store(header, log, _glances(lines))
+    return Store(header, log, _glances(lines), new_id=new_id)
 
 
-def in_memory(header: Header, lines: Sequence[bytes] = ()) -> Store:
-    return Store(header, MemoryLog(lines), _glances(lines))
+def in_memory(header: Header, lines: Sequence[bytes] = (), *, new_id: Callable[[], str]) -> Store:
+    return Store(header, MemoryLog(lines), _glances(lines), new_id=new_id)
 
 
 class Opened(Struct, frozen=True):
@@ -62,7 +47,7 @@ class Opened(Struct, frozen=True):
     spent: Usage
 
 
-def open_store(path: str, *, to_write: bool = True) -> Opened:
+def open_store(path: str, *, to_write: bool = True, new_id: Callable[[], str] = random_id) -> Opened:
     """One that is not to be written to is read into memory and let go of. Raises SessionError."""
     log: Log
     if to_write:
@@ -70,7 +55,7 @@ def open_store(path: str, *, to_write: bool = True) -> Opened:
     else:
         loaded = file.read(path)
         log = MemoryLog(loaded.lines)
-    store = Store(loaded.header, log, loaded.glances)
+    store = Store(loaded.header, log, loaded.glances, new_id=new_id)
     standing = store.standing()
     return Opened(store, standing, store.past(standing, loaded.lines), spent(loaded.glances))
 
@@ -79,10 +64,15 @@ def new_header(id: str, cwd: str, parent: str | None = None) -> Header:
     return Header(id, stamp(time.time_ns() // 1_000_000), cwd, parent, VERSION)
 
 
-def find(word: str, folders: Sequence[str]) -> str | None:
+def paid(lines: Sequence[bytes]) -> Usage:
+    return spent(_glances(lines))
+
+
+def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
     """The session that a word means: a path, or the beginning of an id. Raises SessionError if it means several."""
-    if os.sep in word or word.endswith(SUFFIX) or os.path.exists(word):
-        return os.path.abspath(os.path.expanduser(word))
+    path = os.path.abspath(os.path.join(cwd, os.path.expanduser(word)))
+    if os.sep in word or word.endswith(SUFFIX) or os.path.exists(path):
+        return path
     for each in folders:
         paths = [path for path in files(each) if _id(path).startswith(word)]
         if len(paths) > 1:
@@ -103,7 +93,7 @@ def newest(folder: str) -> str | None:
     return None
 
 
-def summaries(folders: Sequence[str]) -> Iterator[Summary]:
+def summaries(folders: Sequence[str]) -> Iterator[SessionInfo]:
     """Newest first. Files that are no sessions are left out."""
     for path in _newest_first(path for each in folders for path in files(each)):
         try:
@@ -112,26 +102,26 @@ def summaries(folders: Sequence[str]) -> Iterator[Summary]:
             continue
 
 
-def summary(path: str) -> Summary:
+def summary(path: str) -> SessionInfo:
     loaded = file.read(path)
     glances = loaded.glances
     paid = spent(glances)
     names = [(seen.name or "").strip() for seen in glances if seen.type == "session_info"]
     model = _model(loaded.lines, glances)
-    return Summary(
+    return SessionInfo(
         path=path,
         id=loaded.header.id,
-        name=(names[-1] if names else "") or None,
+        name=names[-1] if names else "",
         cwd=loaded.header.cwd,
         created=loaded.header.timestamp,
         modified=stamp(os.stat(path).st_mtime_ns // 1_000_000),
-        message_count=sum(seen.message is not None for seen in glances),
+        messages=sum(seen.message is not None for seen in glances),
         first_message=_first_message(loaded.lines, glances),
         provider=model.provider,
         model=model.model,
         tokens=paid.total,
         cost=paid.cost.total,
-        parent_session=loaded.header.parent_session,
+        parent=loaded.header.parent_session,
     )
 
 

@@ -24,6 +24,10 @@ from linnet.store.resume import Standing, standing
 from linnet.store.tree import Node, Tree
 
 
+def random_id() -> str:
+    return urandom(4).hex()
+
+
 class Store:
     """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on. What cannot be
     written to the log is here all the same, so the conversation can go on; whoever adds it is told.
@@ -35,13 +39,14 @@ class Store:
         log: Log,
         glances: Iterable[Line] = (),
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-        new_id: Callable[[], str] = lambda: urandom(4).hex(),
+        new_id: Callable[[], str] = random_id,
     ) -> None:
         self.header = header
         self.log = log
         self.tree = Tree()
         self.name = ""
         self.labels: dict[str, str] = {}
+        self._marks: dict[str, str | None] = {}
         self._clock = clock
         self._new_id = new_id
         for seen in glances:
@@ -51,6 +56,23 @@ class Store:
     def path(self) -> str | None:
         """The file, if there is one."""
         return self.log.path
+
+    @property
+    def leaf(self) -> str | None:
+        """The entry that the conversation stands at."""
+        return self.unmarked(self.tree.leaf)
+
+    def is_mark(self, id: str) -> bool:
+        """Whether it only says where the conversation went on."""
+        return id in self._marks
+
+    def unmarked(self, id: str | None) -> str | None:
+        """The entry that a mark stands for; any other is itself."""
+        seen: set[str] = set()
+        while id is not None and id in self._marks and id not in seen:
+            seen.add(id)
+            id = self._marks[id]
+        return id
 
     def new_id(self) -> str:
         while True:
@@ -65,7 +87,7 @@ class Store:
 
     def move(self, target: str | None) -> None:
         """Go on from there. That is written down, too: a session is reopened where it was left."""
-        if target == self.tree.leaf:
+        if target == self.leaf:
             return
         self._append(Custom(MOVED, None), self.new_id(), target)
 
@@ -133,6 +155,8 @@ class Store:
         self.tree.add(seen.id, seen.parent_id, seen.timestamp, seen.type, role, failed)
         if seen.type == "session_info":
             self.name = (seen.name or "").strip()
+        elif seen.custom_type == MOVED:
+            self._marks[seen.id] = seen.parent_id
         elif seen.type == "label":
             if seen.label:
                 self.labels[seen.target_id] = seen.label

@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from msgspec import UNSET, Raw, UnsetType
 
-from linnet.core import commands, messages
+from linnet.core import commands, messages, sessions
 from linnet.core.printable import printable
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
@@ -45,9 +45,23 @@ def data(answer: commands.Answer) -> Any:
             return words.compaction(result)
         case commands.SessionOpened(cancelled):
             return frames.CancelledData(cancelled)
+        case commands.Branched(text, cancelled):
+            return frames.BranchData(text, cancelled)
+        case commands.Navigated(leaf, cancelled):
+            return frames.NavigateData(leaf, cancelled)
+        case commands.BranchMessages(listed):
+            return frames.BranchMessagesData([frames.BranchMessage(id, text) for id, text in listed])
+        case commands.Outline(entries, leaf):
+            return frames.TreeData(leaf, [_node(entry) for entry in entries])
+        case commands.EntryList(lines, leaf):
+            return frames.EntriesData([Raw(line) for line in lines], leaf)
+        case commands.SessionList(found, current):
+            return frames.SessionsData([_session(session, current) for session in found])
+        case commands.Exported(path):
+            return frames.PathData(path)
         case commands.BashDone(run):
-            path = run.full_output_path if run.truncated else None
-            return frames.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, path or UNSET)
+            full = (run.full_output_path if run.truncated else None) or UNSET
+            return frames.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, full)
         case commands.Greeting() | commands.Accepted() | commands.Started() | commands.Pong() | commands.Ok():
             return UNSET
         case _:
@@ -67,6 +81,8 @@ def _state(state: commands.State) -> frames.StateData:
         auto_compaction_enabled=state.auto_compaction,
         message_count=len(state.messages),
         pending_message_count=state.pending,
+        session_name=state.session_name or UNSET,
+        session_error=state.session_error or UNSET,
     )
 
 
@@ -83,6 +99,30 @@ def _stats(stats: commands.Stats) -> frames.StatsData:
         total_messages=len(said),
         tokens=frames.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
+    )
+
+
+def _node(entry: sessions.OutlineEntry) -> frames.TreeNode:
+    role, text, label = entry.role or UNSET, entry.text or UNSET, entry.label or UNSET
+    return frames.TreeNode(entry.id, entry.parent, entry.type, entry.time, role, text, label)
+
+
+def _session(session: sessions.SessionInfo, current: str | None) -> frames.SessionItem:
+    return frames.SessionItem(
+        path=session.path,
+        id=session.id,
+        name=session.name or UNSET,
+        cwd=session.cwd,
+        created=session.created,
+        modified=session.modified,
+        message_count=session.messages,
+        first_message=session.first_message,
+        provider=session.provider,
+        model_id=session.model,
+        tokens=session.tokens,
+        cost=session.cost,
+        parent_session=session.parent or UNSET,
+        current=session.path == current,
     )
 
 

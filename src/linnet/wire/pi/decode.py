@@ -40,6 +40,13 @@ _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
 
+_session: Field[str] = Field("sessionPath", _text, "the path of a session file, or the beginning of a session's id")
+_output: Field[str] = Field("outputPath", _text, "a path")
+_entry: Field[str] = Field("entryId", _text, "the id of an entry")
+_since: Field[str] = Field("since", _text, "the id of an entry")
+_name: Field[str] = Field("name", _text, "a string")
+_all: Field[bool] = Field("all", Decoder(bool), "true or false")
+
 _BEHAVIORS: dict[_Behavior | None, _WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {
     "abort": commands.Abort(),
@@ -52,6 +59,10 @@ _BARE: dict[str, commands.Command] = {
     "abort_bash": commands.AbortBash(),
     "get_session_stats": commands.GetStats(),
     "get_last_assistant_text": commands.GetLastText(),
+    "get_branch_messages": commands.GetBranchMessages(),
+    "get_fork_messages": commands.GetBranchMessages(),
+    "get_tree": commands.GetTree(),
+    "clone": commands.CloneSession(),
 }
 
 
@@ -86,6 +97,20 @@ def _understand(name: str, fields: Line) -> commands.Command:
             return commands.SetAutoRetry(_enabled.required(fields.enabled))
         case "bash":
             return commands.Bash(_command.required(fields.command))
+        case "switch_session":
+            return commands.SwitchSession(_session.required(fields.session_path))
+        case "branch" | "fork":
+            return commands.Branch(_entry.required(fields.entry_id))
+        case "navigate":
+            return _navigate(fields)
+        case "get_entries":
+            return commands.GetEntries(_since.optional(fields.since))
+        case "set_session_name":
+            return _named(fields)
+        case "list_sessions":
+            return commands.ListSessions(_all.optional(fields.all) or False)
+        case "export_html":
+            return commands.ExportHtml(_output.optional(fields.output_path) or None)
         case "set_stream":
             return SetStream(_stream.required(fields.mode))
         case _:
@@ -98,6 +123,19 @@ def compact(fields: Line) -> commands.Compact:
 
 def unknown(name: str) -> BadInput:
     return BadInput(f"Unknown command: {name}")
+
+
+def _navigate(fields: Line) -> commands.Navigate:
+    """Null is a place, too: before the first entry."""
+    to_the_beginning = bytes(fields.entry_id) == b"null"
+    return commands.Navigate(None if to_the_beginning else _entry.required(fields.entry_id))
+
+
+def _named(fields: Line) -> commands.SetSessionName:
+    name = (_name.optional(fields.name) or "").strip()
+    if not name:
+        raise BadInput("Session name cannot be empty")
+    return commands.SetSessionName(name)
 
 
 def _prompt(fields: Line, when_busy: _WhenBusy) -> commands.Prompt:

@@ -20,6 +20,8 @@ Aside: TypeAlias = (
     | events.CompactionEnded
     | events.QueueChanged
     | events.BashRan
+    | events.SessionNamed
+    | events.SessionFailed
     | events.Settled
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
@@ -168,6 +170,10 @@ class PiEncoder:
                 return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, words.failure(error) or UNSET)]
             case events.QueueChanged(steering, follow_ups, dropped):
                 return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
+            case events.SessionNamed(name):
+                return [frames.SessionInfoChanged(name)]
+            case events.SessionFailed(path, error):
+                return [frames.SessionError(path, error)]
             case events.BashRan() | events.Settled():
                 return []
             case _:

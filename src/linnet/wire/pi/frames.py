@@ -235,6 +235,17 @@ class QueueUpdate(Frame, frozen=True, tag="queue_update"):
     dropped: list[str] | UnsetType = UNSET
 
 
+class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
+    name: str
+
+
+class SessionError(Frame, frozen=True, tag="session_error"):
+    """An addition: what was said last could not be saved."""
+
+    session_file: str
+    error: str
+
+
 class Prices(Plain, frozen=True):
     input: float
     output: float
@@ -267,6 +278,8 @@ class StateData(Plain, frozen=True):
     auto_compaction_enabled: bool
     message_count: int
     pending_message_count: int
+    session_name: str | UnsetType = UNSET
+    session_error: str | UnsetType = UNSET
 
 
 class MessagesData(Plain, frozen=True):
@@ -289,6 +302,70 @@ class LevelData(Plain, frozen=True):
 
 class CancelledData(Plain, frozen=True):
     cancelled: bool
+
+
+class BranchData(Plain, frozen=True):
+    text: str
+    cancelled: bool
+
+
+class NavigateData(Plain, frozen=True):
+    leaf_id: str | None
+    cancelled: bool
+
+
+class BranchMessage(Plain, frozen=True):
+    entry_id: str
+    text: str
+
+
+class BranchMessagesData(Plain, frozen=True):
+    messages: list[BranchMessage]
+
+
+class TreeNode(Plain, frozen=True):
+    id: str
+    parent_id: str | None
+    type: str
+    timestamp: str
+    role: str | UnsetType
+    text: str | UnsetType
+    label: str | UnsetType
+
+
+class TreeData(Plain, frozen=True):
+    leaf_id: str | None
+    nodes: list[TreeNode]
+
+
+class EntriesData(Plain, frozen=True):
+    entries: list[Raw]
+    leaf_id: str | None
+
+
+class SessionItem(Plain, frozen=True):
+    path: str
+    id: str
+    name: str | UnsetType
+    cwd: str
+    created: str
+    modified: str
+    message_count: int
+    first_message: str
+    provider: str
+    model_id: str
+    tokens: int
+    cost: float
+    parent_session: str | UnsetType
+    current: bool
+
+
+class SessionsData(Plain, frozen=True):
+    sessions: list[SessionItem]
+
+
+class PathData(Plain, frozen=True):
+    path: str
 
 
 class BashData(Plain, frozen=True):

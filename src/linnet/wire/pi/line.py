@@ -32,6 +32,12 @@ class Line(Struct, frozen=True, rename="camel"):
     custom_instructions: Raw = ABSENT
     enabled: Raw = ABSENT
     command: Raw = ABSENT
+    session_path: Raw = ABSENT
+    output_path: Raw = ABSENT
+    entry_id: Raw = ABSENT
+    since: Raw = ABSENT
+    name: Raw = ABSENT
+    all: Raw = ABSENT
 
 
 class Field(Generic[T]):

@@ -48,6 +48,13 @@ def data(answer: commands.Answer) -> Any:
             | commands.ThinkingCycled()
             | commands.Compacted()
             | commands.SessionOpened()
+            | commands.Branched()
+            | commands.Navigated()
+            | commands.BranchMessages()
+            | commands.Outline()
+            | commands.EntryList()
+            | commands.SessionList()
+            | commands.Exported()
             | commands.BashDone()
         ):
             return UNSET  # Answers to what cannot be asked in this protocol.
@@ -60,7 +67,8 @@ def state(answer: commands.State) -> responses.StateData:
 
     count = len(list(grouped(answer.messages)))
     model = answer.model
-    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, tokens(answer.spent))
+    file = answer.session_file or UNSET
+    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, tokens(answer.spent), file)
 
 
 def _id(id: Raw) -> Any:

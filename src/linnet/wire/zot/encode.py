@@ -54,6 +54,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                     out.append(frames.CompactDone(event.result.summary.text))
                 elif event.aborted:
                     out.append(frames.TurnEnd("aborted"))
+            case events.SessionFailed(path, error):
+                out.append(frames.SessionError(path, error))
             case events.Settled():
                 out += _settled(event)
             case (
@@ -66,6 +68,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 | events.CompactionStarted()
                 | events.BashRan()
                 | events.QueueChanged()
+                | events.SessionNamed()
             ):
                 pass
             case _:

@@ -137,6 +137,13 @@ class CompactDone(Frame, frozen=True, tag="compact_done"):
     summary: str
 
 
+class SessionError(Frame, frozen=True, tag="session_error"):
+    """An addition: what was said last could not be saved. The run goes on."""
+
+    session_file: str
+    message: str
+
+
 class Done(Frame, frozen=True, tag="done"):
     pass
 
@@ -158,6 +165,7 @@ Event: TypeAlias = (
     | ToolResult
     | Error
     | CompactDone
+    | SessionError
     | Done
 )
 

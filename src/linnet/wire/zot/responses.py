@@ -33,6 +33,7 @@ class StateData(Struct, frozen=True):
     message_count: int
     busy: bool
     usage: Tokens
+    session_file: str | UnsetType = UNSET
 
 
 class ModelData(Struct, frozen=True):

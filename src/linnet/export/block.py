@@ -1,0 +1,30 @@
+"""A block of lines: all of a short one, the beginning of a long one and the rest on demand."""
+
+from collections.abc import Sequence
+
+SHOWN = 20
+SLACK = 4  # To hide three lines behind a line that says so helps nobody.
+
+
+def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: int = SHOWN) -> str:
+    """`lines` are HTML, each whole in itself. Needs no script: the rest is in an element that opens by itself."""
+    while lines and not lines[-1]:
+        lines = lines[:-1]
+    if len(lines) <= shown + SLACK:
+        return f'<div class="block {kind}">{_pre(lines, joint)}</div>' if lines else ""
+    more = (
+        f'<details class="more"><summary><span>Show all {len(lines):,} lines</span><span>Show less</span></summary>'
+        f"{_pre(lines[shown:], joint)}</details>"
+    )
+    return f'<div class="block {kind}">{_pre(lines[:shown], joint)}{more}</div>'
+
+
+def code(lines: Sequence[str], language: str = "") -> str:
+    """What is part of a text, and shown whole. `language` is HTML."""
+    caption = f"<figcaption>{language}</figcaption>" if language else ""
+    return f'<figure class="block code">{caption}{_pre(lines, chr(10))}</figure>'
+
+
+def _pre(lines: Sequence[str], joint: str) -> str:
+    # A line feed right after the tag is not part of the text, so that one is never the text's own.
+    return f"<pre>\n{joint.join(lines)}</pre>"

@@ -1,0 +1,275 @@
+"""Entries as HTML, each of them once, in the order in which every branch can be read."""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from typing import assert_never
+
+from linnet.core import messages
+from linnet.core.events import Compaction
+from linnet.export import figures
+from linnet.export.block import block
+from linnet.export.escape import escape, short
+from linnet.export.highlight import Highlighter
+from linnet.export.image import picture
+from linnet.export.markdown import Markdown
+from linnet.export.palette import Palette
+from linnet.export.tool import Tools, headline
+from linnet.export.tree import Node, Tree
+from linnet.store import entries
+
+
+class Conversation:
+    """A result is shown with the call it answers; an entry that is not on the branch we are on is hidden."""
+
+    def __init__(self, tree: Tree, labels: dict[str, str], palette: Palette) -> None:
+        highlighter = Highlighter()
+        self._tree = tree
+        self._labels = labels
+        self._markdown = Markdown(highlighter)
+        self._tools = Tools(highlighter, palette)
+        self._answers: dict[int, list[Node]] = defaultdict(list)
+        for node in tree.nodes:
+            if node.owner is not None:
+                self._answers[node.owner].append(node)
+
+    def pieces(self) -> Iterator[str]:
+        for node in self._tree.nodes:
+            if node.owner is None:
+                yield self._piece(node)
+
+    def _piece(self, node: Node) -> str:
+        content = node.entry.content
+        match content:
+            case entries.Said(said):
+                return self._message(node, said)
+            case entries.Compacted(result):
+                return self._card(node, _compacted(result.summary), self._summary(result))
+            case entries.ModelChanged(_, model):
+                return self._thin(node, f"Model: <b>{escape(short(model, 80))}</b>")
+            case entries.ThinkingChanged(level):
+                return self._thin(node, f"Thinking: <b>{escape(short(level, 40))}</b>")
+            case entries.Named(name):
+                told = f"Named <b>{escape(short(name, 120))}</b>" if name.strip() else "Name removed"
+                return self._thin(node, told)
+            case entries.Custom(kind, data):
+                body = self._tools.value(data) if data is not None else ""
+                return self._aside(node, escape(short(kind, 80)) or "Custom entry", body)
+            case entries.Unknown():
+                return self._aside(node, f"Entry of type {escape(short(node.entry.type, 80))}", self._raw(node))
+            case entries.Labelled():
+                return ""
+            case _:
+                assert_never(content)
+
+    def _message(self, node: Node, said: messages.Message) -> str:
+        match said:
+            case messages.UserMessage(content):
+                return self._article(node, "user", "User", self._parts(content))
+            case messages.AssistantMessage():
+                return self._article(node, "reply", _who(said), self._reply(node, said), _spent(said.usage))
+            case messages.ToolResult():
+                verdict = "failed" if said.is_error else "done"
+                body = f'<div class="lone {verdict}">{self._tools.result(None, said)}</div>'
+                return self._article(node, "orphan", f"Result of {escape(short(said.name, 80))}", body)
+            case messages.BashRun():
+                return self._article(node, "run", "Command", self._run(said))
+            case messages.Summary():
+                return self._card(node, _compacted(said), self._markdown.reply(said.text))
+            case messages.BranchSummary(text, from_id):
+                return self._card(node, f"Summary of a branch that was left{self._link(from_id)}", self._prose(text))
+            case messages.Note(kind, content):
+                return self._article(node, "note", escape(short(kind, 80)) or "Note", self._parts(content))
+            case _:
+                assert_never(said)
+
+    def _article(self, node: Node, kind: str, name: str, body: str, spent: str = "") -> str:
+        parent = self._tree.nodes[node.parent].entry if node.parent is not None else None
+        time, before = figures.moment(node.entry), figures.moment(parent) if parent is not None else None
+        day = f'<p class="day">{figures.day(time)}</p>' if time and before and time.date() != before.date() else ""
+        more = " more" if kind == "reply" and parent is not None and _is_agents(parent) and not day else ""
+        title = f"<h2>{name}</h2>{self._tags(node)}"
+        return (
+            f'<article class="e {kind}{more}" {_about(node)} tabindex="-1">{day}{self._fork(node)}'
+            f'<header class="by">{title}</header><div class="said">{body}</div>{self._meta(node, spent)}</article>\n'
+        )
+
+    def _card(self, node: Node, title: str, body: str) -> str:
+        return (
+            f'<article class="e card" {_about(node)} tabindex="-1">{self._fork(node)}<details class="said">'
+            f"<summary><h2>{title}</h2>{self._tags(node)}</summary>{body}</details>{self._meta(node)}</article>\n"
+        )
+
+    def _thin(self, node: Node, told: str) -> str:
+        return f'<div class="e thin" {_about(node)} tabindex="-1">{self._fork(node)}<p>{told}{self._tags(node)}</p></div>\n'
+
+    def _aside(self, node: Node, told: str, body: str) -> str:
+        if not body:
+            return self._thin(node, told)
+        return (
+            f'<div class="e thin" {_about(node)} tabindex="-1">{self._fork(node)}'
+            f"<details><summary>{told}{self._tags(node)}</summary>{body}</details></div>\n"
+        )
+
+    def _meta(self, node: Node, spent: str = "") -> str:
+        time = figures.moment(node.entry)
+        told = (
+            f'<time datetime="{time:%Y-%m-%dT%H:%M:%S}Z" title="{figures.day(time)}, {time:%H:%M:%S} UTC">'
+            f"{time:%H:%M}</time>"
+            if time
+            else ""
+        )
+        link = f'<a class="link" href="#{escape(node.anchor)}" aria-label="Copy a link to this message"></a>'
+        return f'<footer class="meta">{told}{link}{spent}</footer>'
+
+    def _fork(self, node: Node) -> str:
+        siblings = self._tree.siblings(node)
+        if len(siblings) < 2:
+            return ""
+        place = siblings.index(node.index)
+        before = self._way(siblings[place - 1], "‹", "Previous branch") if place else "<span>‹</span>"
+        last = place == len(siblings) - 1
+        after = "<span>›</span>" if last else self._way(siblings[place + 1], "›", "Next branch")
+        told = f"Branch {place + 1} of {len(siblings)}"
+        return f'<nav class="fork" aria-label="{told}">{before}<span>{place + 1} / {len(siblings)}</span>{after}</nav>'
+
+    def _way(self, index: int, sign: str, name: str) -> str:
+        return f'<a href="#{escape(self._tree.nodes[index].anchor)}" aria-label="{name}">{sign}</a>'
+
+    def _tags(self, node: Node) -> str:
+        label = self._labels.get(node.entry.id)
+        return f'<span class="tag">{escape(short(label, 60))}</span>' if label else ""
+
+    def _link(self, id: str) -> str:
+        there = next((node for node in self._tree.nodes if node.entry.id == id), None)
+        return f' <a href="#{escape(there.anchor)}">show it</a>' if there else ""
+
+    def _reply(self, node: Node, reply: messages.AssistantMessage) -> str:
+        answers = list(self._answers.get(node.index, ()))
+        parts: list[str] = []
+        for part in reply.content:
+            match part:
+                case messages.Text(text):
+                    parts.append(self._prose(text) if text.strip() else "")
+                case messages.Thinking(redacted=True):
+                    parts.append('<p class="absent">Thinking, redacted by the vendor</p>')
+                case messages.Thinking(text):
+                    parts.append(self._thinking(text) if text.strip() else "")
+                case messages.ToolCall():
+                    own = [answer for answer in answers if _answered(answer).call_id == part.id]
+                    answers = [answer for answer in answers if answer not in own]
+                    parts.append(self._call(part, own))
+                case _:
+                    assert_never(part)
+        return "".join([*parts, _fault(reply)])
+
+    def _thinking(self, text: str) -> str:
+        words = len(text.split())
+        told = f"Thinking <small>{words:,} word{'s'[: words != 1]}</small>"
+        return f'<details class="thinking"><summary>{told}</summary>{self._prose(text)}</details>'
+
+    def _call(self, call: messages.ToolCall, answers: Sequence[Node]) -> str:
+        verdicts = "".join(
+            f'<span class="verdict {_verdict(answer)}" data-n="{answer.index}"{_hidden(answer)}>{_verdict(answer)}</span>'
+            f"{self._tags(answer)}"
+            for answer in answers
+        )
+        body = [self._tools.asked(call), *(self._answer(call, answer) for answer in answers)]
+        if not answers:
+            verdicts = '<span class="verdict none">no result</span>'
+            body.append(self._tools.unanswered(call))
+        return (
+            f'<details class="call"><summary><b>{escape(short(call.name, 60))}</b>'
+            f'<span class="arg">{escape(headline(call))}</span>{verdicts}</summary>{"".join(body)}</details>'
+        )
+
+    def _answer(self, call: messages.ToolCall, node: Node) -> str:
+        body = self._tools.result(call, _answered(node)) or '<p class="remark">(nothing)</p>'
+        return (
+            f'<div class="e result {_verdict(node)}" {_about(node)} tabindex="-1">'
+            f"{self._fork(node)}{body}{self._meta(node)}</div>"
+        )
+
+    def _run(self, run: messages.BashRun) -> str:
+        if run.cancelled:
+            verdict, told = "failed", "cancelled"
+        elif run.exit_code is None:
+            verdict, told = "failed", "killed"
+        else:
+            verdict, told = ("failed", f"exit {run.exit_code}") if run.exit_code else ("done", "done")
+        body = self._tools.run(run.command, run.output)
+        if run.truncated:
+            where = f" The whole of it: {run.full_output_path}" if run.full_output_path else ""
+            body += f'<p class="remark">{escape(f"The output was cut.{where}")}</p>'
+        if run.private:
+            body += '<p class="remark">Not shown to the model.</p>'
+        return (
+            f'<details class="call"><summary><b>bash</b><span class="arg">{escape(short(run.command, 160))}</span>'
+            f'<span class="verdict {verdict}">{told}</span></summary>{body}</details>'
+        )
+
+    def _parts(self, content: Sequence[messages.UserPart]) -> str:
+        return "".join(
+            picture(part) if isinstance(part, messages.Image) else self._markdown.prompt(part.text) for part in content
+        )
+
+    def _prose(self, text: str) -> str:
+        return f'<div class="prose">{self._markdown.reply(text)}</div>'
+
+    def _summary(self, result: Compaction) -> str:
+        files = [("Files read", result.read_files), ("Files changed", result.modified_files)]
+        lists = "".join(f"<h3>{title}</h3>{block([escape(name) for name in names])}" for title, names in files if names)
+        return self._prose(result.summary.text) + lists
+
+    def _raw(self, node: Node) -> str:
+        return self._tools.raw(node.entry.line) if node.entry.line else ""
+
+
+def _about(node: Node) -> str:
+    return f'id="{escape(node.anchor)}" data-n="{node.index}"{_hidden(node)}'
+
+
+def _hidden(node: Node) -> str:
+    return "" if node.current else " hidden"
+
+
+def _who(reply: messages.AssistantMessage) -> str:
+    return f"Assistant <small>{escape(short(reply.model, 80))}</small>" if reply.model else "Assistant"
+
+
+def _spent(usage: messages.Usage) -> str:
+    told = figures.spent(usage)
+    return f'<span class="spent" title="{figures.spent_at_length(usage)}">{told}</span>' if told else ""
+
+
+def _compacted(summary: messages.Summary) -> str:
+    before = f" <small>{figures.count(summary.tokens_before)} tokens before</small>" if summary.tokens_before else ""
+    return f"The conversation so far was summed up{before}"
+
+
+def _is_agents(entry: entries.Entry) -> bool:
+    said = entry.content.message if isinstance(entry.content, entries.Said) else None
+    return isinstance(said, messages.AssistantMessage | messages.ToolResult)
+
+
+def _answered(node: Node) -> messages.ToolResult:
+    content = node.entry.content
+    assert isinstance(content, entries.Said)
+    assert isinstance(content.message, messages.ToolResult)
+    return content.message
+
+
+def _verdict(node: Node) -> str:
+    return "failed" if _answered(node).is_error else "done"
+
+
+def _fault(reply: messages.AssistantMessage) -> str:
+    match reply.stop:
+        case "error":
+            told = f"Failed: {reply.error}" if reply.error else "Failed"
+        case "aborted":
+            told = f"Aborted: {reply.error}" if reply.error else "Aborted"
+        case "length":
+            told = "Cut off: the reply grew too long"
+        case _:
+            return ""
+    return f'<p class="fault">{escape(told)}</p>'

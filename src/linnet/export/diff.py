@@ -1,0 +1,69 @@
+"""Changes to a file as coloured lines. Two spellings are known: unified hunks, and pi's, whose lines have numbers."""
+
+import re
+
+from linnet.export.escape import escape
+
+_HUNK = re.compile(r"@@ -(\d{1,9})(?:,(\d{1,9}))? \+(\d{1,9})(?:,(\d{1,9}))? @@")
+_UNIFIED = re.compile(r"(?:diff |index |Index: |=== |--- [^\n]*\n\+\+\+ |@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@)")
+_NUMBERED = re.compile(r"([-+ ]) {0,8}(\d{1,9}) (.*)")
+_SKIPPED = re.compile(r" {2,}\.\.\.")
+_KINDS = {"+": "add", "-": "del", " ": "same"}
+_HEADERS = ("diff ", "index ", "--- ", "+++ ", "new file ", "deleted file ", "similarity ", "rename ", "Index: ", "===")
+
+
+def is_unified(text: str) -> bool:
+    return bool(_UNIFIED.match(text)) and _HUNK.search(text) is not None
+
+
+def lines(diff: str) -> list[str]:
+    """One element a line. A number is that of the new file, or of the old one for what is gone from it."""
+    rows = diff.removesuffix("\n").split("\n")
+    if not is_unified(diff) and all(_NUMBERED.fullmatch(row) or _SKIPPED.fullmatch(row) or not row for row in rows):
+        return [_numbered(row) for row in rows]
+    return _unified(rows)
+
+
+def replaced(old: str, new: str) -> list[str]:
+    """All of one taken out, all of the other put in: for a change that was asked for, and not made."""
+    gone, come = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
+    return [*(_line("del", "", row) for row in gone), *(_line("add", "", row) for row in come)]
+
+
+def _numbered(row: str) -> str:
+    found = _NUMBERED.fullmatch(row)
+    return _line(_KINDS[found[1]], found[2], found[3]) if found else _line("hunk", "", row.strip())
+
+
+def _unified(rows: list[str]) -> list[str]:
+    out: list[str] = []
+    old = new = 0  # The next line of either file, and how many of the hunk are to come.
+    old_left = new_left = 0
+    for row in rows:
+        sign, rest = row[:1], row[1:]
+        inside = old_left > 0 or new_left > 0
+        if not inside and (found := _HUNK.match(row)):
+            old, new = int(found[1]), int(found[3])
+            old_left, new_left = int(found[2] or 1), int(found[4] or 1)
+            out.append(_line("hunk", "", row))
+        elif not inside and row.startswith(_HEADERS):
+            out.append(_line("head", "", row))
+        elif sign == "\\":
+            out.append(_line("hunk", "", row))
+        elif sign == "-":
+            out.append(_line("del", str(old) if inside else "", rest))
+            old, old_left = old + 1, old_left - 1
+        elif sign == "+":
+            out.append(_line("add", str(new) if inside else "", rest))
+            new, new_left = new + 1, new_left - 1
+        else:
+            out.append(_line("same", str(new) if inside else "", rest if inside else row))
+            old, old_left = old + 1, old_left - 1
+            new, new_left = new + 1, new_left - 1
+    return out
+
+
+def _line(kind: str, number: str, text: str) -> str:
+    # The number is no text: whoever copies the lines does not want it.
+    told = f' data-l="{number}"' if number else ""
+    return f'<span class="l {kind}"{told}>{escape(text) or " "}</span>'

@@ -1,0 +1,64 @@
+"""Times, counts and money as people write them. Times are UTC: a page says the same to everybody."""
+
+from datetime import UTC, datetime
+
+from linnet.core.messages import Usage
+from linnet.store.entries import Entry, Said
+
+
+def at(stamp: str) -> datetime | None:
+    try:
+        time = datetime.fromisoformat(stamp)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def moment(entry: Entry) -> datetime | None:
+    """When it was written down, or else when it was said."""
+    if (time := at(entry.time)) is not None or not isinstance(entry.content, Said) or not entry.content.message.time:
+        return time
+    try:
+        return datetime.fromtimestamp(entry.content.message.time / 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def day(time: datetime) -> str:
+    return f"{time.day} {time:%B} {time.year}"
+
+
+def count(number: int) -> str:
+    """Three digits at most, and what they count."""
+    for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
+        if abs(number) >= unit:
+            shown = number / unit
+            return f"{shown:.1f}{name}" if abs(shown) < 99.95 else f"{shown:.0f}{name}"
+    return str(number)
+
+
+def money(dollars: float) -> str:
+    if not dollars:
+        return ""
+    return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.3f}" if dollars >= 0.01 else f"${dollars:.4f}"
+
+
+def size(number: int) -> str:
+    return f"{number / 1_048_576:.1f} MB" if number >= 1_048_576 else f"{max(number, 0) / 1024:.1f} KB"
+
+
+def spent(usage: Usage) -> str:
+    """In a few characters: what went in, what came out, what it cost."""
+    went_in = usage.input + usage.cache_read + usage.cache_write
+    parts = [f"↑{count(went_in)}" if went_in else "", f"↓{count(usage.output)}" if usage.output else ""]
+    return " ".join(part for part in (*parts, money(usage.cost.total)) if part)
+
+
+def spent_at_length(usage: Usage) -> str:
+    parts = (
+        ("in", usage.input),
+        ("out", usage.output),
+        ("read from cache", usage.cache_read),
+        ("written to cache", usage.cache_write),
+    )
+    return ", ".join(f"{number:,} {name}" for name, number in parts if number)

@@ -1,0 +1,98 @@
+"""Markdown as HTML, by markdown-it: CommonMark, tables and strikethrough. No HTML of the text's own, and no fetching."""
+
+import re
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.renderer import RendererHTML
+from markdown_it.token import Token
+from markdown_it.utils import EnvType, OptionsDict
+
+from linnet.export import block
+from linnet.export.escape import clean, escape
+from linnet.export.highlight import Highlighter
+
+MOST = 200_000  # Characters; what is longer is not prose.
+_SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
+
+
+class Markdown:
+    """Links lead to the web or to a mailbox, or they are no links. Pictures are named, never loaded."""
+
+    def __init__(self, highlighter: Highlighter) -> None:
+        self._reply = _Parser("commonmark", {"html": False}, renderer_cls=_Renderer)
+        self._reply.enable(["table", "strikethrough"])
+        # People do not write Markdown when they ask, except for code. Their lines and lists stay as they typed them.
+        self._prompt = _Parser("zero", {"html": False}, renderer_cls=_Renderer)
+        self._prompt.enable(["fence", "backticks", "autolink"])
+        self._env: EnvType = {"highlighter": highlighter}
+
+    def reply(self, text: str) -> str:
+        return self._rendered(self._reply, text)
+
+    def prompt(self, text: str) -> str:
+        return f'<div class="typed">{self._rendered(self._prompt, text)}</div>'
+
+    def _rendered(self, parser: MarkdownIt, text: str) -> str:
+        text = clean(text)
+        if len(text) > MOST:
+            return block.block(escape(text).split("\n"))
+        rendered: str = parser.render(text, dict(self._env))
+        return rendered
+
+
+class _Parser(MarkdownIt):
+    def validateLink(self, url: str) -> bool:  # noqa: N802 - its name there
+        return bool(_SAFE.match(url))
+
+
+class _Renderer(RendererHTML):
+    """Public methods are named for the tokens that they render."""
+
+    def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[idx]
+        language = (token.info.split() or [""])[0][:40]
+        highlighter: Highlighter = env["highlighter"]
+        return block.code(highlighter.by_language(token.content.removesuffix("\n"), language), escape(language))
+
+    def code_block(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return self.fence(tokens, idx, options, env)
+
+    def image(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        token = tokens[idx]
+        told = " · ".join(part for part in (token.content, str(token.attrs.get("src", ""))) if part)
+        return f'<span class="picture">{escape(told)}</span>'
+
+    def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        address = escape(str(tokens[idx].attrs.get("href", "")))
+        return f'<a href="{address}" rel="noopener noreferrer nofollow">'
+
+    def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"<{_level(tokens[idx])}>"
+
+    def heading_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"</{_level(tokens[idx])}>\n"
+
+    def table_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return '<div class="table"><table>\n'
+
+    def table_close(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return "</table></div>\n"
+
+    def th_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"<th{_side(tokens[idx])}>"
+
+    def td_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
+        return f"<td{_side(tokens[idx])}>"
+
+
+def _level(token: Token) -> str:
+    """The page has the first two for itself."""
+    return f"h{min(6, int(token.tag[1]) + 2)}"
+
+
+def _side(token: Token) -> str:
+    """A column's alignment as a class: it comes as a style, which the page's policy does not let pass."""
+    style = str(token.attrs.get("style", ""))
+    side = style.removeprefix("text-align:")
+    return f' class="{side}"' if side in ("left", "center", "right") else ""

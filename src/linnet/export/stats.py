@@ -1,0 +1,59 @@
+"""What a session comes to: its name, its models, what was said and spent, on whatever branch."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from linnet.core.cost import add
+from linnet.core.messages import AssistantMessage, BashRun, ToolResult, Usage, UserMessage, texts
+from linnet.export.escape import short
+from linnet.export.figures import at, moment
+from linnet.store.entries import Compacted, Entry, Header, Labelled, Named, Said
+
+
+class Stats(Struct, frozen=True):
+    """`labels` are by the id of what they are on."""
+
+    title: str
+    start: datetime | None
+    prompts: int
+    replies: int
+    results: int
+    models: tuple[str, ...]
+    usage: Usage
+    labels: dict[str, str]
+
+    @property
+    def messages(self) -> int:
+        return self.prompts + self.replies + self.results
+
+
+def stats(header: Header, entries: Sequence[Entry]) -> Stats:
+    name = first = ""
+    prompts = replies = results = 0
+    models: dict[str, None] = {}
+    usage = Usage()
+    labels: dict[str, str] = {}
+    for entry in entries:
+        match entry.content:
+            case Named(called):
+                name = called.strip()
+            case Labelled(target, label):
+                labels[target] = label
+            case Compacted(result):
+                usage = add(usage, result.total)
+            case Said(UserMessage(content)):
+                prompts += 1
+                first = first or short(texts(content), 120)
+            case Said(AssistantMessage() as reply):
+                replies += 1
+                usage = add(usage, reply.usage)
+                if reply.model:
+                    models[reply.model] = None
+            case Said(ToolResult() | BashRun()):
+                results += 1
+    start = next((time for time in (at(header.timestamp), *map(moment, entries)) if time is not None), None)
+    title = short(name, 200) or first or "An empty session"
+    told = {target: label for target, label in labels.items() if label.strip()}
+    return Stats(title, start, prompts, replies, results, tuple(models), usage, told)

@@ -1,0 +1,112 @@
+"""Keeps a session's store in step with what happens. What cannot be saved is told, once, and stops nothing."""
+
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from linnet.core.conversation import Conversation
+from linnet.core.cost import subtract
+from linnet.core.events import (
+    BashRan,
+    CompactionEnded,
+    Event,
+    Interrupted,
+    ReplyEnded,
+    SessionFailed,
+    SessionNamed,
+    ToolFinished,
+    UserSaid,
+)
+from linnet.core.messages import Message, Usage, UserMessage, texts
+from linnet.core.sessions import OutlineEntry
+from linnet.errors import BadInput, SessionError
+from linnet.store.entries import Compacted, Content, Named, Said
+from linnet.store.store import Store
+
+
+class Journal:
+    """Invariant: whoever hears of an event can find it in the store; it is written before it is told."""
+
+    def __init__(self, store: Store, tell: Callable[[Sequence[Event]], None], problem: str = "") -> None:
+        self.store = store
+        self.problem = problem
+        self._tell = tell
+
+    def record(self, event: Event, conversation: Conversation, spent: Usage) -> None:
+        """`conversation` has taken the event in; `spent` is what had been spent before it."""
+        match event:
+            case UserSaid(message) | Interrupted(message):
+                self._said(message, conversation)
+            case ReplyEnded(message):
+                self._said(message, conversation)
+            case ToolFinished(message):
+                self._said(message, conversation)
+            case BashRan(message):
+                self._said(message, conversation)
+            case CompactionEnded() if event.result is not None:
+                own = replace(event.result, total=subtract(event.result.total, spent))
+                self.note(Compacted(own), conversation.ids[0])
+            case _:
+                pass
+
+    def note(self, content: Content, id: str | None = None) -> None:
+        try:
+            self.store.append(content, id)
+        except SessionError as error:
+            self._fail(error)
+        else:
+            self.problem = ""
+
+    def name(self, name: str) -> None:
+        """Raises SessionError if that could not be saved."""
+        self.store.append(Named(name))
+        self._tell([SessionNamed(name)])
+        self.store.log.sync()
+
+    def move(self, target: str | None) -> None:
+        """Raises SessionError if that could not be saved."""
+        self.store.move(target)
+        self.store.log.sync()
+
+    def sync(self) -> None:
+        try:
+            self.store.log.sync()
+        except SessionError as error:
+            self._fail(error)
+
+    def close(self) -> None:
+        self.store.log.close()
+
+    def branch_messages(self) -> list[tuple[str, str]]:
+        """What the user said, wherever in the tree."""
+        said = self.store.entries(node for node in self.store.tree.nodes if node.role == "user")
+        found = ((entry.id, user_text(entry.content)) for entry in said)
+        return [(id, text) for id, text in found if text]
+
+    def entries_since(self, id: str | None) -> list[bytes]:
+        if id is None:
+            return self.store.lines()
+        node = self.store.tree.find(id)
+        if node is None:
+            raise BadInput(f"Entry {id} not found")
+        return self.store.lines(node.index + 1)
+
+    def outline(self) -> list[OutlineEntry]:
+        from linnet.runtime.outline import outline
+
+        return outline(self.store)
+
+    def _said(self, message: Message, conversation: Conversation) -> None:
+        self.note(Said(message), conversation.ids[-1])
+
+    def _fail(self, error: SessionError) -> None:
+        if str(error) != self.problem:
+            self.problem = str(error)
+            self._tell([SessionFailed(self.store.path or "", self.problem)])
+
+
+def user_text(content: Content) -> str:
+    """Empty for what no user said."""
+    return (
+        texts(content.message.content) if isinstance(content, Said) and isinstance(content.message, UserMessage) else ""
+    )

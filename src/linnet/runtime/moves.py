@@ -1,0 +1,98 @@
+"""From one place to go on from to another: a new session, another one, a branch, an earlier entry."""
+
+import os
+from typing import assert_never
+
+from linnet.core.commands import (
+    Answer,
+    Branch,
+    Branched,
+    CloneSession,
+    Move,
+    Navigate,
+    Navigated,
+    NewSession,
+    SessionOpened,
+    SwitchSession,
+)
+from linnet.errors import BadInput
+from linnet.runtime.journal import Journal, user_text
+from linnet.runtime.sessions import Place, Sessions
+from linnet.runtime.state import State
+
+NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
+
+
+def prepare(work: Move, state: State) -> Place | None:
+    """Everything that can go wrong goes wrong here, before anything is ended for its sake. Raises LinnetError.
+
+    What it returns is to be carried out, or closed.
+    """
+    match work:
+        case NewSession():
+            return None
+        case SwitchSession(word):
+            journal, sessions = _kept(state)
+            path = sessions.path_of(word)
+            here = journal.store.path
+            if here is not None and os.path.exists(path) and os.path.samefile(here, path):
+                return None
+            return sessions.open(path)
+        case Branch(entry):
+            _branched_from(entry, _kept(state)[0])
+        case Navigate(entry):
+            if entry is not None and entry not in _kept(state)[0].store.tree:
+                raise BadInput(f"Entry {entry} not found")
+        case CloneSession():
+            _kept(state)
+        case _:
+            assert_never(work)
+    return None
+
+
+def carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
+    """Nothing runs any more. Raises LinnetError, and then everything is as it was. What it answers is on disk."""
+    answer = _carry_out(work, prepared, state)
+    if state.journal is not None:
+        state.journal.sync()
+    return answer
+
+
+def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
+    match work:
+        case NewSession(parent):
+            state.open_session(parent)
+            return SessionOpened()
+        case SwitchSession():
+            if prepared is not None:
+                state.enter(prepared, remember=True)
+            return SessionOpened()
+        case Branch(entry):
+            journal, sessions = _kept(state)
+            text, parent = _branched_from(entry, journal)
+            state.enter(sessions.copy(journal.store, parent))
+            return Branched(text)
+        case CloneSession():
+            journal, sessions = _kept(state)
+            state.enter(sessions.copy(journal.store, journal.store.tree.leaf))
+            return SessionOpened()
+        case Navigate(entry):
+            state.go_to(entry)
+            return Navigated(entry)
+        case _:
+            assert_never(work)
+
+
+def _kept(state: State) -> tuple[Journal, Sessions]:
+    if state.journal is None or state.sessions is None:
+        raise BadInput(NO_SESSIONS)
+    return state.journal, state.sessions
+
+
+def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:
+    """What was said there, and what came before it."""
+    node = journal.store.tree.find(id)
+    if node is None or node.role != "user":
+        raise BadInput("Invalid entry ID for branching")
+    [entry] = journal.store.entries([node])
+    return user_text(entry.content), node.parent

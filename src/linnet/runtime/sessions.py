@@ -1,0 +1,122 @@
+"""Where the sessions of this run of the program are: begun, opened, copied and listed, in files or in memory."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+
+from linnet.core.conversation import Past
+from linnet.core.messages import Usage
+from linnet.core.sessions import SessionInfo
+from linnet.errors import BadInput, SessionError
+from linnet.runtime.config import Keeping
+from linnet.store import sessions
+from linnet.store.entries import Header, ModelChanged
+from linnet.store.resume import Standing
+from linnet.store.store import Store
+
+
+class Place(Struct, frozen=True):
+    """Somewhere to go on from: a session, what was said there, and what was set and spent."""
+
+    store: Store
+    past: Past = Past()
+    model: ModelChanged | None = None
+    thinking: str | None = None
+    spent: Usage = Usage()
+    problem: str = ""  # Why it is not saved, though it should be.
+
+
+class Sessions:
+    """With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in."""
+
+    def __init__(
+        self, keeping: Keeping, cwd: str, new_entry_id: Callable[[], str], new_session_id: Callable[[], str]
+    ) -> None:
+        self._keeping = keeping
+        self._cwd = cwd
+        self._new_entry_id = new_entry_id
+        self._new_session_id = new_session_id
+        self.folder = keeping.folder or sessions.folder(keeping.home, cwd)
+
+    def begin(self) -> Place:
+        """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
+        keeping = self._keeping
+        if keeping.session is not None:
+            path = sessions.find(keeping.session, self._folders())
+            if path is None:
+                raise SessionError(f"no session has an id that begins with {keeping.session}; see linnet sessions")
+            if os.path.lexists(path):
+                return self.open(path)
+            return Place(self._made(None, (), path))
+        if keeping.resume:
+            path = sessions.newest(self.folder)
+            if path is not None:
+                return self.open(path)
+        if keeping.fork is not None:
+            return self._forked(keeping.fork)
+        try:
+            return self.new(None)
+        except SessionError as error:
+            return Place(sessions.in_memory(self._header(None), new_id=self._new_entry_id), problem=str(error))
+
+    def new(self, parent: str | None) -> Place:
+        return Place(self._made(parent, ()))
+
+    def open(self, path: str) -> Place:
+        """With nothing to be written anywhere, what is there is only read."""
+        opened = sessions.open_store(path, to_write=self._keeping.saves, new_id=self._new_entry_id)
+        return _place(opened.store, opened.standing, opened.past, opened.spent)
+
+    def copy(self, store: Store, leaf: str | None) -> Place:
+        """A new session that has the path to `leaf` in it, and knows where it came from."""
+        lines = store.copied(leaf)
+        copy = self._made(store.path, lines)
+        standing = copy.standing()
+        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines))
+
+    def path_of(self, word: str) -> str:
+        """The file of an existing session that a client named. Raises SessionError."""
+        found = sessions.find(word, self._folders(), self._cwd)
+        if found is None:
+            raise SessionError(f"{word} does not exist")
+        return self.allowed(found)
+
+    def allowed(self, path: str) -> str:
+        """The path in full. Raises BadInput for one that leads outside, where that matters."""
+        full = os.path.abspath(os.path.join(self._cwd, path))
+        if self._keeping.confine:
+            real = os.path.realpath(full)
+            roots = [os.path.realpath(root) for root in (self.folder, self._cwd)]
+            if not any(os.path.commonpath([root, real]) == root for root in roots):
+                raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which --confine does not allow")
+        return full
+
+    def listed(self, *, everywhere: bool) -> list[SessionInfo]:
+        return list(sessions.summaries(self._folders() if everywhere else [self.folder]))
+
+    def _folders(self) -> list[str]:
+        """This project's first."""
+        others = [] if self._keeping.confine else sessions.folders(self._keeping.home)
+        return list(dict.fromkeys([self.folder, *others]))
+
+    def _forked(self, word: str) -> Place:
+        path = sessions.find(word, self._folders())
+        if path is None:
+            raise SessionError(f"no session has an id that begins with {word}; see linnet sessions")
+        source = sessions.open_store(path, to_write=False).store
+        source.log.path = path
+        return self.copy(source, source.tree.leaf)
+
+    def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> Store:
+        header = self._header(parent)
+        if not self._keeping.saves:
+            return sessions.in_memory(header, lines, new_id=self._new_entry_id)
+        return sessions.create(self.folder, header, lines, path, new_id=self._new_entry_id)
+
+    def _header(self, parent: str | None) -> Header:
+        return sessions.new_header(self._new_session_id(), self._cwd, parent)
+
+
+def _place(store: Store, standing: Standing, past: Past, spent: Usage) -> Place:
+    return Place(store, past, standing.model, standing.thinking, spent)

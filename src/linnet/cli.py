@@ -31,6 +31,10 @@ def main(program: Program = LINNET) -> NoReturn:
 
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
+        from linnet import shelf
+
+        return shelf.sessions(argv[1:]) if argv[0] == "sessions" else shelf.export(argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -40,6 +44,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return 0
     for note in dict.fromkeys(flags.notes):
         print(f"{program.name}: {note}", file=sys.stderr)
+    if flags.export is not None:
+        from linnet.shelf import export_to
+
+        return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):

@@ -18,6 +18,8 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  linnet sessions [flags]         list the sessions of this folder
+  linnet export SESSION [flags]   make a page of HTML of one
 
 Flags
 """
@@ -55,6 +57,10 @@ class Flags(Struct):
     version: bool = False
     show_thinking: bool = False
     stream: Literal["full", "deltas"] = "full"
+    export: str | None = None
+    out: str | None = None
+    everywhere: bool = False
+    json: bool = False
     words: list[str] = []
     notes: list[str] = []
     config: dict[str, Any] = {}
@@ -158,9 +164,10 @@ class Program(Struct, frozen=True):
     dialect: Literal["zot", "pi"] | None = None
     version: str = "{name} {version}"
     settle: Callable[[Flags], None] = lambda flags: None
+    table: tuple[Flag, ...] = TABLE
 
     def by_name(self) -> dict[str, Flag]:
-        return {name: flag for flag in (*TABLE, *self.flags) for name in flag.names}
+        return {name: flag for flag in (*self.table, *self.flags) for name in flag.names}
 
 
 LINNET = Program("linnet", USAGE)
@@ -171,7 +178,7 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
     flags = Flags()
     known = program.by_name()
     rest = list(argv)
-    if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi":
+    if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi" and program.table is TABLE:
         rest.pop(0)
         flags.mode, flags.dialect = "rpc", "zot"
     while rest:
@@ -209,7 +216,7 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
 
 def help_text(program: Program = LINNET) -> str:
     known = program.by_name()
-    flags = [flag for flag in (*TABLE, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
+    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)

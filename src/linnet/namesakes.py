@@ -15,8 +15,7 @@ from linnet.flags import TABLE, Flag, Flags, Program
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
 
-_EMPTY = "is ignored: sessions are not kept yet, so the conversation starts empty"
-_UNSAVED = "is ignored: sessions are not kept yet, so nothing is saved"
+_UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _UNLOADED = "is ignored: extensions are not loaded yet"
 _UNREAD = "is ignored: skills and prompt templates are not loaded yet"
 _NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
@@ -84,11 +83,8 @@ Flags
         _like(
             "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
         ),
-        _accepted("-c", "--continue", note=_EMPTY),
-        _accepted("-r", "--resume", note=_EMPTY),
-        _accepted("--session", word="FILE", note=_EMPTY),
-        _accepted("--fork", word="FILE", note=_EMPTY),
-        _accepted("--session-dir", word="DIR", note=_UNSAVED),
+        _like("--continue", "-c"),
+        _accepted("-r", "--resume", note=_UNPICKED),
         _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
         _accepted("-ne", "--no-extensions"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
@@ -101,7 +97,7 @@ Flags
         _accepted("-nc", "--no-context-files"),
         _accepted("--verbose"),
         _accepted("--offline"),
-        Flag(("--export",), "", "", refusal="is not here yet: there are no sessions to export"),
+        Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
         Flag(("--list-models",), "", "", refusal=_NO_LIST),
     ),
     dialect="pi",
@@ -123,9 +119,8 @@ Flags
     (
         _like("--version", "-v"),
         Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
-        _accepted("-c", "--continue", note=_EMPTY),
-        _accepted("-r", "--resume", note=_EMPTY),
-        _accepted("--session", word="FILE", note=_EMPTY),
+        _like("--continue", "-c"),
+        _accepted("-r", "--resume", note=_UNPICKED),
         _accepted("--ext", word="FOLDER", note=_UNLOADED),
         _accepted("--no-ext"),
         _accepted("--with-skills", note=_UNREAD),

@@ -27,6 +27,7 @@ class Conversation:
         self._labels = labels
         self._markdown = Markdown(highlighter)
         self._tools = Tools(highlighter, palette)
+        self._by_id = {node.entry.id: node for node in tree.nodes}
         self._answers: dict[int, list[Node]] = defaultdict(list)
         for node in tree.nodes:
             if node.owner is not None:
@@ -100,7 +101,8 @@ class Conversation:
         )
 
     def _thin(self, node: Node, told: str) -> str:
-        return f'<div class="e thin" {_about(node)} tabindex="-1">{self._fork(node)}<p>{told}{self._tags(node)}</p></div>\n'
+        body = f"{self._fork(node)}<p>{told}{self._tags(node)}</p>"
+        return f'<div class="e thin" {_about(node)} tabindex="-1">{body}</div>\n'
 
     def _aside(self, node: Node, told: str, body: str) -> str:
         if not body:
@@ -125,22 +127,22 @@ class Conversation:
         siblings = self._tree.siblings(node)
         if len(siblings) < 2:
             return ""
-        place = siblings.index(node.index)
-        before = self._way(siblings[place - 1], "‹", "Previous branch") if place else "<span>‹</span>"
+        place = node.rank
+        before = self._way(siblings[place - 1], "prev", "‹", "Previous branch") if place else "<span>‹</span>"
         last = place == len(siblings) - 1
-        after = "<span>›</span>" if last else self._way(siblings[place + 1], "›", "Next branch")
+        after = "<span>›</span>" if last else self._way(siblings[place + 1], "next", "›", "Next branch")
         told = f"Branch {place + 1} of {len(siblings)}"
         return f'<nav class="fork" aria-label="{told}">{before}<span>{place + 1} / {len(siblings)}</span>{after}</nav>'
 
-    def _way(self, index: int, sign: str, name: str) -> str:
-        return f'<a href="#{escape(self._tree.nodes[index].anchor)}" aria-label="{name}">{sign}</a>'
+    def _way(self, index: int, rel: str, sign: str, name: str) -> str:
+        return f'<a href="#{escape(self._tree.nodes[index].anchor)}" rel="{rel}" aria-label="{name}">{sign}</a>'
 
     def _tags(self, node: Node) -> str:
         label = self._labels.get(node.entry.id)
         return f'<span class="tag">{escape(short(label, 60))}</span>' if label else ""
 
     def _link(self, id: str) -> str:
-        there = next((node for node in self._tree.nodes if node.entry.id == id), None)
+        there = self._by_id.get(id)
         return f' <a href="#{escape(there.anchor)}">show it</a>' if there else ""
 
     def _reply(self, node: Node, reply: messages.AssistantMessage) -> str:
@@ -169,8 +171,8 @@ class Conversation:
 
     def _call(self, call: messages.ToolCall, answers: Sequence[Node]) -> str:
         verdicts = "".join(
-            f'<span class="verdict {_verdict(answer)}" data-n="{answer.index}"{_hidden(answer)}>{_verdict(answer)}</span>'
-            f"{self._tags(answer)}"
+            f'<span data-n="{answer.index}"{_hidden(answer)}>{self._tags(answer)}'
+            f'<span class="verdict {_verdict(answer)}">{_verdict(answer)}</span></span>'
             for answer in answers
         )
         body = [self._tools.asked(call), *(self._answer(call, answer) for answer in answers)]
@@ -243,7 +245,7 @@ def _spent(usage: messages.Usage) -> str:
 
 def _compacted(summary: messages.Summary) -> str:
     before = f" <small>{figures.count(summary.tokens_before)} tokens before</small>" if summary.tokens_before else ""
-    return f"The conversation so far was summed up{before}"
+    return f"Compacted{before}"
 
 
 def _is_agents(entry: entries.Entry) -> bool:

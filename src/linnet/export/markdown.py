@@ -1,4 +1,4 @@
-"""Markdown as HTML, by markdown-it: CommonMark, tables and strikethrough. No HTML of the text's own, and no fetching."""
+"""Markdown as HTML, by markdown-it: CommonMark, tables and strikethrough. No HTML of the text's own, no fetching."""
 
 import re
 from collections.abc import Sequence

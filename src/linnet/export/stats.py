@@ -53,6 +53,8 @@ def stats(header: Header, entries: Sequence[Entry]) -> Stats:
                     models[reply.model] = None
             case Said(ToolResult() | BashRun()):
                 results += 1
+            case _:
+                pass
     start = next((time for time in (at(header.timestamp), *map(moment, entries)) if time is not None), None)
     title = short(name, 200) or first or "An empty session"
     told = {target: label for target, label in labels.items() if label.strip()}

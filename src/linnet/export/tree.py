@@ -13,8 +13,9 @@ from linnet.store.entries import MOVED, Custom, Entry, Labelled, Said
 class Node(Struct):
     """`index` is its number on the page, and so are those of others here; `place` is where it is in the file.
 
-    `children` are in the order of the file. `newest` is the end of the branch below it that was written last. `depth` counts the side branches it is on.
-    A tool's result has an `owner`, the reply that asked for it, unless that is not among its ancestors.
+    `children` are in the order of the file, and `rank` counts the siblings before it. `newest` is the end of the branch
+    below it that was written last. `depth` counts the side branches it is on. A tool's result has an `owner`, the reply
+    that asked for it, unless that is not among its ancestors.
     """
 
     entry: Entry
@@ -25,6 +26,7 @@ class Node(Struct):
     children: list[int]
     newest: int
     depth: int
+    rank: int = 0
     owner: int | None = None
     current: bool = False
 
@@ -51,6 +53,9 @@ class Tree:
             end = parents[end]
         self.nodes = _nodes(entries, parents, children, newest, path)
         self.roots = [node.index for node in sorted(self.nodes, key=_place) if node.parent is None]
+        for siblings in (self.roots, *(node.children for node in self.nodes)):
+            for rank, index in enumerate(siblings):
+                self.nodes[index].rank = rank
         self.end = max((node.index for node in self.nodes if node.current), default=None)
 
     def siblings(self, node: Node) -> list[int]:
@@ -166,7 +171,7 @@ def _nodes(
         owner = None
         if isinstance(entry.content, Said) and isinstance(entry.content.message, ToolResult):
             owner = next(reversed(asked[entry.content.message.call_id]), None)
-        nodes.append(Node(entry, anchor, place, index, above, [], newest[place], depth, owner, place in path))
+        nodes.append(Node(entry, anchor, place, index, above, [], newest[place], depth, 0, owner, place in path))
         calls = _calls(entry)
         for call in calls:
             asked[call].append(index)

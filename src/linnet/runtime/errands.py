@@ -1,7 +1,8 @@
 """What takes its time beside whatever else runs: a command, a list of sessions, a page."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core.cancel import Cancel
@@ -39,28 +40,36 @@ def errand(
         case ExportHtml(path):
             if state.sessions is None or state.journal is None or state.journal.store.path is None:
                 raise SessionError(IN_MEMORY)
-            store = state.journal.store
             target = state.sessions.allowed(path or default_name(state.journal.store.path))
-            export = exporting(store, target)
-            return lambda cancel: Exported(export())
+            exporting = Exporting(state.journal.store)
+
+            def export(cancel: Cancel) -> Answer:
+                exporting.write(Path(target))
+                return Exported(target)
+
+            return export
         case _:
             assert_never(command)
 
 
-def exporting(store: "Store", path: str) -> Callable[[], str]:
-    """What makes a page of the session as it is now, writes it there and says where."""
-    header, lines, leaf = store.header, store.lines(), store.leaf
+class Exporting:
+    """A page of the session as it is when this is made."""
 
-    def export() -> str:
-        from linnet.export.file import write
+    def __init__(self, store: "Store") -> None:
+        self._header, self._lines, self._leaf = store.header, store.lines(), store.leaf
+
+    def pieces(self) -> Iterator[str]:
         from linnet.export.page import page
         from linnet.store.entries import entry, glance
 
-        entries = [entry(line, seen) for line in lines if (seen := glance(line)) is not None]
-        write(path, page(header, entries, leaf))
-        return path
+        entries = [entry(line, seen) for line in self._lines if (seen := glance(line)) is not None]
+        return page(self._header, entries, self._leaf)
 
-    return export
+    def write(self, path: Path) -> None:
+        """Raises OSError, and then nothing has changed."""
+        from linnet.export.file import write
+
+        write(path, self.pieces())
 
 
 def default_name(path: str) -> str:

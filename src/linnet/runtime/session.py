@@ -51,7 +51,7 @@ class Session:
         self._build = build
         self.lock = RLock()
         self._idle = Condition(self.lock)
-        self._state = State(settings, new_id, new_session_id, audience.hear)
+        self._state = State(settings, clock, new_id, new_session_id, audience.hear)
         self._active: Job | None = None
         self._waiting: deque[Job] = deque()
         self._commands: set[CancelToken] = set()

@@ -13,7 +13,7 @@ from linnet.runtime.config import Keeping
 from linnet.store import sessions
 from linnet.store.entries import Header, ModelChanged
 from linnet.store.resume import Standing
-from linnet.store.store import Store
+from linnet.store.store import Making, Store
 
 
 class Place(Struct, frozen=True):
@@ -30,12 +30,10 @@ class Place(Struct, frozen=True):
 class Sessions:
     """With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in."""
 
-    def __init__(
-        self, keeping: Keeping, cwd: str, new_entry_id: Callable[[], str], new_session_id: Callable[[], str]
-    ) -> None:
+    def __init__(self, keeping: Keeping, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
         self._keeping = keeping
         self._cwd = cwd
-        self._new_entry_id = new_entry_id
+        self._making = making
         self._new_session_id = new_session_id
         self.folder = keeping.folder or sessions.folder(keeping.home, cwd)
 
@@ -58,14 +56,14 @@ class Sessions:
         try:
             return self.new(None)
         except SessionError as error:
-            return Place(sessions.in_memory(self._header(None), new_id=self._new_entry_id), problem=str(error))
+            return Place(sessions.in_memory(self._header(None), making=self._making), problem=str(error))
 
     def new(self, parent: str | None) -> Place:
         return Place(self._made(parent, ()))
 
     def open(self, path: str) -> Place:
         """With nothing to be written anywhere, what is there is only read."""
-        opened = sessions.open_store(path, to_write=self._keeping.saves, new_id=self._new_entry_id)
+        opened = sessions.open_store(path, to_write=self._keeping.saves, making=self._making)
         return _place(opened.store, opened.standing, opened.past, opened.spent)
 
     def copy(self, store: Store, leaf: str | None) -> Place:
@@ -111,11 +109,11 @@ class Sessions:
     def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> Store:
         header = self._header(parent)
         if not self._keeping.saves:
-            return sessions.in_memory(header, lines, new_id=self._new_entry_id)
-        return sessions.create(self.folder, header, lines, path, new_id=self._new_entry_id)
+            return sessions.in_memory(header, lines, making=self._making)
+        return sessions.create(self.folder, header, lines, path, making=self._making)
 
     def _header(self, parent: str | None) -> Header:
-        return sessions.new_header(self._new_session_id(), self._cwd, parent)
+        return sessions.new_header(self._new_session_id(), self._making.clock(), self._cwd, parent)
 
 
 def _place(store: Store, standing: Standing, past: Past, spent: Usage) -> Place:

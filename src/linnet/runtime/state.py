@@ -35,9 +35,10 @@ class State:
     def __init__(
         self,
         settings: Settings,
+        clock: Callable[[], int],
         new_id: Callable[[], str],
         new_session_id: Callable[[], str],
-        tell: Callable[[Sequence[Event]], None] = lambda events: None,
+        tell: Callable[[Sequence[Event]], None],
     ) -> None:
         """Raises SessionError if a session was asked for that cannot be used."""
         self._settings = settings
@@ -59,8 +60,10 @@ class State:
         self.remarks: list[str] = []  # What whoever started the program should know.
         if settings.keeping.wanted:
             from linnet.runtime import sessions
+            from linnet.store.store import Making
 
-            self.sessions = sessions.Sessions(settings.keeping, settings.cwd, new_id, new_session_id)
+            making = Making(clock, new_id)
+            self.sessions = sessions.Sessions(settings.keeping, settings.cwd, making, new_session_id)
             self._begin(self.sessions.begin())
         else:
             self.session_id = new_session_id()

@@ -9,6 +9,7 @@ from linnet.core import commands
 from linnet.core.messages import Image
 from linnet.runtime.config import Config
 from linnet.sdk.runtime import Runtime, abandon, compacted, prompt_command
+from linnet.sdk.sessions import Sessions
 from linnet.sdk.stream import Stream
 from linnet.wire.zot import frames
 
@@ -90,6 +91,11 @@ class AsyncRuntime:
 
     async def list_models(self) -> list[frames.ModelInfo]:
         return self._runtime.list_models()
+
+    @property
+    def sessions(self) -> Sessions:
+        """The synchronous one: most of it takes no time. What may, call through `asyncio.to_thread`."""
+        return self._runtime.sessions
 
     async def close(self) -> None:
         await asyncio.to_thread(self._runtime.close)

@@ -16,6 +16,7 @@ from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
 from linnet.runtime.machinery import Machinery
 from linnet.runtime.session import Session
+from linnet.sdk.sessions import Sessions
 from linnet.sdk.stream import Stream
 from linnet.wire.zot import answers, encode, frames
 
@@ -62,6 +63,7 @@ class Runtime:
 
         self._stream = Stream()
         self.session = Session(settings, self, machinery)
+        self.sessions = Sessions(self.session)
 
     def __enter__(self: Self) -> Self:
         return self

@@ -1,8 +1,7 @@
 """The folder that a project's sessions are kept in: new ones, old ones, the newest, and a list of them."""
 
 import os
-import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
@@ -14,7 +13,7 @@ from linnet.store import file
 from linnet.store.entries import VERSION, Header, Line, ModelChanged, Said, entry, glance
 from linnet.store.log import Log, MemoryLog
 from linnet.store.resume import Standing
-from linnet.store.store import Store, random_id, spent, stamp
+from linnet.store.store import DEFAULT, Making, Store, spent, stamp
 
 SUFFIX = ".jsonl"
 
@@ -25,17 +24,15 @@ def folder(home: str, cwd: str) -> str:
     return os.path.join(home, "sessions", f"--{name}--")
 
 
-def create(
-    folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, new_id: Callable[[], str]
-) -> Store:
+def create(folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, making: Making = DEFAULT) -> Store:
     """In the folder, under a name of its own, unless a path is given. Raises SessionError."""
     name = f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
     log = file.create(path or os.path.join(folder, name), header, lines)
-    return Store(header, log, _glances(lines), new_id=new_id)
+    return Store(header, log, _glances(lines), making=making)
 
 
-def in_memory(header: Header, lines: Sequence[bytes] = (), *, new_id: Callable[[], str]) -> Store:
-    return Store(header, MemoryLog(lines), _glances(lines), new_id=new_id)
+def in_memory(header: Header, lines: Sequence[bytes] = (), *, making: Making = DEFAULT) -> Store:
+    return Store(header, MemoryLog(lines), _glances(lines), making=making)
 
 
 class Opened(Struct, frozen=True):
@@ -47,7 +44,7 @@ class Opened(Struct, frozen=True):
     spent: Usage
 
 
-def open_store(path: str, *, to_write: bool = True, new_id: Callable[[], str] = random_id) -> Opened:
+def open_store(path: str, *, to_write: bool = True, making: Making = DEFAULT) -> Opened:
     """One that is not to be written to is read into memory and let go of. Raises SessionError."""
     log: Log
     if to_write:
@@ -55,13 +52,14 @@ def open_store(path: str, *, to_write: bool = True, new_id: Callable[[], str] = 
     else:
         loaded = file.read(path)
         log = MemoryLog(loaded.lines)
-    store = Store(loaded.header, log, loaded.glances, new_id=new_id)
+    store = Store(loaded.header, log, loaded.glances, making=making)
     standing = store.standing()
     return Opened(store, standing, store.past(standing, loaded.lines), spent(loaded.glances))
 
 
-def new_header(id: str, cwd: str, parent: str | None = None) -> Header:
-    return Header(id, stamp(time.time_ns() // 1_000_000), cwd, parent, VERSION)
+def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header:
+    """`now` is in milliseconds since 1970."""
+    return Header(id, stamp(now), cwd, parent, VERSION)
 
 
 def paid(lines: Sequence[bytes]) -> Usage:

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from os import urandom
 
+from msgspec import Struct
+
 from linnet.core.conversation import Past
 from linnet.core.messages import Cost, Message, Usage
 from linnet.store.entries import (
@@ -24,8 +26,14 @@ from linnet.store.resume import Standing, standing
 from linnet.store.tree import Node, Tree
 
 
-def random_id() -> str:
-    return urandom(4).hex()
+class Making(Struct, frozen=True):
+    """What new entries are made with: the time in milliseconds since 1970, and ids that are hardly ever taken."""
+
+    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    new_id: Callable[[], str] = lambda: urandom(4).hex()
+
+
+DEFAULT = Making()
 
 
 class Store:
@@ -33,22 +41,14 @@ class Store:
     written to the log is here all the same, so the conversation can go on; whoever adds it is told.
     """
 
-    def __init__(
-        self,
-        header: Header,
-        log: Log,
-        glances: Iterable[Line] = (),
-        clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
-        new_id: Callable[[], str] = random_id,
-    ) -> None:
+    def __init__(self, header: Header, log: Log, glances: Iterable[Line] = (), *, making: Making = DEFAULT) -> None:
         self.header = header
         self.log = log
         self.tree = Tree()
         self.name = ""
         self.labels: dict[str, str] = {}
         self._marks: dict[str, str | None] = {}
-        self._clock = clock
-        self._new_id = new_id
+        self._making = making
         for seen in glances:
             self._take_in(seen)
 
@@ -76,7 +76,7 @@ class Store:
 
     def new_id(self) -> str:
         while True:
-            id = self._new_id()
+            id = self._making.new_id()
             if id not in self.tree:
                 return id
 
@@ -128,7 +128,7 @@ class Store:
         parent = nodes[-1].id if nodes else None
         for target, label in self._labels_outside(here, told):
             id = self.new_id()
-            lines.append(entry_line(id, parent, stamp(self._clock()), Labelled(target, label)))
+            lines.append(entry_line(id, parent, stamp(self._making.clock()), Labelled(target, label)))
             parent = id
         return lines
 
@@ -142,7 +142,7 @@ class Store:
         return [(target, label) for target, label in wanted.items() if on_path.get(target) != label]
 
     def _append(self, content: Content, id: str, parent: str | None) -> str:
-        line = entry_line(id, parent, stamp(self._clock()), content)
+        line = entry_line(id, parent, stamp(self._making.clock()), content)
         seen = glance(line)
         assert seen is not None
         self._take_in(seen)

@@ -9,18 +9,18 @@ from linnet.core import commands, messages, sessions
 from linnet.core.printable import printable
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import frames, words
+from linnet.wire.pi import frames, responses, words
 
 _words = words.Words()
 
 
 def answer(asked: Asked, answer: commands.Answer) -> bytes:
-    response = frames.Response(id=_id(asked.id), command=asked.name, success=True, data=data(answer))
+    response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=data(answer))
     return encode_lines([response])
 
 
 def refuse(asked: Asked | Rejected, reason: str) -> bytes:
-    return encode_lines([frames.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
+    return encode_lines([responses.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
 def data(answer: commands.Answer) -> Any:
@@ -28,48 +28,48 @@ def data(answer: commands.Answer) -> Any:
         case commands.State():
             return _state(answer)
         case commands.Transcript(transcript):
-            return frames.MessagesData(_listed(transcript))
+            return responses.MessagesData(_listed(transcript))
         case commands.Stats():
             return _stats(answer)
         case commands.LastText(text):
-            return frames.TextData(text)
+            return responses.TextData(text)
         case commands.ModelChosen(model):
             return words.model(model)
         case commands.ModelCycled(model, thinking):
-            return model and frames.CycleModelData(words.model(model), thinking, is_scoped=False)
+            return model and responses.CycleModelData(words.model(model), thinking, is_scoped=False)
         case commands.ModelList(models):
-            return frames.ModelsData([words.model(model) for model in models])
+            return responses.ModelsData([words.model(model) for model in models])
         case commands.ThinkingCycled(level):
-            return level and frames.LevelData(level)
+            return level and responses.LevelData(level)
         case commands.Compacted(result):
             return words.compaction(result)
         case commands.SessionOpened(cancelled):
-            return frames.CancelledData(cancelled)
+            return responses.CancelledData(cancelled)
         case commands.Branched(text, cancelled):
-            return frames.BranchData(text, cancelled)
+            return responses.BranchData(text, cancelled)
         case commands.Navigated(leaf, cancelled):
-            return frames.NavigateData(leaf, cancelled)
+            return responses.NavigateData(leaf, cancelled)
         case commands.BranchMessages(listed):
-            return frames.BranchMessagesData([frames.BranchMessage(id, text) for id, text in listed])
+            return responses.BranchMessagesData([responses.BranchMessage(id, text) for id, text in listed])
         case commands.Outline(entries, leaf):
-            return frames.TreeData(leaf, [_node(entry) for entry in entries])
+            return responses.TreeData(leaf, [_node(entry) for entry in entries])
         case commands.EntryList(lines, leaf):
-            return frames.EntriesData([Raw(line) for line in lines], leaf)
+            return responses.EntriesData([Raw(line) for line in lines], leaf)
         case commands.SessionList(found, current):
-            return frames.SessionsData([_session(session, current) for session in found])
+            return responses.SessionsData([session_item(session, current) for session in found])
         case commands.Exported(path):
-            return frames.PathData(path)
+            return responses.PathData(path)
         case commands.BashDone(run):
             full = (run.full_output_path if run.truncated else None) or UNSET
-            return frames.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, full)
+            return responses.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, full)
         case commands.Greeting() | commands.Accepted() | commands.Started() | commands.Pong() | commands.Ok():
             return UNSET
         case _:
             assert_never(answer)
 
 
-def _state(state: commands.State) -> frames.StateData:
-    return frames.StateData(
+def _state(state: commands.State) -> responses.StateData:
+    return responses.StateData(
         model=words.model(state.model),
         thinking_level=state.thinking,
         is_streaming=state.streaming,
@@ -86,10 +86,10 @@ def _state(state: commands.State) -> frames.StateData:
     )
 
 
-def _stats(stats: commands.Stats) -> frames.StatsData:
+def _stats(stats: commands.Stats) -> responses.StatsData:
     said = stats.messages
     spent = stats.spent
-    return frames.StatsData(
+    return responses.StatsData(
         session_file=stats.session_file or UNSET,
         session_id=stats.session_id,
         user_messages=sum(isinstance(message, messages.UserMessage) for message in said),
@@ -97,18 +97,18 @@ def _stats(stats: commands.Stats) -> frames.StatsData:
         tool_calls=sum(len(message.calls) for message in said if isinstance(message, messages.AssistantMessage)),
         tool_results=sum(isinstance(message, messages.ToolResult) for message in said),
         total_messages=len(said),
-        tokens=frames.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
+        tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
     )
 
 
-def _node(entry: sessions.OutlineEntry) -> frames.TreeNode:
+def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
     role, text, label = entry.role or UNSET, entry.text or UNSET, entry.label or UNSET
-    return frames.TreeNode(entry.id, entry.parent, entry.type, entry.time, role, text, label)
+    return responses.TreeNode(entry.id, entry.parent, entry.type, entry.time, role, text, label)
 
 
-def _session(session: sessions.SessionInfo, current: str | None) -> frames.SessionItem:
-    return frames.SessionItem(
+def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:
+    return responses.SessionItem(
         path=session.path,
         id=session.id,
         name=session.name or UNSET,

@@ -8,7 +8,7 @@ from msgspec import UNSET
 from linnet.core import messages, models
 from linnet.core.events import Compaction
 from linnet.core.printable import printable
-from linnet.wire.pi import frames
+from linnet.wire.pi import frames, responses
 
 ABORTED = "Request was aborted."
 _STOP: dict[messages.StopReason, frames.Stop] = {
@@ -111,9 +111,9 @@ def cost(cost: messages.Cost) -> frames.Cost:
     return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
 
 
-def model(model: models.Model) -> frames.Model:
+def model(model: models.Model) -> responses.Model:
     prices = model.prices
-    return frames.Model(
+    return responses.Model(
         model.id,
         model.name or model.id,
         model.api,
@@ -123,7 +123,7 @@ def model(model: models.Model) -> frames.Model:
         ["text", "image"] if model.images else ["text"],
         model.context_window,
         model.max_output,
-        frames.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
+        responses.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
     )
 
 

@@ -1,0 +1,147 @@
+"""`linnet sessions` and `linnet export`: what can be done with sessions without going on with one."""
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet.core.printable import printable
+from linnet.errors import ConfigError, SessionError
+from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+
+if TYPE_CHECKING:
+    from linnet.core.sessions import SessionInfo
+
+_OWN = tuple(flag for flag in TABLE if flag.names[0] in ("--cwd", "--session-dir", "-h"))
+
+LIST = Program(
+    "linnet sessions",
+    """\
+linnet sessions: the sessions of this folder, the newest first
+
+  linnet sessions [flags]
+
+Flags
+""",
+    (
+        Flag(("--all",), "everywhere", "the sessions of every folder"),
+        Flag(("--json",), "json", "one JSON object a line, with all that is known"),
+    ),
+    table=_OWN,
+)
+
+EXPORT = Program(
+    "linnet export",
+    """\
+linnet export: a session as one page of HTML, to read and to share
+
+  linnet export SESSION [flags]       SESSION is a file, or the beginning of an id (see linnet sessions)
+
+Flags
+""",
+    (
+        Flag(
+            ("--out", "-o"), "out", "the page to write, or - for stdout (default: named after the session)", str, "FILE"
+        ),
+    ),
+    table=_OWN,
+)
+
+
+def sessions(argv: Sequence[str]) -> int:
+    flags = parse(argv, LIST)
+    if flags.help:
+        print(help_text(LIST))
+        return 0
+    if flags.words:
+        raise UsageError(f"linnet sessions takes no words, only flags: {flags.words[0]!r}; see linnet sessions --help")
+    from linnet.store.sessions import folders, summaries
+
+    places = [_folder(flags)]
+    if flags.everywhere:
+        places += folders(_home())
+    found = [session for session in summaries(list(dict.fromkeys(places))) if session.messages or flags.json]
+    if flags.json:
+        _print_json(found)
+    elif found:
+        print("\n".join(_rows(found, everywhere=flags.everywhere)))
+    else:
+        print(f"No sessions in {places[0]}" + ("" if flags.everywhere else "; --all looks in every folder"))
+    return 0
+
+
+def export(argv: Sequence[str]) -> int:
+    flags = parse(argv, EXPORT)
+    if flags.help:
+        print(help_text(EXPORT))
+        return 0
+    if len(flags.words) != 1:
+        raise UsageError("linnet export takes one session, a file or the beginning of an id; see linnet export --help")
+    return export_to(flags.words[0], flags.out, flags)
+
+
+def export_to(word: str, out: str | None, flags: Flags) -> int:
+    from linnet.runtime.errands import Exporting, default_name
+    from linnet.store.sessions import find, folders, open_store
+
+    path = find(word, [_folder(flags), *folders(_home())])
+    if path is None:
+        raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
+    store = open_store(path, to_write=False).store
+    if out == "-":
+        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+        sys.stdout.writelines(Exporting(store).pieces())
+        return 0
+    target = Path(out) if out else Path(default_name(path))
+    try:
+        Exporting(store).write(target)
+    except OSError as error:
+        raise ConfigError(f"{target} could not be written: {error.strerror}") from None
+    print(target)
+    return 0
+
+
+def _folder(flags: Flags) -> str:
+    given: str | None = flags.config.get("session_dir")
+    if given:
+        return os.path.abspath(os.path.expanduser(given))
+    from linnet.store.sessions import folder
+
+    return folder(_home(), os.path.abspath(flags.config.get("cwd") or os.getcwd()))
+
+
+def _home() -> str:
+    from linnet.runtime.config import home_folder
+
+    return home_folder(os.environ)
+
+
+def _print_json(found: "Sequence[SessionInfo]") -> None:
+    from linnet.wire.jsonl import encode_lines
+    from linnet.wire.pi.answers import session_item
+
+    sys.stdout.write(encode_lines([session_item(session) for session in found]).decode())
+
+
+def _rows(found: "Sequence[SessionInfo]", *, everywhere: bool) -> list[str]:
+    header = ("LAST USED", "ID", "MESSAGES", "COST", "MODEL", "FIRST PROMPT, OR NAME")
+    table = [header, *(_row(session, everywhere=everywhere) for session in found)]
+    widths = [max(len(row[column]) for row in table) for column in range(len(header) - 1)]
+    return [
+        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
+        for row in table
+    ]
+
+
+def _row(session: "SessionInfo", *, everywhere: bool) -> tuple[str, ...]:
+    said = printable(" ".join((session.name or session.first_message).split()))
+    said = said if len(said) <= 60 else said[:59] + "…"
+    return (
+        session.modified[:16].replace("T", " "),
+        session.id[:8] if "-" in session.id else session.id,
+        str(session.messages),
+        f"${session.cost:.2f}",
+        printable(session.model),
+        printable(f"{said}  ({session.cwd})") if everywhere else said,
+    )

@@ -1,0 +1,172 @@
+"""Every answer of the pi protocol that linnet gives, as a type, in the order its fields are printed."""
+
+from typing import Any, Literal
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+
+from linnet.wire.pi.frames import Message, Plain
+
+
+class Prices(Plain, frozen=True):
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+class Model(Plain, frozen=True):
+    id: str
+    name: str
+    api: str
+    provider: str
+    base_url: str
+    reasoning: bool
+    input: list[str]
+    context_window: int
+    max_tokens: int
+    cost: Prices
+
+
+class StateData(Plain, frozen=True):
+    model: Model | None
+    thinking_level: str
+    is_streaming: bool
+    is_compacting: bool
+    steering_mode: str
+    follow_up_mode: str
+    session_file: str | UnsetType
+    session_id: str
+    auto_compaction_enabled: bool
+    message_count: int
+    pending_message_count: int
+    session_name: str | UnsetType = UNSET
+    session_error: str | UnsetType = UNSET
+
+
+class MessagesData(Plain, frozen=True):
+    messages: list[Message]
+
+
+class CycleModelData(Plain, frozen=True):
+    model: Model
+    thinking_level: str
+    is_scoped: bool
+
+
+class ModelsData(Plain, frozen=True):
+    models: list[Model]
+
+
+class LevelData(Plain, frozen=True):
+    level: str
+
+
+class CancelledData(Plain, frozen=True):
+    cancelled: bool
+
+
+class BranchData(Plain, frozen=True):
+    text: str
+    cancelled: bool
+
+
+class NavigateData(Plain, frozen=True):
+    leaf_id: str | None
+    cancelled: bool
+
+
+class BranchMessage(Plain, frozen=True):
+    entry_id: str
+    text: str
+
+
+class BranchMessagesData(Plain, frozen=True):
+    messages: list[BranchMessage]
+
+
+class TreeNode(Plain, frozen=True):
+    id: str
+    parent_id: str | None
+    type: str
+    timestamp: str
+    role: str | UnsetType
+    text: str | UnsetType
+    label: str | UnsetType
+
+
+class TreeData(Plain, frozen=True):
+    leaf_id: str | None
+    nodes: list[TreeNode]
+
+
+class EntriesData(Plain, frozen=True):
+    entries: list[Raw]
+    leaf_id: str | None
+
+
+class SessionItem(Plain, frozen=True):
+    path: str
+    id: str
+    name: str | UnsetType
+    cwd: str
+    created: str
+    modified: str
+    message_count: int
+    first_message: str
+    provider: str
+    model_id: str
+    tokens: int
+    cost: float
+    parent_session: str | UnsetType
+    current: bool
+
+
+class SessionsData(Plain, frozen=True):
+    sessions: list[SessionItem]
+
+
+class PathData(Plain, frozen=True):
+    path: str
+
+
+class BashData(Plain, frozen=True):
+    output: str
+    exit_code: int | None
+    cancelled: bool
+    truncated: bool
+    full_output_path: str | UnsetType = UNSET
+
+
+class Tokens(Plain, frozen=True):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    total: int
+
+
+class StatsData(Plain, frozen=True):
+    session_file: str | UnsetType
+    session_id: str
+    user_messages: int
+    assistant_messages: int
+    tool_calls: int
+    tool_results: int
+    total_messages: int
+    tokens: Tokens
+    cost: float
+
+
+class TextData(Plain, frozen=True):
+    text: str | None
+
+
+class Response(Struct, frozen=True, kw_only=True):
+    """`id` is the client's own, whatever it is; left out if there was none."""
+
+    id: Raw | UnsetType
+    type: Literal["response"] = "response"
+    command: str
+    success: bool
+    data: Any = UNSET
+    error: str | UnsetType = UNSET

@@ -6,6 +6,7 @@
     flags.json               a list of command-line flags (optional)
     files/                   what is in the working folder at the start (optional)
     stdout.DIALECT.jsonl     what is printed; `--update-golden` writes it, and the diff is the review
+    session.DIALECT.jsonl    what the session's file says in the end, if there is one
 
 A mark is a line of stdin.jsonl that starts with `# `. It is not sent; it says what to wait for after the line above it:
 
@@ -35,6 +36,7 @@ from linnet.runtime.machinery import Machinery
 from linnet.runtime.policy import PI, ZOT, Policy
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
+from linnet.store.sessions import folder as session_folder
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.zot.dialect import Zot
@@ -108,7 +110,8 @@ def read_script(path: Path) -> list[Line]:
     return lines
 
 
-def play(folder: Path, dialect: str, cwd: Path) -> bytes:
+def play(folder: Path, dialect: str, cwd: Path) -> tuple[bytes, bytes]:
+    """What is printed, and what the files of the sessions say."""
     if (folder / "files").exists():
         shutil.copytree(folder / "files", cwd, dirs_exist_ok=True)
     flags_file = folder / "flags.json"
@@ -117,14 +120,14 @@ def play(folder: Path, dialect: str, cwd: Path) -> bytes:
     policy, speak = DIALECTS[dialect]
     settings = resolve(config, {"LINNET_HOME": str(cwd / "no-home")}, policy)
     desk = Desk(speak(flags))
-    ids = count(1)
+    ids, sessions = count(1), count(1)
     session = Session(
         settings,
         desk,
         lambda: Machinery(settings, adopt_orphans=False),
         clock=lambda: NOON,
         new_id=lambda: f"{next(ids):08x}",
-        new_session_id=lambda: "SESSION",
+        new_session_id=lambda: f"SESSION-{next(sessions)}",
     )
     try:
         for line in read_script(folder / "stdin.jsonl"):
@@ -137,13 +140,15 @@ def play(folder: Path, dialect: str, cwd: Path) -> bytes:
         session.finish()
     finally:
         session.close()
-    return desk.printed
+    files = sorted((cwd / "no-home" / "sessions").glob("*/*.jsonl"))
+    return desk.printed, b"".join(file.read_bytes() for file in files)
 
 
 def normalised(printed: bytes, cwd: Path) -> bytes:
     printed = printed.replace(str(cwd).encode(), b"CWD").replace(
         b'"version":"' + __version__.encode(), b'"version":"VERSION'
     )
+    printed = printed.replace(session_folder("", str(cwd)).removeprefix("sessions/").encode(), b"--CWD--")
     return re.sub(rb"Took \d+\.\ds", b"Took 0.0s", printed)
 
 
@@ -160,11 +165,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_a_conversation_prints_exactly_what_it_did(
     name: str, dialect: str, tmp_path: Path, request: pytest.FixtureRequest
 ) -> None:
-    printed = normalised(play(HERE / name, dialect, tmp_path), tmp_path)
-    golden = HERE / name / f"stdout.{dialect}.jsonl"
+    printed, saved = (normalised(data, tmp_path) for data in play(HERE / name, dialect, tmp_path))
+    golden, session = (HERE / name / f"{what}.{dialect}.jsonl" for what in ("stdout", "session"))
     if request.config.getoption("--update-golden", default=False):
         golden.write_bytes(printed)
+        if saved:
+            session.write_bytes(saved)
     assert printed.split(b"\n") == golden.read_bytes().split(b"\n")
+    assert saved.split(b"\n") == (session.read_bytes() if session.exists() else b"").split(b"\n")
 
 
 def test_every_conversation_is_whole() -> None:

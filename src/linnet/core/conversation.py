@@ -43,16 +43,17 @@ class Conversation:
 
     @property
     def messages(self) -> list[Message]:
-        self._read()
+        self.read()
         return self._messages
 
     @property
     def ids(self) -> list[str]:
         """One for each message."""
-        self._read()
+        self.read()
         return self._ids
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """What was said before, if that has not happened yet."""
         if self._unread is not None:
             pairs = self._unread.read()
             self._ids = [id for id, _ in pairs]
@@ -81,7 +82,7 @@ class Conversation:
                 pass
 
     def _add(self, message: Message) -> None:
-        self._read()
+        self.read()
         self._messages.append(message)
         self._ids.append(self._new_id())
         self.compacted = False

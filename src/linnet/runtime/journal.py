@@ -50,23 +50,21 @@ class Journal:
                 pass
 
     def note(self, content: Content, id: str | None = None) -> None:
-        try:
-            self.store.append(content, id)
-        except SessionError as error:
-            self._fail(error)
-        else:
-            self.problem = ""
+        self._try(lambda: self.store.append(content, id))
+
+    def leave(self) -> None:
+        """Go back to the very beginning."""
+        self._try(lambda: self.store.move(None))
 
     def name(self, name: str) -> None:
-        """Raises SessionError if that could not be saved."""
-        self.store.append(Named(name))
+        """Raises SessionError if that cannot be saved, and then nothing has changed."""
+        self.store.append(Named(name), strict=True)
         self._tell([SessionNamed(name)])
         self.store.log.sync()
 
     def move(self, target: str | None) -> None:
-        """Raises SessionError if that could not be saved."""
-        self.store.move(target)
-        self.store.log.sync()
+        """Raises SessionError if that cannot be saved, and then nothing has changed."""
+        self.store.move(target, strict=True)
 
     def sync(self) -> None:
         try:
@@ -98,6 +96,14 @@ class Journal:
 
     def _said(self, message: Message, conversation: Conversation) -> None:
         self.note(Said(message), conversation.ids[-1])
+
+    def _try(self, write: Callable[[], None]) -> None:
+        try:
+            write()
+        except SessionError as error:
+            self._fail(error)
+        else:
+            self.problem = ""
 
     def _fail(self, error: SessionError) -> None:
         if str(error) != self.problem:

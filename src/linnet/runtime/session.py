@@ -137,7 +137,7 @@ class Session:
 
         with self.lock:
             journal = self._state.journal
-            len(self._state.conversation.messages)  # What was said before is read now.
+            self._state.conversation.read()
         if journal is not None:
             journal.sync()
         self._get_machinery().warm()

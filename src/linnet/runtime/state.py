@@ -98,7 +98,7 @@ class State:
     def clear(self) -> None:
         """A run that is under way goes on with the conversation it has, and leaves no trace in the new one."""
         if self.journal is not None:
-            self.journal.move(None)
+            self.journal.leave()
         self.conversation = Conversation(self._new_id)
 
     def open_session(self, parent: str | None) -> None:
@@ -126,11 +126,12 @@ class State:
         self._note_settings(place)
 
     def go_to(self, entry: str | None) -> None:
-        """Raises SessionError if that could not be saved."""
+        """Raises SessionError if that cannot be saved, and then nothing has changed."""
         assert self.journal is not None
         self.journal.move(entry)
         store = self.journal.store
         self.conversation = Conversation(self._new_id, store.past(store.standing()))
+        self.conversation.read()
 
     def _begin(self, place: "Place") -> None:
         """What was asked for on the command line wins over what a session remembers."""

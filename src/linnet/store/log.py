@@ -16,8 +16,10 @@ class Log(Protocol):
 
     path: str | None
 
-    def append(self, line: bytes) -> None:
-        """Raises SessionError if it could not be written down; it is kept all the same, and can be read back."""
+    def append(self, line: bytes, *, strict: bool = False) -> None:
+        """Raises SessionError if it could not be written down. It is kept all the same, and can be read back, unless
+        `strict`.
+        """
 
     def line(self, index: int) -> bytes: ...
 
@@ -33,7 +35,7 @@ class MemoryLog:
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self._lines = list(lines)
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, *, strict: bool = False) -> None:
         self._lines.append(line)
 
     def line(self, index: int) -> bytes:
@@ -67,9 +69,14 @@ class FileLog:
         self._closed = False
         self._syncing = Lock()
 
-    def append(self, line: bytes) -> None:
+    def append(self, line: bytes, *, strict: bool = False) -> None:
         self._waiting.append(line)
-        self._write()
+        try:
+            self._write()
+        except SessionError:
+            if strict:
+                self._waiting.pop()
+            raise
 
     def line(self, index: int) -> bytes:
         if index >= len(self._spans):

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from linnet.core.conversation import Past
 from linnet.core.messages import Cost, Message, Usage
+from linnet.errors import SessionError
 from linnet.store.entries import (
     MOVED,
     Content,
@@ -80,16 +81,14 @@ class Store:
             if id not in self.tree:
                 return id
 
-    def append(self, content: Content, id: str | None = None) -> str:
-        """Raises SessionError if it is only here, and not on disk."""
-        parent = self.tree.leaf
-        return self._append(content, id or self.new_id(), parent)
+    def append(self, content: Content, id: str | None = None, *, strict: bool = False) -> None:
+        """Raises SessionError if it is only here, and not on disk; with `strict`, if it is not even here."""
+        self._append(content, id or self.new_id(), self.tree.leaf, strict=strict)
 
-    def move(self, target: str | None) -> None:
-        """Go on from there. That is written down, too: a session is reopened where it was left."""
-        if target == self.leaf:
-            return
-        self._append(Custom(MOVED, None), self.new_id(), target)
+    def move(self, target: str | None, *, strict: bool = False) -> None:
+        """Go on from there. That is written down, too: a session is reopened where it was left. Raises as `append`."""
+        if target != self.leaf:
+            self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """In the order of the file, unless other nodes are given."""
@@ -141,13 +140,17 @@ class Store:
         wanted = {target: label for target, label in self.labels.items() if target in here}
         return [(target, label) for target, label in wanted.items() if on_path.get(target) != label]
 
-    def _append(self, content: Content, id: str, parent: str | None) -> str:
+    def _append(self, content: Content, id: str, parent: str | None, *, strict: bool) -> None:
         line = entry_line(id, parent, stamp(self._making.clock()), content)
         seen = glance(line)
         assert seen is not None
+        try:
+            self.log.append(line, strict=strict)
+        except SessionError:
+            if not strict:
+                self._take_in(seen)
+            raise
         self._take_in(seen)
-        self.log.append(line)
-        return id
 
     def _take_in(self, seen: Line) -> None:
         message = seen.message

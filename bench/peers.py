@@ -27,10 +27,11 @@ def linnet(url: str) -> Peer:
     return _zot_like("linnet", [_executable(), "rpc"], url)
 
 
-def linnet_pi(url: str, stream: str) -> Peer:
+def linnet_pi(url: str, stream: str, home: Path) -> Peer:
+    """With its session in a file, as anybody would have it who gives no flag."""
     name = "linnet, pi" if stream == "full" else "linnet, pi, deltas"
     flags = ["--mode", "rpc", "--provider", "anthropic", "--base-url", url, "--api-key", "x", "--stream", stream]
-    return _pi_like(name, [_executable(), *flags], {})
+    return _pi_like(name, [_executable(), *flags], {"LINNET_HOME": str(home / "linnet")})
 
 
 def _executable() -> str:
@@ -92,4 +93,4 @@ def zot_like(url: str) -> list[Peer]:
 def pi_like(url: str, home: Path) -> list[Peer]:
     """linnet in both of its ways, and pi where PI names its cli.js."""
     path = os.environ.get("PI")
-    return [linnet_pi(url, "full"), linnet_pi(url, "deltas"), *([pi(path, url, home)] if path else [])]
+    return [linnet_pi(url, "full", home), linnet_pi(url, "deltas", home), *([pi(path, url, home)] if path else [])]

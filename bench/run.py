@@ -12,6 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from bench import sessions
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -36,7 +37,10 @@ def main() -> None:
                 print("The zot protocol\n")
                 show([(peer.name, zot_rows(peer, folder, bare)) for peer in zot_like(url)])
                 print("\nThe pi protocol\n")
-                show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_like(url, home)])
+                pi_peers = pi_like(url, home)
+                show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
+                print("\nSessions\n")
+                show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
             finally:
                 server.kill()
 

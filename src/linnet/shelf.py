@@ -58,10 +58,9 @@ def sessions(argv: Sequence[str]) -> int:
         raise UsageError(f"linnet sessions takes no words, only flags: {flags.words[0]!r}; see linnet sessions --help")
     from linnet.store.sessions import folders, summaries
 
-    places = [_folder(flags)]
-    if flags.everywhere:
-        places += folders(_home())
-    found = [session for session in summaries(list(dict.fromkeys(places))) if session.messages or flags.json]
+    places = [_folder(flags), *(folders(_home()) if flags.everywhere else [])]
+    only = None if flags.everywhere or "session_dir" in flags.config else _cwd(flags)
+    found = [info for info in summaries(list(dict.fromkeys(places)), only) if info.messages or flags.json]
     if flags.json:
         _print_json(found)
     elif found:
@@ -108,7 +107,11 @@ def _folder(flags: Flags) -> str:
         return os.path.abspath(os.path.expanduser(given))
     from linnet.store.sessions import folder
 
-    return folder(_home(), os.path.abspath(flags.config.get("cwd") or os.getcwd()))
+    return folder(_home(), _cwd(flags))
+
+
+def _cwd(flags: Flags) -> str:
+    return os.path.abspath(flags.config.get("cwd") or os.getcwd())
 
 
 def _home() -> str:

@@ -48,7 +48,7 @@ class Sessions:
                 return self.open(path)
             return Place(self._made(None, (), path))
         if keeping.resume:
-            path = sessions.newest(self.folder)
+            path = sessions.newest(self.folder, self._only)
             if path is not None:
                 return self.open(path)
         if keeping.fork is not None:
@@ -91,7 +91,14 @@ class Sessions:
         return full
 
     def listed(self, *, everywhere: bool) -> list[SessionInfo]:
-        return list(sessions.summaries(self._folders() if everywhere else [self.folder]))
+        if everywhere:
+            return list(sessions.summaries(self._folders()))
+        return list(sessions.summaries([self.folder], self._only))
+
+    @property
+    def _only(self) -> str | None:
+        """A folder that somebody chose may hold the sessions of many."""
+        return self._cwd if self._keeping.folder is None else None
 
     def _folders(self) -> list[str]:
         """This project's first."""

@@ -80,24 +80,34 @@ def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
     return None
 
 
-def newest(folder: str) -> str | None:
-    """The one that was said something in last; sessions in which nothing was said do not count."""
+def newest(folder: str, cwd: str | None = None) -> str | None:
+    """The one that was said something in last; sessions in which nothing was said do not count.
+
+    Folders with much the same path share one for their sessions; `cwd` says which of them is meant.
+    """
     for path in files(folder):
         try:
-            if any(seen.message is not None for seen in file.read(path).glances):
-                return path
+            loaded = file.read(path)
         except SessionError:
             continue
+        if any(seen.message is not None for seen in loaded.glances) and _belongs(loaded.header.cwd, cwd):
+            return path
     return None
 
 
-def summaries(folders: Sequence[str]) -> Iterator[SessionInfo]:
-    """Newest first. Files that are no sessions are left out."""
+def summaries(folders: Sequence[str], cwd: str | None = None) -> Iterator[SessionInfo]:
+    """Newest first. Files that are no sessions are left out, and so are those of another folder than `cwd`."""
     for path in _newest_first(path for each in folders for path in files(each)):
         try:
-            yield summary(path)
+            found = summary(path)
         except (SessionError, OSError):
             continue
+        if _belongs(found.cwd, cwd):
+            yield found
+
+
+def _belongs(to: str, cwd: str | None) -> bool:
+    return cwd is None or not to or to == cwd
 
 
 def summary(path: str) -> SessionInfo:

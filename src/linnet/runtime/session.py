@@ -301,14 +301,14 @@ class Session:
             self._errands -= 1
             if isinstance(answer, commands.BashDone):
                 self._ran.append(answer.run)
+                if self._active is None:
+                    self._tell_commands()  # Before it is answered: what was answered is saved.
             if answer is not None:
                 finished(answer)
             else:
                 refused(reason)
-            if self._active is None:
-                self._tell_commands()
-                if not self.busy:
-                    self._rest()
+            if not self.busy:
+                self._rest()
 
     def _get_machinery(self) -> "Machinery":
         with self._ready:

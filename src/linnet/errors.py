@@ -89,6 +89,7 @@ class SessionInUse(SessionError):
     code = "session_in_use"
 
     def __init__(self, path: str, holder: int) -> None:
+        self.holder = holder
         who = f"process {holder}" if holder else "another process"
         super().__init__(f"{path} is in use by {who}; end that one first, or work on a copy")
 

@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from linnet.export.escape import escape
-from linnet.export.palette import RGB, Palette, indexed
+from linnet.export.palette import RGB, Palette, indexed, opposite
 
 Colour: TypeAlias = int | RGB | None  # One of the terminal's own 16, a mixed one, or the usual.
 
@@ -167,6 +167,6 @@ def _classes(style: Style, palette: Palette) -> list[str]:
         names.append(f"f{ink}")
     elif ink is not None:
         names.append(palette.ink(ink) if ground is None and not style.inverse else palette.exact(ink))
-    elif style.inverse and ground is not None:
-        names.append("paper")
+    elif isinstance(ground, tuple):
+        names.append(palette.exact(opposite(ground)))
     return names

@@ -87,10 +87,10 @@ class Conversation:
         parent = self._tree.nodes[node.parent].entry if node.parent is not None else None
         time, before = figures.moment(node.entry), figures.moment(parent) if parent is not None else None
         day = f'<p class="day">{figures.day(time)}</p>' if time and before and time.date() != before.date() else ""
-        more = " more" if kind == "reply" and parent is not None and _is_agents(parent) and not day else ""
+        follows = " next" if kind == "reply" and parent is not None and _is_agents(parent) and not day else ""
         title = f"<h2>{name}</h2>{self._tags(node)}"
         return (
-            f'<article class="e {kind}{more}" {_about(node)} tabindex="-1">{day}{self._fork(node)}'
+            f'<article class="e {kind}{follows}" {_about(node)} tabindex="-1">{day}{self._fork(node)}'
             f'<header class="by">{title}</header><div class="said">{body}</div>{self._meta(node, spent)}</article>\n'
         )
 

@@ -13,6 +13,11 @@ from linnet.export.escape import clean, escape
 from linnet.export.highlight import Highlighter
 
 MOST = 200_000  # Characters; what is longer is not prose.
+_FENCE = re.compile(
+    r"^(?P<fence>`{3,}|~{3,}) *(?P<language>[^\s`]{0,40})[^\n`]*\n(?:(?P<code>.*?)\n)?(?P=fence) *$",
+    re.DOTALL | re.MULTILINE,
+)
+_INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
 _SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 
 
@@ -20,25 +25,39 @@ class Markdown:
     """Links lead to the web or to a mailbox, or they are no links. Pictures are named, never loaded."""
 
     def __init__(self, highlighter: Highlighter) -> None:
-        self._reply = _Parser("commonmark", {"html": False}, renderer_cls=_Renderer)
-        self._reply.enable(["table", "strikethrough"])
-        # People do not write Markdown when they ask, except for code. Their lines and lists stay as they typed them.
-        self._prompt = _Parser("zero", {"html": False}, renderer_cls=_Renderer)
-        self._prompt.enable(["fence", "backticks", "autolink"])
+        self._parser = _Parser("commonmark", {"html": False}, renderer_cls=_Renderer)
+        self._parser.enable(["table", "strikethrough"])
+        self._highlighter = highlighter
         self._env: EnvType = {"highlighter": highlighter}
 
     def reply(self, text: str) -> str:
-        return self._rendered(self._reply, text)
-
-    def prompt(self, text: str) -> str:
-        return f'<div class="typed">{self._rendered(self._prompt, text)}</div>'
-
-    def _rendered(self, parser: MarkdownIt, text: str) -> str:
         text = clean(text)
         if len(text) > MOST:
             return block.block(escape(text).split("\n"))
-        rendered: str = parser.render(text, dict(self._env))
+        rendered: str = self._parser.render(text, dict(self._env))
         return rendered
+
+    def prompt(self, text: str) -> str:
+        """People do not write Markdown when they ask, except for code. Lines and lists stay as they typed them."""
+        parts: list[str] = []
+        place = 0
+        text = clean(text).strip("\n")
+        for fence in _FENCE.finditer(text):
+            parts += [_typed(text[place : fence.start()]), self._code(fence["code"] or "", fence["language"])]
+            place = fence.end()
+        return f'<div class="typed">{"".join([*parts, _typed(text[place:])])}</div>'
+
+    def _code(self, code: str, language: str) -> str:
+        return block.code(self._highlighter.by_language(code, language), escape(language))
+
+
+def _typed(text: str) -> str:
+    text = text.strip("\n")
+    return f"<p>{_INLINE.sub(_inline, escape(text))}</p>" if text.strip() else ""
+
+
+def _inline(found: re.Match[str]) -> str:
+    return f"<code>{found[1]}</code>"
 
 
 class _Parser(MarkdownIt):

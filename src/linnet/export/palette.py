@@ -4,8 +4,8 @@ from typing import TypeAlias
 
 RGB: TypeAlias = tuple[int, int, int]
 
-PAPER: RGB = (250, 250, 248)  # What such text is printed on, in the light and in the dark; as in page.css.
-NIGHT: RGB = (24, 26, 27)
+PAPER: RGB = (246, 245, 242)  # What such text is printed on, in the light and in the dark: `--block` of page.css.
+NIGHT: RGB = (30, 33, 34)
 MOST = 4096
 READABLE = 4.5
 _STEPS = (0, 95, 135, 175, 215, 255)
@@ -49,6 +49,11 @@ def indexed(number: int) -> RGB:
         return grey, grey, grey
     number -= 16
     return _STEPS[number // 36], _STEPS[number // 6 % 6], _STEPS[number % 6]
+
+
+def opposite(ground: RGB) -> RGB:
+    """Black or white, whichever is easier to read on it."""
+    return max(((0, 0, 0), (255, 255, 255)), key=lambda ink: _contrast(ink, ground))
 
 
 def _near(colour: RGB) -> RGB:

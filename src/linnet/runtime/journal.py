@@ -103,7 +103,8 @@ class Journal:
         except SessionError as error:
             self._fail(error)
         else:
-            self.problem = ""
+            if self.store.path is not None:  # What is only in memory is no nearer to being saved.
+                self.problem = ""
 
     def _fail(self, error: SessionError) -> None:
         if str(error) != self.problem:

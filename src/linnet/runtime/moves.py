@@ -15,7 +15,7 @@ from linnet.core.commands import (
     SessionOpened,
     SwitchSession,
 )
-from linnet.errors import BadInput
+from linnet.errors import BadInput, SessionInUse
 from linnet.runtime.journal import Journal, user_text
 from linnet.runtime.sessions import Place, Sessions
 from linnet.runtime.state import State
@@ -32,12 +32,12 @@ def prepare(work: Move, state: State) -> Place | None:
         case NewSession():
             return None
         case SwitchSession(word):
-            journal, sessions = _kept(state)
-            path = sessions.path_of(word)
-            here = journal.store.path
-            if here is not None and os.path.exists(path) and os.path.samefile(here, path):
-                return None
-            return sessions.open(path)
+            try:
+                return _elsewhere(word, state)
+            except SessionInUse as error:
+                if error.holder != os.getpid():
+                    raise
+                return None  # Another switch to it waits, and will have let go of it or be there.
         case Branch(entry):
             _branched_from(entry, _kept(state)[0])
         case Navigate(entry):
@@ -63,9 +63,10 @@ def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
         case NewSession(parent):
             state.open_session(parent)
             return SessionOpened()
-        case SwitchSession():
-            if prepared is not None:
-                state.enter(prepared, remember=True)
+        case SwitchSession(word):
+            place = prepared or _elsewhere(word, state)  # Where we are may have changed since it was prepared.
+            if place is not None:
+                state.enter(place, remember=True)
             return SessionOpened()
         case Branch(entry):
             journal, sessions = _kept(state)
@@ -81,6 +82,16 @@ def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
             return Navigated(entry)
         case _:
             assert_never(work)
+
+
+def _elsewhere(word: str, state: State) -> Place | None:
+    """That session, unless we are there."""
+    journal, sessions = _kept(state)
+    path = sessions.path_of(word)
+    here = journal.store.path
+    if here is not None and os.path.exists(path) and os.path.exists(here) and os.path.samefile(here, path):
+        return None
+    return sessions.open(path)
 
 
 def _kept(state: State) -> tuple[Journal, Sessions]:

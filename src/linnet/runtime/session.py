@@ -216,6 +216,7 @@ class Session:
             self._active = None
             return
         self._state.streaming = isinstance(work, commands.Prompt)
+        self._state.conversation.read()
         from linnet.runtime.acting import Acting
 
         # What the job is made of is settled now; a change of model from here on is for the next one.
@@ -307,8 +308,11 @@ class Session:
                 finished(answer)
             else:
                 refused(reason)
+            journal = self._state.journal
             if not self.busy:
                 self._rest()
+        if journal is not None:
+            journal.sync()
 
     def _get_machinery(self) -> "Machinery":
         with self._ready:

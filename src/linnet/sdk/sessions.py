@@ -6,7 +6,7 @@ from typing import TypeVar
 
 from linnet.core import commands
 from linnet.core.sessions import OutlineEntry, SessionInfo
-from linnet.errors import LinnetError
+from linnet.errors import SessionError
 from linnet.runtime.job import Job
 from linnet.runtime.session import Session
 
@@ -114,7 +114,7 @@ class _Waiting:
     def take(self, kind: type[T]) -> T:
         self._given.wait()
         if self._reason:
-            raise LinnetError(self._reason)
+            raise SessionError(self._reason)
         return _only(self._answers, kind)
 
 

@@ -114,6 +114,14 @@ class Line(Struct, frozen=True, rename="camel", gc=False):
     custom_type: str = ""
 
 
+class _Place(Struct, frozen=True, rename="camel", gc=False):
+    """What keeps an entry in the tree, whatever else it says."""
+
+    type: str
+    id: str = ""
+    parent_id: str | None = None
+
+
 class _Files(Struct, frozen=True, rename="camel"):
     read_files: tuple[str, ...] = ()
     modified_files: tuple[str, ...] = ()
@@ -181,6 +189,7 @@ class _DiskWords(words.Words):
 _words = _DiskWords()
 _header = Decoder(Header)
 _line = Decoder(Line)
+_place = Decoder(_Place)
 _said = Decoder(_SaidLine)
 _fields = Decoder(_Fields)
 _files = Decoder(_Files)
@@ -200,8 +209,11 @@ def header_line(header: Header) -> bytes:
 
 
 def glance(line: bytes) -> Line | None:
-    """Nothing for what is no entry."""
-    return _decoded(_line, line)
+    """Nothing for what is no entry. One that says odd things keeps its place: others follow it."""
+    seen = _decoded(_line, line)
+    if seen is None and (place := _decoded(_place, line)) is not None:
+        return Line(place.type, place.id, place.parent_id)
+    return seen
 
 
 def entry(line: bytes, at: Line) -> Entry:

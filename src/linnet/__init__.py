@@ -5,11 +5,21 @@
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.2.0"
-__all__ = ["AsyncRuntime", "Busy", "Cancelled", "Config", "LinnetError", "Runtime", "__version__", "frames"]
+__version__ = "0.3.0"
+__all__ = [
+    "AsyncRuntime",
+    "Busy",
+    "Cancelled",
+    "Config",
+    "LinnetError",
+    "Runtime",
+    "SessionError",
+    "__version__",
+    "frames",
+]
 
 if TYPE_CHECKING:
-    from linnet.errors import Busy, Cancelled, LinnetError
+    from linnet.errors import Busy, Cancelled, LinnetError, SessionError
     from linnet.runtime.config import Config
     from linnet.sdk.aio import AsyncRuntime
     from linnet.sdk.runtime import Runtime
@@ -22,6 +32,7 @@ _WHERE = {
     "Config": "linnet.runtime.config",
     "LinnetError": "linnet.errors",
     "Runtime": "linnet.sdk.runtime",
+    "SessionError": "linnet.errors",
     "frames": "linnet.wire.zot.frames",
 }
 

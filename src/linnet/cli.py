@@ -3,10 +3,11 @@
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import LinnetError
+from linnet.errors import Contradiction, LinnetError
 from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def main(program: Program = LINNET) -> NoReturn:
         code = run(sys.argv[1:], program)
     except LinnetError as error:
         print(f"{program.name}: {error}", file=sys.stderr)
-        code = 2 if isinstance(error, UsageError) else 1
+        code = 2 if isinstance(error, UsageError | Contradiction) else 1
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:  # A spawner may have closed them.
             stream.flush()
@@ -126,6 +127,7 @@ def _session(settings: "Settings", audience: "Audience") -> "Session":
         return Machinery(settings, adopt_orphans=True)
 
     session = Session(settings, audience, build)
-    for remark in session.remarks:
-        print(f"linnet: {remark}", file=sys.stderr)
+    with suppress(OSError):  # It may go to a file on the very disk that is full.
+        for remark in session.remarks:
+            print(f"linnet: {remark}", file=sys.stderr)
     return session

@@ -5,6 +5,7 @@ LinnetError                one sentence for the person at the keyboard
     UnknownModel
     UnknownProvider
     MissingKey
+    Contradiction          flags that do not go together
   Busy                     a prompt is already running
   Closed                   the runtime was closed
   BadInput                 a command whose arguments make no sense
@@ -57,6 +58,13 @@ class MissingKey(ConfigError):
             f"no credential for {provider}; set {variable}, pass --api-key, "
             f"or put it in auth.json in the linnet home folder"
         )
+
+
+class Contradiction(ConfigError):
+    code = "contradiction"
+
+    def __init__(self, *flags: str) -> None:
+        super().__init__(f"{' and '.join(flags)} do not go together; give one of them")
 
 
 class Busy(LinnetError):

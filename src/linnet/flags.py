@@ -140,7 +140,7 @@ TABLE = (
     Flag(("--continue",), "resume", "go on with the newest session of this folder"),
     Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
-    Flag(("--no-session",), "save", "keep nothing on disk (zot protocol: unless --session or --continue)", value=False),
+    Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),

@@ -18,9 +18,10 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet import namesakes
+from linnet import namesakes, shelf
 from linnet.core import commands
 from linnet.flags import TABLE, Program
+from linnet.store import entries, reading
 from linnet.testing.agent import Agent, Frame
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong
@@ -34,6 +35,7 @@ from linnet.wire.zot.decode import decode
 ROOT = Path(__file__).parents[2]
 README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
 PI, LEGACY = ROOT / "docs" / "pi-protocol.md", ROOT / "docs" / "pi-legacy-protocol.md"
+SESSIONS = ROOT / "docs" / "sessions.md"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BIN = Path(sys.executable).parent
 REGISTRIES = ("pypi.org", "pythonhosted.org", "npmjs.", "golang.org", "crates.io", "rubygems.org", "jsr.io")
@@ -43,7 +45,7 @@ LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 CODE = re.compile(r"`([^`\n]+)`")
 OURS = re.compile(r"(?:src|tests|docs|examples|bench|requirements)/[\w./-]+")
-FLAG = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+FLAG = re.compile(r"(?<![\w/-])--[a-z][a-z-]*")
 # Commands of a shell block that can be run anywhere: they start linnet, or feed it.
 OFFLINE = re.compile(r"linnet |echo .* \| linnet ")
 
@@ -205,9 +207,9 @@ def listed(page: Path) -> list[str]:
 
 
 def test_the_pi_page_shows_every_type_there_is_and_no_other() -> None:
-    assert len(pi_commands()) == 23
-    refused = {"frobnicate"}
-    assert set().union(*map(types_in, values(PI))) == pi_commands() | PI_TYPES | refused
+    assert len(pi_commands()) == 35
+    shown = set().union(*map(types_in, values(PI))) - entry_types()
+    assert shown == pi_commands() | PI_TYPES | {"frobnicate"}
 
 
 def test_the_pi_page_lists_every_command_event_and_update_in_a_table() -> None:
@@ -245,10 +247,11 @@ def same(decoder: Any, value: Any) -> bool:
 
 
 def parts(value: Any) -> Iterator[dict[str, Any]]:
-    """The object, and every event, message or block inside it. Requests and updates are no structs."""
+    """The object, and every event, message or block inside it. Requests, updates and entries are no structs."""
     if isinstance(value, dict):
         if not (value.get("type") in pi_commands() or "source" in value):
-            yield value
+            if "parentId" not in value:
+                yield value
             for each in value.values():
                 yield from parts(each)
     elif isinstance(value, list):
@@ -279,6 +282,7 @@ def update_fields(frame: Frame) -> tuple[str, ...]:
 def test_the_requests_of_the_pi_page_get_the_responses_that_are_shown(tmp_path: Path) -> None:
     answered = set()
     flags = ("--provider", "scripted", "--no-tools", "--compact-keep", "1")
+    [earlier] = [block.text for block in blocks(SESSIONS) if block.title]
     with Agent("--mode", "rpc", *flags, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as agent:
         for request, shown in pairwise(values(PI)):
             if shown.get("type") != "response" or request["type"] in PI_TYPES:
@@ -287,6 +291,10 @@ def test_the_requests_of_the_pi_page_get_the_responses_that_are_shown(tmp_path: 
                 for _ in range(2):
                     agent.send({"type": "prompt", "message": "so that there is something to compact"})
                     agent.until("agent_end")
+            if "sessionPath" in request:
+                (tmp_path / request["sessionPath"]).write_text(earlier)
+            if known := {"entryId", "since"} & set(request):
+                request = {**request, known.pop(): agent.ask("get_branch_messages")["data"]["messages"][-1]["entryId"]}
             answered.add(request["type"])
             agent.send(request)
             answer = agent.until("response")[-1]
@@ -321,11 +329,56 @@ def test_the_legacy_page_shows_and_lists_every_type_there_is_and_no_other(tmp_pa
     assert {value["type"] for value in values(LEGACY)} <= known | told
 
 
+def entry_types() -> set[str]:
+    """What the page about sessions has in its table of entries."""
+    [table] = re.findall(r"^\| entry \|.*\n\|[-|]+\n((?:\|.*\n)+)", prose(SESSIONS), re.MULTILINE)
+    return set(re.findall(r"^\| `(\w+)`", table, re.MULTILINE))
+
+
+def test_the_page_about_sessions_lists_every_entry_that_linnet_knows() -> None:
+    tree = ast.parse(Path(entries.__file__).read_text())
+    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
+    made = {word: entries.entry(b'{"message":{"role":"user"}}', entries.Line(word, "a")).content for word in words}
+    assert entry_types() == {word for word, content in made.items() if not isinstance(content, entries.Unknown)}
+
+
+def test_the_session_that_is_shown_is_the_one_that_its_commands_leave_behind(tmp_path: Path) -> None:
+    [shown] = [block.text.encode() for block in blocks(SESSIONS) if block.title]
+    said = [texts for line in shown.splitlines() if (texts := words_of(json.loads(line)))]
+    script = {"turns": [[{"text": said[1]}, {"usage": {"input": 649, "output": 2}}]]}
+    script["turns"].append([{"text": said[3]}, {"usage": {"input": 651, "output": 2}}])
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    with Agent("--mode", "rpc", "--script", "script.json", "--session", "s.jsonl", cwd=tmp_path) as agent:
+        for prompt in (said[0], said[2]):
+            agent.send({"type": "prompt", "message": prompt})
+            agent.until("agent_end")
+            if prompt == said[0]:
+                first = agent.ask("get_tree")["data"]["nodes"][-2]
+                assert agent.ask("navigate", entryId=first["parentId"])["success"]
+    assert anonymous(shown) == anonymous((tmp_path / "s.jsonl").read_bytes())
+    assert reading.load(shown, "shown").version == entries.VERSION
+
+
+def words_of(line: dict[str, Any]) -> str:
+    return str(line["message"]["content"][0]["text"]) if line["type"] == "message" else ""
+
+
+def anonymous(session: bytes) -> bytes:
+    """With ids by their order, and without the time and the place."""
+    ids = list(dict.fromkeys(re.findall(rb'"id":"([^"]+)"', session)))
+    for index, id in enumerate(ids):
+        session = session.replace(id, b"%d" % index)
+    return re.sub(rb'("timestamp":)("[^"]+"|\d+)|("cwd":)"[^"]+"', rb"\1\3", session)
+
+
 def test_every_flag_is_documented() -> None:
     known = FLAG.findall(README.read_text() + PROTOCOL.read_text() + PI.read_text())
     for flag in TABLE:
         for name in flag.names:
             assert name in known or f"`{name}`" in PROTOCOL.read_text()
+    for flag in (*shelf.LIST.flags, *shelf.EXPORT.flags):
+        for name in flag.names:
+            assert f"`{name}`" in SESSIONS.read_text() or f"`{name} " in SESSIONS.read_text()
 
 
 @pytest.mark.parametrize(
@@ -341,7 +394,7 @@ def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) ->
 
 @names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
 def test_no_flag_is_made_up(page: Path) -> None:
-    flags = (*TABLE, *namesakes.PI.flags, *namesakes.ZOT.flags)
+    flags = (*TABLE, *namesakes.PI.flags, *namesakes.ZOT.flags, *shelf.LIST.flags, *shelf.EXPORT.flags)
     known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
     assert set(FLAG.findall(page.read_text())) <= known
 
@@ -367,7 +420,7 @@ def test_files_modules_and_make_targets_that_are_named_exist(page: Path) -> None
     for code in CODE.findall(prose(page)):
         if OURS.fullmatch(code):
             assert (ROOT / code).exists(), code
-        if re.fullmatch(r"linnet(\.\w+)+", code):
+        if re.fullmatch(r"linnet(\.\w+)+", code) and code != entries.MOVED:
             assert resolved(code), code
         if target := re.match(r"make (\w+)$", code):
             assert target[1] in targets, code

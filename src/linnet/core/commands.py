@@ -281,7 +281,10 @@ class Compacted(Struct, frozen=True):
 
 
 class SessionOpened(Struct, frozen=True):
+    """`remark`: what is not as one might expect."""
+
     cancelled: bool = False
+    remark: str = ""
 
 
 class Branched(Struct, frozen=True):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, get_args
 from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
-from linnet.errors import ConfigError, UnknownProvider
+from linnet.errors import ConfigError, Contradiction, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.policy import ZOT, Policy
@@ -62,6 +62,11 @@ class Keeping(Struct, frozen=True, kw_only=True):
     fork: str | None = None
     confine: bool = False
 
+    @property
+    def remembers(self) -> bool:
+        """Whether it begins with a session that was there before."""
+        return self.session is not None or self.resume or self.fork is not None
+
 
 class Settings(Struct, frozen=True, kw_only=True):
     """What holds, for as long as the runtime lives: checked, with every blank filled in.
@@ -103,13 +108,15 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
     accounts = Accounts(environ, home_folder(environ), provider, config.api_key, config.base_url)
     model = accounts.find(name, config.model or provider.default_model)
     cwd = _folder(config.cwd)
-    accounts.require(name)
+    keeping = _keeping(config, home_folder(environ), policy)
+    if config.provider is not None or not keeping.remembers:
+        accounts.require(name)  # Or else the session's own provider may be another.
     return Settings(
         model=model,
         chosen_provider=config.provider is not None or config.script is not None,
         chosen_model=config.model is not None,
         chosen_reasoning=config.reasoning is not None,
-        keeping=_keeping(config, home_folder(environ), policy),
+        keeping=keeping,
         accounts=accounts,
         cwd=cwd,
         system_prompt=config.system_prompt,
@@ -127,9 +134,9 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
 def _keeping(config: Config, home: str, policy: Policy) -> Keeping:
     asked = [flag for flag, given in _session_flags(config) if given]
     if len(asked) > 1:
-        raise ConfigError(f"{' and '.join(asked)} do not go together; give one of them")
+        raise Contradiction(*asked)
     if config.save is False and (config.session is not None or config.resume):
-        raise ConfigError(f"--no-session and {asked[0]} do not go together; give one of them")
+        raise Contradiction("--no-session", *asked)
     saves = config.save if config.save is not None else policy.saves or bool(asked)
     return Keeping(
         wanted=saves or policy.saves or bool(asked),

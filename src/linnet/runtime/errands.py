@@ -44,7 +44,10 @@ def errand(
             exporting = Exporting(state.journal.store)
 
             def export(cancel: Cancel) -> Answer:
-                exporting.write(Path(target))
+                try:
+                    exporting.write(Path(target))
+                except OSError as error:
+                    raise SessionError(f"{target} could not be written: {error.strerror}") from None
                 return Exported(target)
 
             return export

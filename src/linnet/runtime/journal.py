@@ -114,6 +114,6 @@ class Journal:
 
 def user_text(content: Content) -> str:
     """Empty for what no user said."""
-    return (
-        texts(content.message.content) if isinstance(content, Said) and isinstance(content.message, UserMessage) else ""
-    )
+    if isinstance(content, Said) and isinstance(content.message, UserMessage):
+        return texts(content.message.content)
+    return ""

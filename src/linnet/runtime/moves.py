@@ -41,8 +41,7 @@ def prepare(work: Move, state: State) -> Place | None:
         case Branch(entry):
             _branched_from(entry, _kept(state)[0])
         case Navigate(entry):
-            if entry is not None and entry not in _kept(state)[0].store.tree:
-                raise BadInput(f"Entry {entry} not found")
+            _find(entry, _kept(state)[0])
         case CloneSession():
             _kept(state)
         case _:
@@ -78,6 +77,7 @@ def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
             state.enter(sessions.copy(journal.store, journal.store.tree.leaf))
             return SessionOpened()
         case Navigate(entry):
+            _find(entry, _kept(state)[0])
             state.go_to(entry)
             return Navigated(entry)
         case _:
@@ -98,6 +98,12 @@ def _kept(state: State) -> tuple[Journal, Sessions]:
     if state.journal is None or state.sessions is None:
         raise BadInput(NO_SESSIONS)
     return state.journal, state.sessions
+
+
+def _find(id: str | None, journal: Journal) -> None:
+    """Before the first entry there is nothing to be found."""
+    if id is not None and id not in journal.store.tree:
+        raise BadInput(f"Entry {id} not found")
 
 
 def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:

@@ -35,6 +35,7 @@ class Sessions:
         self._cwd = cwd
         self._making = making
         self._new_session_id = new_session_id
+        self._unsaved = False  # The first session could not be saved; neither need the next ones be.
         self.folder = keeping.folder or sessions.folder(keeping.home, cwd)
 
     def begin(self) -> Place:
@@ -46,7 +47,7 @@ class Sessions:
                 raise SessionError(f"no session has an id that begins with {keeping.session}; see linnet sessions")
             if os.path.lexists(path):
                 return self.open(path)
-            return Place(self._made(None, (), path))
+            return Place(self._made(None, (), path)[0])
         if keeping.resume:
             path = sessions.newest(self.folder, self._only)
             if path is not None:
@@ -55,11 +56,13 @@ class Sessions:
             return self._forked(keeping.fork)
         try:
             return self.new(None)
-        except SessionError as error:
-            return Place(sessions.in_memory(self._header(None), making=self._making), problem=str(error))
+        except SessionError:
+            self._unsaved = True
+            return self.new(None)
 
     def new(self, parent: str | None) -> Place:
-        return Place(self._made(parent, ()))
+        store, problem = self._made(parent, ())
+        return Place(store, problem=problem)
 
     def open(self, path: str) -> Place:
         """With nothing to be written anywhere, what is there is only read."""
@@ -69,9 +72,9 @@ class Sessions:
     def copy(self, store: Store, leaf: str | None) -> Place:
         """A new session that has the path to `leaf` in it, and knows where it came from."""
         lines = store.copied(leaf)
-        copy = self._made(store.path, lines)
+        copy, problem = self._made(store.path, lines)
         standing = copy.standing()
-        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines))
+        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines), problem)
 
     def path_of(self, word: str) -> str:
         """The file of an existing session that a client named. Raises SessionError."""
@@ -81,7 +84,9 @@ class Sessions:
         return self.allowed(found)
 
     def allowed(self, path: str) -> str:
-        """The path in full. Raises BadInput for one that leads outside, where that matters."""
+        """The path in full. Raises BadInput for what is none, and for one that leads outside, where that matters."""
+        if "\0" in path:
+            raise BadInput(f"{path!r} is not a path: there is a zero byte in it")
         full = os.path.abspath(os.path.join(self._cwd, path))
         if self._keeping.confine:
             real = os.path.realpath(full)
@@ -113,15 +118,22 @@ class Sessions:
         source.log.path = path
         return self.copy(source, source.tree.leaf)
 
-    def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> Store:
+    def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> tuple[Store, str]:
+        """And why it is only in memory, if it should not be. Raises SessionError, unless there is no hope anyway."""
         header = self._header(parent)
-        if not self._keeping.saves:
-            return sessions.in_memory(header, lines, making=self._making)
-        return sessions.create(self.folder, header, lines, path, making=self._making)
+        problem = ""
+        if self._keeping.saves:
+            try:
+                return sessions.create(self.folder, header, lines, path, making=self._making), ""
+            except SessionError as error:
+                if not self._unsaved:
+                    raise
+                problem = str(error)
+        return sessions.in_memory(header, lines, making=self._making), problem
 
     def _header(self, parent: str | None) -> Header:
         return sessions.new_header(self._new_session_id(), self._making.clock(), self._cwd, parent)
 
 
-def _place(store: Store, standing: Standing, past: Past, spent: Usage) -> Place:
-    return Place(store, past, standing.model, standing.thinking, spent)
+def _place(store: Store, standing: Standing, past: Past, spent: Usage, problem: str = "") -> Place:
+    return Place(store, past, standing.model, standing.thinking, spent, problem)

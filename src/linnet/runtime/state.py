@@ -25,6 +25,7 @@ from linnet.runtime.config import Settings
 if TYPE_CHECKING:
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
+    from linnet.store.entries import ModelChanged
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
@@ -110,8 +111,11 @@ class State:
             self.spent = Usage()
             self.session_id = self._new_session_id()
 
-    def enter(self, place: "Place", *, remember: bool = False) -> None:
-        """`remember`: the model and the level of thinking that were last used there, instead of the present ones."""
+    def enter(self, place: "Place", *, remember: bool = False) -> str:
+        """`remember`: the model and the level of thinking that were last used there, instead of the present ones.
+
+        Returns why that is not possible, if it is not.
+        """
         from linnet.runtime.journal import Journal
 
         if self.journal is not None:
@@ -121,49 +125,56 @@ class State:
         self.conversation = Conversation(self._new_id, place.past)
         self.session_id = place.store.header.id
         self.spent = place.spent
-        if remember:
-            self._remember(place)
-        self._note_settings(place)
+        remark = self._remember(place) if remember else ""
+        self._note_settings(place.model, place.thinking)
+        return remark
 
     def go_to(self, entry: str | None) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
         assert self.journal is not None
         self.journal.move(entry)
-        store = self.journal.store
-        self.conversation = Conversation(self._new_id, store.past(store.standing()))
+        standing = self.journal.store.standing()
+        self.conversation = Conversation(self._new_id, self.journal.store.past(standing))
         self.conversation.read()
+        self._note_settings(standing.model, standing.thinking)
 
     def _begin(self, place: "Place") -> None:
         """What was asked for on the command line wins over what a session remembers."""
         settings, model, level = self._settings, self.model, self._thinking
         if place.problem:
             self.remarks.append(f"this session is not saved: {place.problem}")
-        self.enter(place, remember=True)
+        remark = self.enter(place, remember=True)
         other = settings.chosen_provider and self.model.provider != model.provider
         if settings.chosen_model or other:
             self._set_model(model)
+        elif remark:
+            self.remarks.append(remark)
         if settings.chosen_reasoning:
             self._set_thinking(level)
+        settings.accounts.require(self.model.provider)
 
-    def _remember(self, place: "Place") -> None:
-        if place.model is not None:
-            try:
-                self.model = self._settings.accounts.choose(place.model.provider, place.model.model)
-            except UnknownModel:
-                wanted, here = f"{place.model.provider}/{place.model.model}", f"{self.model.provider}/{self.model.id}"
-                self.remarks.append(f"the session's model {wanted} cannot be used here; going on with {here}")
+    def _remember(self, place: "Place") -> str:
         for level in get_args(Reasoning):
             if level == place.thinking:
                 self._thinking = level
+        if place.model is None:
+            return ""
+        try:
+            self.model = self._settings.accounts.choose(place.model.provider, place.model.model)
+        except UnknownModel:
+            wanted, here = f"{place.model.provider}/{place.model.model}", f"{self.model.provider}/{self.model.id}"
+            return f"the session's model {wanted} cannot be used here; going on with {here}"
+        return ""
 
-    def _note_settings(self, place: "Place") -> None:
+    def _note_settings(self, model: "ModelChanged | None", thinking: str | None) -> None:
+        """Where they are not what the session says they are."""
         from linnet.store.entries import ModelChanged, ThinkingChanged
 
         assert self.journal is not None
         here = ModelChanged(self.model.provider, self.model.id)
-        if place.model != here:
+        if model != here:
             self.journal.note(here)
-        if place.thinking != self._thinking:
+        if thinking != self._thinking:
             self.journal.note(ThinkingChanged(self._thinking))
 
     def _set_model(self, model: Model) -> None:

@@ -43,8 +43,8 @@ def data(answer: commands.Answer) -> Any:
             return level and responses.LevelData(level)
         case commands.Compacted(result):
             return words.compaction(result)
-        case commands.SessionOpened(cancelled):
-            return responses.CancelledData(cancelled)
+        case commands.SessionOpened(cancelled, remark):
+            return responses.CancelledData(cancelled, remark or UNSET)
         case commands.Branched(text, cancelled):
             return responses.BranchData(text, cancelled)
         case commands.Navigated(leaf, cancelled):

@@ -62,7 +62,10 @@ class LevelData(Plain, frozen=True):
 
 
 class CancelledData(Plain, frozen=True):
+    """`warning`, an addition: the session's model cannot be used here, say."""
+
     cancelled: bool
+    warning: str | UnsetType = UNSET
 
 
 class BranchData(Plain, frozen=True):

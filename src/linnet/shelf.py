@@ -138,13 +138,19 @@ def _rows(found: "Sequence[SessionInfo]", *, everywhere: bool) -> list[str]:
 
 
 def _row(session: "SessionInfo", *, everywhere: bool) -> tuple[str, ...]:
-    said = printable(" ".join((session.name or session.first_message).split()))
+    said = _shown(session.name or session.first_message)
     said = said if len(said) <= 60 else said[:59] + "…"
     return (
         session.modified[:16].replace("T", " "),
-        session.id[:8] if "-" in session.id else session.id,
+        _shown(session.id[:8] if "-" in session.id else session.id),
         str(session.messages),
         f"${session.cost:.2f}",
-        printable(session.model),
-        printable(f"{said}  ({session.cwd})") if everywhere else said,
+        _shown(session.model),
+        f"{said}  ({_shown(session.cwd)})" if everywhere else said,
     )
+
+
+def _shown(text: str) -> str:
+    """On one line, and nothing in it that a terminal would obey: neither codes nor a change of direction."""
+    shown = "".join(each for each in printable(text) if each.isprintable() or each.isspace())
+    return " ".join(shown.split())

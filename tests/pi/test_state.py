@@ -21,7 +21,11 @@ def run(agent: Agent, message: str) -> list[dict[str, Any]]:
 def test_get_state_tells_all_the_document_names(pi: Callable[..., Agent], server: ModelServer) -> None:
     state = pi().ask("get_state")["data"]
     model = state.pop("model")
-    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", state.pop("sessionId"))
+    id = state.pop("sessionId")
+    assert re.fullmatch(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", id)
+    file = Path(state.pop("sessionFile"))
+    assert file.is_absolute()
+    assert file.name.endswith(f"_{id}.jsonl")
     assert state == {
         "thinkingLevel": "off",
         "isStreaming": False,

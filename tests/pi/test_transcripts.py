@@ -23,7 +23,8 @@ CAPTURES = Path(__file__).parent / "transcripts"
 
 UNSTABLE = {
     "timestamp": "the moment",
-    "toolCallId, sessionId": "made up by each program; told apart by the order in which they appear",
+    "toolCallId, sessionId, entryId": "made up by each program; told apart by the order in which they appear",
+    "sessionFile": "the moment in its name, and where the folder of sessions is",
     "usage, tokens, cost, tokensBefore": "what a model's server counts; their names are compared",
     "delayMs": "a setting; compared as a multiple of the first",
     "baseUrl, folders": "those of the test",
@@ -40,23 +41,25 @@ QUOTED = re.compile(
     r"(?s:.*)(?:Command exited with code \d+|Command timed out after \d+ seconds|Command aborted)"
     r"|Tool \w+ not found|Skipped due to queued user message\.|Not run: the turn was aborted\."
     r"|Request was aborted\.|Agent is already processing|Model not found: |Unknown command: |Already compacted"
-    r"|Failed to parse command: "
+    r"|Cannot export in-memory session to HTML|Failed to parse command: "
 )
 STATUS = re.compile(r"(?:\w+: http )?(\d{3})\b")
 FALLING = ("response", "queue_update")
 GROWING = ("message_update", "tool_execution_update")
+LISTS = ("get_branch_messages", "get_fork_messages")
 
 
 class Setup(NamedTuple):
     """What a capture needs besides its own words.
 
-    `cut`: how far a reply got before its abort is a matter of timing.
+    `cut`: how far a reply got before its abort is a matter of timing. `after`: the capture that it goes on from.
     """
 
     flags: tuple[str, ...] = ()
     differences: tuple[str, ...] = ()
     added: tuple[str, ...] = ()
     cut: bool = False
+    after: str = ""
 
 
 def everywhere(change: Callable[[Frame], Frame]) -> Frames:
@@ -162,6 +165,17 @@ def killed(found: Frame) -> Frame:
     return {**found, "exitCode": 137, "cancelled": False} if by_itself else found
 
 
+def exported(frames: list[Frame]) -> list[Frame]:
+    reason = "Cannot export in-memory session to HTML"
+    ids = iter(("c2", "c9"))
+    return [
+        {**frame, "id": next(ids), "command": "export_html", "error": reason}
+        if frame.get("error") == f"Failed to parse command: {reason}"
+        else frame
+        for frame in frames
+    ]
+
+
 EVERYWHERE = {
     "no text is null": Difference(
         "the document says null; pi leaves it out",
@@ -172,7 +186,6 @@ EVERYWHERE = {
     "a message starts empty": Difference("nobody can know then how it will end", begun),
     "no foreign signatures": Difference("an internal word of pi's", everywhere(unsigned)),
     "no ids of responses": Difference("later versions have them; the document does not", without("responseId")),
-    "no session files": Difference("they come with a later version of linnet", without("sessionFile")),
 }
 HERE_AND_THERE = {
     "one response": Difference("pi 0.37 takes a refusal back, or a promise", once),
@@ -185,6 +198,9 @@ HERE_AND_THERE = {
             when={"error": "Failed to parse command: Already compacted"},
             to={"id": "c12", "command": "compact", "error": "Already compacted"},
         ),
+    ),
+    "refusals keep their id": Difference(
+        "pi 0.37 calls them parse errors, so that nobody knows which export it was", exported
     ),
     "what is dropped does not wait": Difference(
         "an abort drops what was queued; pi surprises the next prompt with it",
@@ -221,8 +237,13 @@ SETUPS = {
     "compact_overflow_37": Setup(flags=("--compact-keep", "10")),
     "concurrency_37": Setup(differences=("one response", "streaming from the prompt on")),
     "models_37": Setup(differences=("modes are checked",)),
+    "nosession_cmds_37": Setup(differences=("refusals keep their id",)),
+    "nosession_cmds_73": Setup(flags=("--thinking", "medium")),
     "noserver_37": Setup(flags=("--base-url", "http://127.0.0.1:9")),
     "png_37": Setup(differences=("a picture has a name",)),
+    "session_resume_73": Setup(flags=("--thinking", "medium")),
+    "session_resume_c_37": Setup(after="session_resume_37"),
+    "session_resume_c_73": Setup(after="session_resume_73"),
     "steer_all_73": Setup(flags=("--thinking", "medium"), differences=QUEUED),
     "steer_two_tools_37": Setup(added=("queue_update",)),
     "stream_followup_73": Setup(flags=("--thinking", "medium"), differences=QUEUED),
@@ -351,6 +372,10 @@ class Stable:
                 return self._name("call", text)
             case "sessionId":
                 return self._name("session", text)
+            case "sessionFile":
+                return self._file(text)
+            case "entryId":
+                return self._name("entry", text)
             case "firstKeptEntryId":
                 return "ENTRY" if re.fullmatch("[0-9a-f]{8}", text) else text
             case "summary":
@@ -360,6 +385,13 @@ class Stable:
             case _:
                 text = text.replace(self._cwd, "CWD").replace(self._url, "http://127.0.0.1:PORT")
                 return re.sub(r"^(w\d+ ?)+$", "w…", text) if self._cut else text
+
+    def _file(self, path: str) -> str:
+        folder, _, name = path.rpartition("/")
+        parts = re.fullmatch(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-\d{3}Z)_(.+)\.jsonl", name)
+        assert parts, path
+        place = "CWD" if folder == self._cwd else "SESSIONS"
+        return f"{place}/TIME_{self._name('session', parts[2])}.jsonl"
 
 
 def _quoted(text: str) -> str:
@@ -390,28 +422,57 @@ def pictures(capture: list[Frame]) -> dict[str, bytes]:
     return {"a.png": b64decode(seen[1])} if seen else {}
 
 
+Start = Callable[[list[str], tuple[str, ...]], Agent]
+
+
 @pytest.fixture
-def start(pi: Callable[..., Agent], server: ModelServer) -> Callable[[list[str], tuple[str, ...]], Agent]:
+def start(pi: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> Start:
     def start(argv: list[str], flags: tuple[str, ...]) -> Agent:
         """The server's address is only known now; pi was told of it in a file."""
-        at = argv.index("--provider")
-        provider = argv[at + 1]
+        at = argv.index("--provider") if "--provider" in argv else len(argv)
+        provider = next(iter(argv[at + 1 : at + 2]), "anthropic")
         url = ("--base-url", f"{server.url}/v1") if provider == "openai" else ()
         rest = [word for word in argv[:at] + argv[at + 2 :] if word not in ("--mode", "rpc")]
+        rest = [str(tmp_path / "work") if word == "CWD" else word for word in rest]
         return pi(*rest, *url, *flags, provider=provider, extra_models=MODELS)
 
     return start
 
 
+class Entries:
+    """A command names an entry by the id that it was told; ours is the one in the same place."""
+
+    def __init__(self, agent: Agent, capture: list[Frame]) -> None:
+        self._agent = agent
+        self._theirs = self._told(printed(capture))
+
+    def __call__(self, command: Any) -> Any:
+        match command:
+            case {"entryId": id}:
+                return {**command, "entryId": self._told(self._agent.seen)[self._theirs.index(id)]}
+            case _:
+                return command
+
+    def _told(self, frames: list[Frame]) -> list[str]:
+        listed = (frame["data"]["messages"] for frame in frames if frame.get("command") in LISTS)
+        return [message["entryId"] for messages in listed for message in messages]
+
+
+def replayed(name: str, start: Start) -> Agent:
+    setup, capture = SETUPS.get(name, Setup()), load(CAPTURES / f"{name}.jsonl")
+    agent = start(capture[0]["argv"], setup.flags)
+    replay(agent, capture, partial(expected, setup), joined, setup.added, Entries(agent, capture))
+    return agent
+
+
 @pytest.mark.parametrize("name", names())
-def test_linnet_prints_what_pi_printed(
-    name: str, start: Callable[[list[str], tuple[str, ...]], Agent], server: ModelServer, tmp_path: Path
-) -> None:
+def test_linnet_prints_what_pi_printed(name: str, start: Start, server: ModelServer, tmp_path: Path) -> None:
     setup, capture = SETUPS.get(name, Setup()), load(CAPTURES / f"{name}.jsonl")
     for file, data in pictures(capture).items():
         (tmp_path / "work" / file).write_bytes(data)
-    agent = start(capture[0]["argv"], setup.flags)
-    replay(agent, capture, partial(expected, setup), joined, setup.added)
+    if setup.after:
+        replayed(setup.after, start).wait()
+    agent = replayed(name, start)
 
     ours = [frame for frame in agent.seen if frame["type"] not in setup.added]
     theirs = expected(setup, printed(capture))

@@ -153,7 +153,6 @@ def test_flags_that_mean_nothing_yet_are_accepted_and_say_so_where_that_would_mi
 @pytest.mark.parametrize(
     ("name", "flags"),
     [
-        ("pi", ["--export", "session.jsonl"]),
         ("pi", ["--list-models", "sonnet"]),
         ("zot", ["--list-models"]),
         ("zot", ["rpc", "--no-yolo"]),

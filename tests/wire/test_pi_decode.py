@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from linnet import errors
 from linnet.core import commands
@@ -27,6 +27,7 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.models import Model, Prices
+from linnet.core.sessions import OutlineEntry
 from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.dialect import Pi
@@ -59,6 +60,13 @@ BARE: list[tuple[str, commands.Command]] = [
     ("abort_bash", commands.AbortBash()),
     ("get_session_stats", commands.GetStats()),
     ("get_last_assistant_text", commands.GetLastText()),
+    ("get_branch_messages", commands.GetBranchMessages()),
+    ("get_fork_messages", commands.GetBranchMessages()),
+    ("get_tree", commands.GetTree()),
+    ("get_entries", commands.GetEntries()),
+    ("list_sessions", commands.ListSessions()),
+    ("clone", commands.CloneSession()),
+    ("export_html", commands.ExportHtml()),
     ("new_session", commands.NewSession()),
     ("compact", commands.Compact(at_once=True)),
 ]
@@ -73,9 +81,15 @@ COMPLETE: dict[str, dict[str, Any]] = {
     "set_auto_compaction": {"enabled": True},
     "set_auto_retry": {"enabled": False},
     "bash": {"command": "ls"},
+    "switch_session": {"sessionPath": "/a.jsonl"},
+    "branch": {"entryId": "e1"},
+    "fork": {"entryId": "e1"},
+    "navigate": {"entryId": None},
+    "set_session_name": {"name": "mine"},
     "set_stream": {"mode": "deltas"},
     **{name: {} for name, _ in BARE},
 }
+OPTIONAL = ["images", "attachments", "streamingBehavior", "customInstructions", "since", "all", "outputPath"]
 FIELDS = sorted({field for fields in COMPLETE.values() for field in fields})
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -118,7 +132,7 @@ def test_no_line_is_too_strange_to_be_answered(line: bytes) -> None:
 @given(
     st.fixed_dictionaries(
         {"type": names | values},
-        optional=dict.fromkeys([*FIELDS, "images", "attachments", "streamingBehavior", "customInstructions"], values),
+        optional=dict.fromkeys([*FIELDS, *OPTIONAL], values),
     )
 )
 def test_no_object_is_too_strange_to_be_answered(fields: dict[str, Any]) -> None:
@@ -181,6 +195,15 @@ def test_a_command_without_arguments_ignores_what_it_does_not_know(name: str, me
         ({"type": "set_auto_compaction", "enabled": False}, commands.SetAutoCompaction(False)),
         ({"type": "set_auto_retry", "enabled": True}, commands.SetAutoRetry(True)),
         ({"type": "bash", "command": "ls -la"}, commands.Bash("ls -la")),
+        ({"type": "switch_session", "sessionPath": "a.jsonl"}, commands.SwitchSession("a.jsonl")),
+        ({"type": "branch", "entryId": "e1"}, commands.Branch("e1")),
+        ({"type": "fork", "entryId": "e1"}, commands.Branch("e1")),
+        ({"type": "navigate", "entryId": "e1"}, commands.Navigate("e1")),
+        ({"type": "navigate", "entryId": None}, commands.Navigate(None)),
+        ({"type": "get_entries", "since": "e1"}, commands.GetEntries("e1")),
+        ({"type": "list_sessions", "all": True}, commands.ListSessions(True)),
+        ({"type": "set_session_name", "name": " mine\n"}, commands.SetSessionName("mine")),
+        ({"type": "export_html", "outputPath": "a.html"}, commands.ExportHtml("a.html")),
     ],
 )
 def test_a_command_with_arguments_has_them(fields: dict[str, Any], meant: commands.Command) -> None:
@@ -222,7 +245,7 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
     ("fields", "why"),
     [
         ({"type": "frob"}, "Unknown command: frob"),
-        ({"type": "switch_session", "sessionPath": "/x"}, "Unknown command: switch_session"),
+        ({"type": "get_commands"}, "Unknown command: get_commands"),
         ({"type": "prompt"}, "`message` must be a string that is not empty, unless there are images"),
         ({"type": "prompt", "message": " \n"}, "`message` must be a string that is not empty"),
         ({"type": "steer"}, "`message` must be a string that is not empty"),
@@ -255,6 +278,19 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
         ({"type": "bash"}, "`command` must be a shell command"),
         ({"type": "bash", "command": ""}, "`command` must be a shell command"),
         ({"type": "set_stream", "mode": "half"}, "`mode` must be one of full, deltas"),
+        ({"type": "new_session", "parentSession": 5}, "`parentSession` must be a path"),
+        ({"type": "switch_session"}, "`sessionPath` must be the path of a session file, or the beginning of a"),
+        ({"type": "switch_session", "sessionPath": ""}, "`sessionPath` must be the path of a session file"),
+        ({"type": "branch"}, "`entryId` must be the id of an entry"),
+        ({"type": "branch", "entryId": None}, "`entryId` must be the id of an entry"),
+        ({"type": "fork", "entryId": 5}, "`entryId` must be the id of an entry"),
+        ({"type": "navigate"}, "`entryId` must be the id of an entry"),
+        ({"type": "get_entries", "since": []}, "`since` must be the id of an entry"),
+        ({"type": "list_sessions", "all": "yes"}, "`all` must be true or false"),
+        ({"type": "set_session_name"}, "Session name cannot be empty"),
+        ({"type": "set_session_name", "name": " \n"}, "Session name cannot be empty"),
+        ({"type": "set_session_name", "name": {}}, "`name` must be a string"),
+        ({"type": "export_html", "outputPath": 5}, "`outputPath` must be a path"),
         ({}, "Failed to parse command: `type` must be a string"),
         ({"type": 5}, "Failed to parse command: `type` must be a string"),
     ],
@@ -291,7 +327,8 @@ def test_it_is_a_dialect_that_answers_a_prompt_when_it_is_accepted() -> None:
     pi: Dialect = Pi()
     assert pi.moment(commands.Prompt("x")) == "accepted"
     assert pi.moment(commands.Compact()) == "finished"
-    assert pi.moment(commands.NewSession()) == "finished"
+    for move in (commands.NewSession(), commands.SwitchSession("a"), commands.Branch("e"), commands.Navigate(None)):
+        assert pi.moment(move) == "finished"
     assert pi.moment(commands.Bash("ls")) == "finished"
 
 
@@ -328,6 +365,7 @@ def test_the_state_is_told_as_documented() -> None:
         auto_compaction=True,
         pending=2,
         session_id="abc",
+        session_file="/s.jsonl",
     )
     expected = {
         "model": SHOWN_MODEL,
@@ -336,6 +374,7 @@ def test_the_state_is_told_as_documented() -> None:
         "isCompacting": False,
         "steeringMode": "all",
         "followUpMode": "one-at-a-time",
+        "sessionFile": "/s.jsonl",
         "sessionId": "abc",
         "autoCompactionEnabled": True,
         "messageCount": 1,
@@ -348,6 +387,8 @@ def test_the_state_is_told_as_documented() -> None:
         "success": True,
         "data": expected,
     }
+    more = structs.replace(state, session_name="mine", session_error="it is full")
+    assert answered(more)["data"] == {**expected, "sessionName": "mine", "sessionError": "it is full"}
 
 
 def test_messages_are_told_as_documented() -> None:
@@ -474,6 +515,31 @@ def test_stats_count_the_messages_and_what_was_spent() -> None:
         (commands.LastText(None), {"text": None}),
         (commands.LastText("so"), {"text": "so"}),
         (commands.SessionOpened(), {"cancelled": False}),
+        (commands.Branched("as it was"), {"text": "as it was", "cancelled": False}),
+        (commands.Navigated(None), {"leafId": None, "cancelled": False}),
+        (commands.BranchMessages([("e1", "one")]), {"messages": [{"entryId": "e1", "text": "one"}]}),
+        (
+            commands.Outline([OutlineEntry("e1", None, "T", "message", "user", "one", "start")], "e1"),
+            {
+                "leafId": "e1",
+                "nodes": [
+                    {
+                        "id": "e1",
+                        "parentId": None,
+                        "type": "message",
+                        "timestamp": "T",
+                        "role": "user",
+                        "text": "one",
+                        "label": "start",
+                    }
+                ],
+            },
+        ),
+        (
+            commands.EntryList([b'{"id":"e1","later":[1]}'], "e1"),
+            {"entries": [{"id": "e1", "later": [1]}], "leafId": "e1"},
+        ),
+        (commands.Exported("/a.html"), {"path": "/a.html"}),
         (
             commands.Compacted(Compaction(Summary("s", 9, 0), 1, "e1", ("a",), ("b",), Usage())),
             {

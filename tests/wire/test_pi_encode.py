@@ -160,8 +160,9 @@ class Fold:
                 machine = PartialJson()
                 machine.feed(self.raw[index])
                 self.parts[index]["arguments"] = json.loads(bytes(machine.shown) + machine.closers)
-            case events.PartEnded(index, Thinking(text, signature)) if signature:
-                self.parts[index]["thinkingSignature"] = signature
+            case events.PartEnded(index, Thinking(_, signature, redacted)):
+                self.parts[index] |= {"thinkingSignature": signature} if signature else {}
+                self.parts[index] |= {"redacted": True} if redacted else {}
             case events.PartEnded(index, ToolCall(_, _, args)):
                 self.parts[index]["arguments"] = args
             case _:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pygments.token import _TokenType
 
 MOST_IN_A_BLOCK = 100_000  # Characters.
-MOST_IN_A_LINE = 4_000  # Nobody reads what is longer, and some lexers take its square in time.
+MOST_IN_A_LINE = 1_000  # Nobody reads what is longer, and some lexers take its square in time, or worse.
 MOST_IN_A_PAGE = 2_500_000  # Some four seconds.
 # Where a name ends in this, several languages claim it, and the library picks the rarer one.
 _KNOWN = {"sql": "sql", "pl": "perl", "mod": "go", "lock": "toml"}
@@ -77,16 +77,16 @@ class Highlighter:
             return escape(code).split("\n")
         self._left -= len(code)
         lines = _painted(lexer, code)
-        # A lexer may lose what it does not expect, or end lines where there are none.
-        return lines if len(lines) == len(plain) else escape(code).split("\n")
+        return lines or escape(code).split("\n")
 
 
 def _painted(lexer: "Lexer", code: str) -> list[str]:
+    """Nothing if the lexer lost or changed a word, as some do with what they do not expect."""
     lines: list[str] = []
     line: list[str] = []
     words: list[str] = []
     name = ""
-    said = 0
+    said: list[str] = []
 
     def close() -> None:
         if text := "".join(words):
@@ -94,7 +94,7 @@ def _painted(lexer: "Lexer", code: str) -> list[str]:
         words.clear()
 
     for kind, value in lexer.get_tokens(code):
-        said += len(value)
+        said.append(value)
         own = _class(kind)
         if own != name and not value.isspace():
             close()
@@ -107,7 +107,7 @@ def _painted(lexer: "Lexer", code: str) -> list[str]:
             line.clear()
             words.append(part)
     close()
-    return [*lines, "".join(line)] if said == len(code) else []
+    return [*lines, "".join(line)] if "".join(said) == code else []
 
 
 @cache

@@ -25,7 +25,7 @@ class Markdown:
     """Links lead to the web or to a mailbox, or they are no links. Pictures are named, never loaded."""
 
     def __init__(self, highlighter: Highlighter) -> None:
-        self._parser = _Parser("commonmark", {"html": False}, renderer_cls=_Renderer)
+        self._parser = _Parser("commonmark", {"html": False, "xhtmlOut": False}, renderer_cls=_Renderer)
         self._parser.enable(["table", "strikethrough"])
         self._highlighter = highlighter
         self._env: EnvType = {"highlighter": highlighter}
@@ -83,8 +83,10 @@ class _Renderer(RendererHTML):
         return f'<span class="picture">{escape(told)}</span>'
 
     def link_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
-        address = escape(str(tokens[idx].attrs.get("href", "")))
-        return f'<a href="{address}" rel="noopener noreferrer nofollow">'
+        address = str(tokens[idx].attrs.get("href", ""))
+        if not _SAFE.match(address):  # The parser asks about every address but an empty one.
+            return "<a>"
+        return f'<a href="{escape(address)}" rel="noopener noreferrer nofollow">'
 
     def heading_open(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         return f"<{_level(tokens[idx])}>"

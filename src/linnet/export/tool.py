@@ -16,7 +16,7 @@ from linnet.export.highlight import Highlighter
 from linnet.export.image import picture
 from linnet.export.palette import Palette
 
-_MAIN = ("path", "file_path", "filePath", "command", "cmd", "pattern", "query", "url", "name", "prompt")
+_MAIN = ("command", "cmd", "pattern", "query", "url", "path", "file_path", "filePath", "name", "prompt")
 _NOTE = re.compile(r"\n\n(\[[^\n]*\])\n?\Z")  # How `read` says that a file goes on.
 
 
@@ -102,7 +102,9 @@ class Tools:
 
     def _rest(self, args: dict[str, Any], *known: str) -> str:
         rest = {name: value for name, value in args.items() if name not in known}
-        return self.value(rest) if rest else ""
+        if all(isinstance(value, str | int | float | bool) and len(str(value)) < 80 for value in rest.values()):
+            return _remark(" · ".join(f"{name}: {value}" for name, value in rest.items())) if rest else ""
+        return self.value(rest)
 
 
 def headline(call: ToolCall) -> str:

@@ -64,9 +64,7 @@ def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
             return SessionOpened()
         case SwitchSession(word):
             place = prepared or _elsewhere(word, state)  # Where we are may have changed since it was prepared.
-            if place is not None:
-                state.enter(place, remember=True)
-            return SessionOpened()
+            return SessionOpened(remark=state.enter(place, remember=True) if place is not None else "")
         case Branch(entry):
             journal, sessions = _kept(state)
             text, parent = _branched_from(entry, journal)

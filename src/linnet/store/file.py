@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import count
 from stat import S_ISREG
 
 from linnet.errors import SessionError, SessionInUse
@@ -17,39 +18,56 @@ _PRIVATE = 0o600  # Conversations are nobody else's business.
 def read(path: str) -> Loaded:
     """To look at. Nothing is locked, nothing is changed. Raises SessionError."""
     fd = _open(path, os.O_RDONLY)
-    with open(fd, "rb") as file:
-        return load(file.read(), path)
+    try:
+        with open(fd, "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise SessionError(f"{path} cannot be read: {error.strerror}") from None
+    return load(data, path)
 
 
 def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
     """A new file that has all this in it from its first moment. Raises SessionError; never overwrites."""
     try:
-        os.makedirs(os.path.dirname(path) or ".", mode=0o700, exist_ok=True)
+        _make_folder(os.path.dirname(path))
         return _create(path, header, lines)
     except FileExistsError:
         raise SessionError(f"{path} exists already") from None
-    except OSError as error:
-        raise SessionError(f"{path} could not be made: {error.strerror}") from None
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{path} could not be made: {_reason(error)}") from None
 
 
 def open_locked(path: str) -> tuple[FileLog, Loaded]:
     """To go on with. Raises SessionError, and leaves untouched what is no session."""
-    fd = _open(path, os.O_RDWR | os.O_APPEND)
     try:
-        if not lock(fd) or not _is_still(fd, path):
-            raise SessionInUse(path, holder(fd))
-        with open(os.dup(fd), "rb") as file:
-            loaded = load(file.read(), path)
-        if loaded.version < VERSION:
-            fd, loaded = _brought_up_to_date(fd, path, loaded)
-        size = _mended(fd, path, loaded)
+        fd = _locked(path)
+        try:
+            with open(os.dup(fd), "rb") as file:
+                loaded = load(file.read(), path)
+            if loaded.version < VERSION:
+                fd, loaded = _brought_up_to_date(fd, path, loaded)
+            size = _mended(fd, path, loaded)
+        except BaseException:
+            os.close(fd)
+            raise
     except OSError as error:
-        os.close(fd)
         raise SessionError(f"{path} could not be opened: {error.strerror}") from None
-    except BaseException:
-        os.close(fd)
-        raise
     return FileLog(fd, path, size, loaded.spans), loaded
+
+
+def _locked(path: str) -> int:
+    """If the file is replaced between being opened and being locked, the new one is meant."""
+    while True:
+        fd = _open(path, os.O_RDWR | os.O_APPEND)
+        try:
+            if not lock(fd):
+                raise SessionInUse(path, holder(fd))
+            if _is_still(fd, path):
+                return fd
+        except BaseException:
+            os.close(fd)
+            raise
+        os.close(fd)
 
 
 def _is_still(fd: int, path: str) -> bool:
@@ -67,9 +85,21 @@ def _open(path: str, how: int) -> int:
     except FileNotFoundError:
         raise SessionError(f"{path} does not exist") from None
     except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise SessionError(f"{path} cannot be opened: {reason}") from None
+        raise SessionError(f"{path} cannot be opened: {_reason(error)}") from None
     raise SessionError(f"{path} is not a file")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    """A name that no file can have is a ValueError."""
+    return error.strerror if isinstance(error, OSError) else str(error)
+
+
+def _make_folder(path: str) -> None:
+    """And those it is in: their names tell what is worked on."""
+    if path and not os.path.isdir(path):
+        _make_folder(os.path.dirname(path))
+        with suppress(FileExistsError):
+            os.mkdir(path, 0o700)
 
 
 def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
@@ -96,9 +126,7 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
 
 def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded]:
     """The file in the present version, under the same name; the original stays, under one that tells its version."""
-    original = f"{path}.v{loaded.version}"
-    with suppress(FileExistsError):
-        _link(path, original, keep=True)
+    _keep_original(path, loaded.version)
     temporary = _beside(path)
     header = Header(loaded.header.id, loaded.header.timestamp, loaded.header.cwd, loaded.header.parent_session, VERSION)
     data = b"\n".join((header_line(header), *loaded.lines, b""))
@@ -115,6 +143,17 @@ def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded
         raise
     os.close(fd)
     return new, load(data, path)
+
+
+def _keep_original(path: str, version: int) -> None:
+    for number in count(1):
+        original = f"{path}.v{version}" + (f".{number}" if number > 1 else "")
+        try:
+            _link(path, original, keep=True)
+        except FileExistsError:
+            if not os.path.samefile(path, original):  # Or else an earlier try got as far as this.
+                continue
+        return
 
 
 def _mended(fd: int, path: str, loaded: Loaded) -> int:

@@ -21,7 +21,8 @@ class Log(Protocol):
         `strict`.
         """
 
-    def line(self, index: int) -> bytes: ...
+    def line(self, index: int) -> bytes:
+        """Raises SessionError if it is not there any more."""
 
     def sync(self) -> None:
         """Until this returns, a power cut may take the newest lines. Raises SessionError."""
@@ -81,8 +82,13 @@ class FileLog:
     def line(self, index: int) -> bytes:
         if index >= len(self._spans):
             return self._waiting[index - len(self._spans)]
+        if self._closed:
+            raise SessionError(f"{self._name} is closed")
         span = self._spans[index]
-        return os.pread(self._fd, span.length, span.start)
+        line = os.pread(self._fd, span.length, span.start)
+        if len(line) < span.length:
+            raise SessionError(f"{self._name} was cut short by another program")
+        return line
 
     def sync(self) -> None:
         """May be called while another thread adds lines: those it is told of in time are on disk when it returns."""
@@ -114,8 +120,9 @@ class FileLog:
         written = 0
         try:
             for line in self._waiting:
-                if os.write(self._fd, line + b"\n") <= len(line):
-                    self._take_back()
+                wrote = os.write(self._fd, line + b"\n")
+                if wrote <= len(line):
+                    self._take_back(wrote)
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
                 self._dirty = True
                 self._spans.append(Span(self._size, len(line)))
@@ -126,16 +133,19 @@ class FileLog:
         finally:
             del self._waiting[:written]
 
-    def _take_back(self) -> None:
-        """The part of a line that fitted: whoever reads the file must not find it. Only we can have put it there."""
+    def _take_back(self, wrote: int) -> None:
+        """The part of a line that fitted: whoever reads the file must not find it. What follows it is not ours."""
         with suppress(OSError):
-            os.ftruncate(self._fd, self._size)
+            if os.fstat(self._fd).st_size == self._size + wrote:
+                os.ftruncate(self._fd, self._size)
 
     def _check(self) -> None:
         if self._closed:
             raise SessionError(f"{self._name} is closed")
-        if not self._lost:
-            self._lost = self._change()
+        try:
+            self._lost = self._lost or self._change()
+        except OSError as error:
+            raise SessionError(f"{self._name} cannot be looked at: {error.strerror}") from None
         if self._lost:
             raise SessionError(f"{self._name} {self._lost}; the conversation goes on, but is not saved there any more")
 
@@ -145,8 +155,6 @@ class FileLog:
             there = os.stat(self._name)
         except FileNotFoundError:
             return "was deleted"
-        except OSError as error:
-            return f"cannot be looked at any more ({error.strerror})"
         if (there.st_dev, there.st_ino) != (ours.st_dev, ours.st_ino):
             return "was replaced by another file"
         if ours.st_size < self._size:

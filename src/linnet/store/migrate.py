@@ -6,8 +6,12 @@ Version 1 was a list: its entries had no ids. Version 2 called a note a `hookMes
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec import MsgspecError
-from msgspec.json import decode, encode
+from msgspec.json import Decoder, encode
+
+from linnet.errors import BadInput
+from linnet.wire.jsonl import decode_line
+
+_any = Decoder(Any)
 
 
 def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
@@ -29,13 +33,18 @@ def _with_ids(lines: Sequence[bytes]) -> list[bytes]:
         if entry is None:
             out.append(line)
             continue
+        type = entry.get("type")
+        if not isinstance(type, str) or type == "session":  # No entry: nobody can follow it.
+            ids.append(None)
+            out.append(line)
+            continue
         id = f"{index:08x}"
         ids.append(id)
         kept = entry.pop("firstKeptEntryIndex", None)
         if isinstance(kept, int) and 0 < kept < len(ids):
             entry["firstKeptEntryId"] = ids[kept]
-        own = {"type": entry.pop("type", ""), "id": id, "parentId": parent}
-        out.append(encode({**own, **entry}))
+        own = {"type": type, "id": id, "parentId": parent}
+        out.append(encode({**own, **entry, **own}))
         parent = id
     return out
 
@@ -52,7 +61,7 @@ def _with_role(line: bytes) -> bytes:
 
 def _object(line: bytes) -> dict[str, Any] | None:
     try:
-        value = decode(line)
-    except (MsgspecError, UnicodeError, RecursionError):
+        value = decode_line(_any, line)
+    except BadInput:
         return None
     return value if isinstance(value, dict) else None

@@ -36,7 +36,7 @@ def standing(path: Sequence[Node], read: Callable[[Node], Entry]) -> Standing:
     if summary is None or compaction is None:
         return Standing(_without_failures(node for _, node in said), model=model, thinking=thinking)
     last = next(at for at, node in enumerate(path) if node is summary)
-    first = next((at for at, node in enumerate(path) if node.id == compaction.first_kept), last)
+    first = next((at for at, node in enumerate(path[:last]) if node.id == compaction.first_kept), last)
     shown = _without_failures(node for at, node in said if at >= first)
     return Standing(shown, summary, compaction, not said or said[-1][0] < last, model, thinking)
 

@@ -119,7 +119,7 @@ class Store:
         return Past(ids if summary is None else [summary.id, *ids], read, compaction, standing.compacted)
 
     def copied(self, leaf: str | None) -> list[bytes]:
-        """The path to `leaf`, word for word, and the labels that others put on it."""
+        """The path to `leaf`, word for word, and the labels that were put on it or taken away elsewhere."""
         nodes = self.tree.path(leaf)
         lines = [self.log.line(node.index) for node in nodes]
         here = {node.id for node in nodes}
@@ -137,8 +137,8 @@ class Store:
             for each in self.entries(node for node in self.tree.nodes if node.id in told)
             if isinstance(each.content, Labelled)
         }
-        wanted = {target: label for target, label in self.labels.items() if target in here}
-        return [(target, label) for target, label in wanted.items() if on_path.get(target) != label]
+        changed = [each for each in {**self.labels, **on_path} if self.labels.get(each, "") != on_path.get(each, "")]
+        return [(target, self.labels.get(target, "")) for target in changed if target in here]
 
     def _append(self, content: Content, id: str, parent: str | None, *, strict: bool) -> None:
         line = entry_line(id, parent, stamp(self._making.clock()), content)

@@ -74,10 +74,12 @@ def replay(
     expected: Frames,
     joined: Callable[[list[Frame]], Joined],
     uncounted: Container[str] = (),
+    said: Callable[[Any], Any] = lambda line: line,
 ) -> None:
     """A line is sent when as much has come as had before it in the capture. Raises TimeoutError if it does not come.
 
-    `uncounted` are the types of frames that only linnet prints.
+    `uncounted` are the types of frames that only linnet prints. `said` puts into a line what we
+    were answered where the capture has what it was answered, such as an id.
     """
     theirs: list[Frame] = []
     ours = joined([])
@@ -97,7 +99,7 @@ def replay(
             if entry["in"] == {"raw": "<EOF>"}:
                 agent.end()
             else:
-                agent.send_bytes(_sent(entry["in"]))
+                agent.send_bytes(_sent(said(entry["in"])))
     while agent.read(PATIENCE) is not None:
         pass
 

@@ -152,6 +152,26 @@ const scenes = {
     const after = await client.getState();
     return { answer, isAnother: before.sessionId !== after.sessionId, messageCount: after.messageCount };
   },
+
+  async sessions() {
+    const first = await client.getState();
+    await client.promptAndWait("one");
+    await client.promptAndWait("two");
+    const prompts = await (client.getForkMessages ?? client.getBranchMessages).call(client);
+    const branched = await (client.fork ?? client.branch).call(client, prompts[1].entryId);
+    const branch = await client.getState();
+    const cloned = client.clone ? await client.clone() : null;
+    const named = client.setSessionName ? next("session_info_changed") : { name: null };
+    await client.setSessionName?.("mine");
+    const { name } = await named;
+    const clone = await client.getState();
+    const switched = await client.switchSession(first.sessionFile);
+    const back = await client.getState();
+    const missing = await refusal(client.switchSession("/nowhere.jsonl"));
+    const page = await client.exportHtml("page.html");
+    const files = [first, branch, clone, back].map((state) => state.sessionFile);
+    return { prompts, branched, branch, cloned, name, clone, switched, back, missing, page, files };
+  },
 };
 
 await client.start();

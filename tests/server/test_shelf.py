@@ -1,0 +1,288 @@
+"""Sessions from the command line: `linnet sessions`, `linnet export`, and the namesakes' own flags for them."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.testing.model_server import ModelServer
+
+HELLO = "Hello from the scripted model."
+Done = subprocess.CompletedProcess[str]
+Run = Callable[..., Done]
+
+
+@pytest.fixture
+def run(tmp_path: Path, server: ModelServer) -> Run:
+    """Run a program to its end. Keys and addresses are in the environment."""
+    (tmp_path / "work").mkdir()
+
+    def run(name: str, *flags: str, cwd: str = "work", say: str = "") -> Done:
+        return subprocess.run(
+            [Path(sys.executable).with_name(name), *flags],
+            input=say,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path / cwd,
+            timeout=20,
+            env={
+                "PATH": "/usr/bin:/bin",
+                "LINNET_HOME": str(tmp_path / "home"),
+                "ANTHROPIC_API_KEY": "x",
+                "ANTHROPIC_BASE_URL": server.url,
+            },
+        )
+
+    return run
+
+
+@pytest.fixture
+def begin(run: Run) -> Callable[..., None]:
+    """A session in which this was said."""
+
+    def begin(prompt: str, *flags: str, **options: Any) -> None:
+        done = run("linnet-pi", "-p", prompt, *flags, **options)
+        assert (done.returncode, done.stderr) == (0, "")
+
+    return begin
+
+
+def listed(run: Run, *flags: str) -> list[dict[str, Any]]:
+    done = run("linnet", "sessions", "--json", *flags)
+    assert done.returncode == 0
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "home").rglob("*.jsonl"))
+
+
+def texts(file: Path) -> list[str]:
+    entries = [json.loads(line) for line in file.read_text().splitlines()]
+    return [entry["message"]["content"][0]["text"] for entry in entries if entry["type"] == "message"]
+
+
+def test_a_table_shows_the_newest_first(run: Run, begin: Callable[..., None]) -> None:
+    begin("the first question")
+    begin("another\nwith a second line, and " + "much " * 20)
+    found = listed(run)
+    done = run("linnet", "sessions")
+    header, newest, oldest = done.stdout.splitlines()
+    assert header.split("  ")[0] == "LAST USED"
+    for row, session in zip((newest, oldest), found, strict=True):
+        assert row.startswith(session["modified"][:16].replace("T", " "))
+        assert row.split()[2] == session["id"][:8]
+        assert f"  2         ${session['cost']:.2f}  claude-sonnet-4-5  " in row
+    assert oldest.endswith("the first question")
+    assert "another with a second line, and much" in newest
+    assert newest.endswith("…")
+    assert all(len(row) < 140 for row in (newest, oldest))
+
+
+def test_a_line_of_json_has_all_that_is_known(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    begin("hi")
+    (session,) = listed(run)
+    assert session["cost"] > 0
+    assert {name: session[name] for name in ("path", "cwd", "messageCount", "firstMessage", "provider", "modelId")} == {
+        "path": str(files(tmp_path)[0]),
+        "cwd": str(tmp_path / "work"),
+        "messageCount": 2,
+        "firstMessage": "hi",
+        "provider": "anthropic",
+        "modelId": "claude-sonnet-4-5",
+    }
+
+
+def test_a_name_is_shown_instead_of_the_first_prompt(run: Run, begin: Callable[..., None]) -> None:
+    begin("the first question")
+    name = '{"type":"set_session_name","name":"the plan"}\n'
+    run("linnet-pi", "--mode", "rpc", "--continue", say=name)
+    row = run("linnet", "sessions").stdout.splitlines()[1]
+    assert row.endswith("the plan")
+    assert listed(run)[0]["name"] == "the plan"
+
+
+def test_sessions_of_other_folders_are_shown_if_asked_for(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    (tmp_path / "other").mkdir()
+    begin("elsewhere", cwd="other")
+    assert run("linnet", "sessions").stdout == (
+        f"No sessions in {files(tmp_path)[0].parent.with_name(place(tmp_path / 'work'))}; --all looks in every folder\n"
+    )
+    begin("here")
+    assert [session["firstMessage"] for session in listed(run)] == ["here"]
+    assert [session["firstMessage"] for session in listed(run, "--cwd", "../other")] == ["elsewhere"]
+    assert [session["firstMessage"] for session in listed(run, "--all")] == ["here", "elsewhere"]
+    rows = run("linnet", "sessions", "--all").stdout.splitlines()[1:]
+    assert rows[0].endswith(f"here  ({tmp_path / 'work'})")
+    assert rows[1].endswith(f"elsewhere  ({tmp_path / 'other'})")
+
+
+def place(folder: Path) -> str:
+    return f"--{str(folder).strip('/').replace('/', '-')}--"
+
+
+def test_a_folder_of_sessions_may_be_named(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    begin("kept apart", "--session-dir", "apart")
+    assert listed(run) == []
+    assert [session["firstMessage"] for session in listed(run, "--session-dir", "apart")] == ["kept apart"]
+    assert "kept apart" in run("linnet", "sessions", "--session-dir", str(tmp_path / "work" / "apart")).stdout
+    assert run("linnet", "sessions", "--session-dir", "none").stdout.startswith("No sessions in ")
+
+
+def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    begin("hi")
+    (file,) = files(tmp_path)
+    file.write_bytes(file.read_bytes() + b'{"type":"torn')
+    before = {path: path.stat().st_mtime_ns for path in (tmp_path / "home").rglob("*")}
+    assert len(listed(run)) == 1
+    run("linnet", "export", str(file), "--out", "-")
+    assert {path: path.stat().st_mtime_ns for path in (tmp_path / "home").rglob("*")} == before
+
+
+def test_sessions_in_which_nothing_was_said_are_only_in_the_json(run: Run) -> None:
+    run("linnet-pi", "--mode", "rpc", say='{"type":"get_state"}\n')
+    assert [session["messageCount"] for session in listed(run)] == [0]
+    assert run("linnet", "sessions").stdout.startswith("No sessions in ")
+
+
+HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback\u2066 \x00\x08\x7f\n\r\u2028 end"
+
+
+@pytest.mark.parametrize("flags", [(), ("--all",)])
+def test_what_was_said_cannot_talk_to_the_terminal(
+    run: Run, begin: Callable[..., None], tmp_path: Path, flags: tuple[str, ...]
+) -> None:
+    begin("hi")
+    (file,) = files(tmp_path)
+    text = file.read_text()
+    hostile = json.dumps(HOSTILE)[1:-1]
+    if flags:
+        text = text.replace(str(tmp_path / "work"), f"{tmp_path}{hostile}")
+    text = text.replace('"id":"', f'"id":"{hostile}', 1).replace('"hi"', f'"{hostile}"')
+    file.write_text(text.replace("claude-sonnet-4-5", hostile))
+    out = run("linnet", "sessions", *flags).stdout
+    assert len(out.splitlines()) == 2
+    assert out.replace("\n", "").isprintable()
+    assert "red 2J back end" in out
+
+
+def test_a_page_is_named_after_the_session(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    begin("the question")
+    (file,) = files(tmp_path)
+    id = listed(run)[0]["id"]
+    for word in (id[:8], id, str(file)):
+        done = run("linnet", "export", word)
+        assert done.returncode == 0
+        page = tmp_path / "work" / done.stdout.rstrip("\n")
+        assert page.name == f"linnet-session-{file.stem}.html"
+        text = page.read_text("utf-8")
+        assert "the question" in text
+        assert HELLO in text
+        page.unlink()
+
+
+def test_a_page_goes_where_it_is_wanted(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
+    begin("the question")
+    (file,) = files(tmp_path)
+    page = tmp_path / "work" / "page.html"
+    for flag in ("--out", "-o"):
+        done = run("linnet", "export", str(file), flag, "page.html")
+        assert (done.stdout, done.returncode) == ("page.html\n", 0)
+    out = run("linnet", "export", str(file), "--out", "-")
+    assert out.stdout.startswith("<!doctype html>")
+    assert "the question" in out.stdout
+    assert out.stdout == page.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("words", "why", "code"),
+    [
+        (["zzzz"], "no session has an id that begins with zzzz; see linnet sessions --all", 1),
+        (["missing.jsonl"], "{work}/missing.jsonl does not exist", 1),
+        (["junk.jsonl"], "{work}/junk.jsonl is not a session: its first line is no session header", 1),
+        (["it.jsonl", "--out", "no/such/page.html"], "no/such/page.html could not be written: No such file", 1),
+        ([], "linnet export takes one session, a file or the beginning of an id; see linnet export --help", 2),
+        (["a", "b"], "linnet export takes one session, a file or the beginning of an id; see linnet export", 2),
+    ],
+)
+def test_what_cannot_be_exported_is_refused_with_a_sentence(
+    run: Run, tmp_path: Path, words: list[str], why: str, code: int
+) -> None:
+    (tmp_path / "work" / "junk.jsonl").write_text("junk\n")
+    (tmp_path / "work" / "it.jsonl").write_text('{"type":"session","version":3,"id":"it"}\n')
+    done = run("linnet", "export", *words)
+    assert (done.stdout, done.returncode) == ("", code)
+    assert done.stderr.startswith(f"linnet: {why.format(work=tmp_path / 'work')}")
+    assert done.stderr.count("\n") == 1
+
+
+def test_sessions_takes_no_words(run: Run) -> None:
+    done = run("linnet", "sessions", "mine")
+    assert done.returncode == 2
+    assert done.stderr == "linnet: linnet sessions takes no words, only flags: 'mine'; see linnet sessions --help\n"
+
+
+@pytest.mark.parametrize("command", ["sessions", "export"])
+def test_help_tells_what_can_be_given(run: Run, command: str) -> None:
+    done = run("linnet", command, "--help")
+    assert done.returncode == 0
+    assert done.stdout.startswith(f"linnet {command}: ")
+    assert "--session-dir DIR" in done.stdout
+
+
+def test_pi_saves_what_it_is_asked_once_and_goes_on_with_it(
+    run: Run, begin: Callable[..., None], tmp_path: Path, server: ModelServer
+) -> None:
+    begin("one")
+    begin("two", "-c")
+    begin("three", "--session", listed(run)[0]["id"][:8])
+    (file,) = files(tmp_path)
+    assert texts(file) == ["one", HELLO, "two", HELLO, "three", HELLO]
+    assert len(server.requests[-1].body["messages"]) == 5
+    run("linnet-pi", "--mode", "json", "four", "--continue")
+    assert texts(file)[-2:] == ["four", HELLO]
+    begin("by itself")
+    assert len(files(tmp_path)) == 2
+    begin("nowhere", "--no-session")
+    assert len(files(tmp_path)) == 2
+
+
+def test_linnet_itself_saves_one_prompt_only_if_asked(run: Run, tmp_path: Path) -> None:
+    for flags in (["-p", "one"], ["--mode", "json", "one"]):
+        assert run("linnet", *flags).returncode == 0
+        assert files(tmp_path) == []
+    for prompt in ("one", "two"):
+        assert run("linnet", "-p", prompt, "--continue").stdout == f"{HELLO}\n"
+    (file,) = files(tmp_path)
+    assert texts(file) == ["one", HELLO, "two", HELLO]
+    assert run("linnet", "--mode", "json", "--dialect", "pi", "three").returncode == 0
+    assert len(files(tmp_path)) == 2
+
+
+def test_zot_goes_on_with_the_newest_if_asked(run: Run, tmp_path: Path) -> None:
+    assert run("linnet-zot", "-p", "unsaved").returncode == 0
+    assert files(tmp_path) == []
+    for prompt in ("one", "two"):
+        assert run("linnet-zot", "-p", prompt, "--continue").stdout == f"{HELLO}\n"
+    assert run("linnet-zot", "--json", "three", "-c").returncode == 0
+    (file,) = files(tmp_path)
+    assert texts(file) == ["one", HELLO, "two", HELLO, "three", HELLO]
+
+
+def test_pi_exports_a_file_and_takes_the_name_of_the_page_as_a_word(
+    run: Run, begin: Callable[..., None], tmp_path: Path
+) -> None:
+    begin("the question")
+    (file,) = files(tmp_path)
+    done = run("linnet-pi", "--export", str(file), "page.html")
+    assert (done.stdout, done.returncode) == ("page.html\n", 0)
+    assert "the question" in (tmp_path / "work" / "page.html").read_text("utf-8")
+    done = run("linnet-pi", "--export", str(file))
+    assert done.stdout == f"linnet-session-{file.stem}.html\n"
+    done = run("linnet-pi", "--export", "missing.jsonl")
+    assert (done.stdout, done.returncode) == ("", 1)
+    assert done.stderr == f"linnet-pi: {tmp_path / 'work' / 'missing.jsonl'} does not exist\n"

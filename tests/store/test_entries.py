@@ -1,0 +1,293 @@
+"""Lines to entries and back: nothing that linnet writes is changed by that, and nothing that others wrote is a problem."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from linnet.core import messages
+from linnet.core.events import Compaction
+from linnet.core.messages import Cost, Image, StopReason, Text, Thinking, ToolCall, Usage
+from linnet.store import sessions
+from linnet.store.entries import (
+    Compacted,
+    Content,
+    Custom,
+    Entry,
+    Header,
+    Labelled,
+    ModelChanged,
+    Named,
+    Said,
+    ThinkingChanged,
+    Unknown,
+    entry,
+    entry_line,
+    glance,
+    header,
+    header_line,
+    milliseconds,
+)
+from linnet.store.store import Store, stamp
+
+Strategy = st.SearchStrategy
+
+text = st.one_of(
+    st.text(), st.sampled_from(["\u2028", "\u2029", "\x00", "\x1b[31mred\x1b[0m", '"\\\n', "😀", "�", "\r\n", "\x85"])
+)
+counted = st.integers(0, 2**53)
+dollars = st.floats(0, 1e9)
+times = st.integers(0, 253_402_300_799_999)  # To the end of the year 9999.
+keys = text.filter(lambda key: "_" not in key)  # Tools speak like Python, pi like JavaScript: see below.
+values: Strategy[Any] = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | text,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(text, inner, max_size=3),
+    max_leaves=6,
+)
+told = st.tuples() | st.tuples(st.one_of(st.builds(Text, text), st.builds(Image, text, text, text)))
+usages = st.builds(
+    Usage, counted, counted, counted, counted, st.builds(Cost, dollars, dollars, dollars, dollars)
+)
+stops: Strategy[StopReason] = st.sampled_from(("end", "tool_use", "length", "error", "aborted"))
+thoughts = st.builds(Thinking, text, text, st.booleans())
+calls = st.builds(ToolCall, text, text, st.dictionaries(text, values, max_size=3))
+replies = st.builds(
+    messages.AssistantMessage,
+    st.lists(st.builds(Text, text) | thoughts | calls, max_size=4).map(tuple),
+    times,
+    text,
+    text,
+    usages,
+    stops,
+    text.filter(lambda error: ": http " not in error),
+    text,
+)
+results = st.builds(
+    messages.ToolResult, text, text, told, times, st.booleans(), st.none() | st.dictionaries(keys, values, max_size=3)
+)
+runs = st.builds(
+    messages.BashRun,
+    text,
+    text,
+    st.none() | st.integers(-(2**31), 2**31),
+    times,
+    st.booleans(),
+    st.booleans(),
+    st.none() | text,
+    st.booleans(),
+)
+notes = st.builds(messages.Note, text, told, times, st.booleans(), values)
+branches = st.builds(messages.BranchSummary, text, text, times)
+summaries = st.builds(messages.Summary, text, counted, times)
+said: Strategy[messages.Message] = st.one_of(
+    st.builds(messages.UserMessage, told, times), replies, results, runs, notes, branches, summaries
+)
+files = st.lists(text, max_size=3).map(tuple)
+compactions = st.builds(Compaction, summaries, st.just(0), text, files, files, usages)
+contents: Strategy[Content] = st.one_of(
+    st.builds(Said, said),
+    st.builds(Compacted, compactions),
+    st.builds(ModelChanged, text, text),
+    st.builds(ThinkingChanged, text),
+    st.builds(Named, text),
+    st.builds(Labelled, text, text),
+    st.builds(Custom, text, values),
+)
+
+
+def read(line: bytes) -> Entry:
+    seen = glance(line)
+    assert seen is not None
+    return entry(line, seen)
+
+
+def time_of(content: Content) -> str:
+    """Entries of some kinds have no other time than their own."""
+    match content:
+        case Said(message) | Compacted(Compaction(message)):
+            return stamp(message.time)
+        case _:
+            return stamp(0)
+
+
+@given(contents, text.filter(bool), st.none() | text)
+def test_what_is_written_is_read_back_word_for_word(content: Content, id: str, parent: str | None) -> None:
+    time = time_of(content)
+    line = entry_line(id, parent, time, content)
+    back = read(line)
+    assert (back.id, back.parent, back.time) == (id, parent, time)
+    assert back.content == content
+    assert entry_line(id, parent, time, back.content) == line
+
+
+@given(contents)
+def test_an_entry_is_one_line_for_every_reader_of_lines(content: Content) -> None:
+    line = entry_line("a", None, time_of(content), content).decode()
+    assert not any(end in line for end in "\n\r\v\f\x1c\x1d\x1e\u2028\u2029")
+    assert json.loads(line)["type"] == read(line.encode()).type
+
+
+any_text = st.text(st.characters(exclude_categories=()))
+
+
+@given(any_text, any_text)
+@example("\ud83d", "\ude00")
+@example("\ud83d\ude00", "a\udcffb")
+def test_half_a_pair_of_surrogates_is_replaced_and_nothing_else(words: str, name: str) -> None:
+    message = messages.ToolResult("1", "read", (Text(words),), 5, details={"name": name})
+    line = entry_line("a", None, "", Said(message))
+    line.decode()
+    assert read(line).content == Said(replace(message, content=(Text(whole(words)),), details={"name": whole(name)}))
+
+
+def whole(words: str) -> str:
+    return words.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def test_a_command_keeps_its_colours_beside_the_words_that_pi_shows() -> None:
+    run = messages.BashRun("ls", "\x1b[1;32mok\x1b[0m\r\n", 0, 5)
+    line = entry_line("a", None, "", Said(run))
+    spelled = json.loads(line)["message"]
+    assert spelled["output"] == "ok\n"
+    assert spelled["rawOutput"] == run.output
+    assert read(line).content == Said(run)
+
+
+def test_a_command_without_colours_is_written_as_pi_writes_it() -> None:
+    line = entry_line("a", None, "", Said(messages.BashRun("ls", "ok\n", 0, 5)))
+    assert "rawOutput" not in json.loads(line)["message"]
+
+
+def test_the_details_of_a_tool_are_spelled_as_on_the_wire() -> None:
+    result = messages.ToolResult("1", "bash", (), 5, details={"full_output_path": "x"})
+    assert read(entry_line("a", None, "", Said(result))).content == Said(
+        replace(result, details={"fullOutputPath": "x"})
+    )
+
+
+def test_what_cannot_be_understood_cannot_be_written_anew() -> None:
+    with pytest.raises(ValueError, match="not known"):
+        entry_line("a", None, "", Unknown())
+
+
+headers = st.builds(Header, text.filter(bool), text, text, st.none() | text, st.integers(1, 3))
+
+
+@given(headers)
+def test_a_header_is_read_back_as_it_was_written(made: Header) -> None:
+    assert header(header_line(made)) == made
+
+
+def test_a_header_has_pis_fields_in_pis_order() -> None:
+    made = Header("an id", "a time", "a folder", "a parent", 3)
+    expected = b'{"type":"session","version":3,"id":"an id","timestamp":"a time","cwd":"a folder","parentSession":"a parent"}'
+    assert header_line(made) == expected
+    assert b"parent" not in header_line(replace(made, parent_session=None))
+
+
+FIELDS = (
+    "type id parentId timestamp version message usage targetId label name customType provider modelId thinkingLevel "
+    "summary firstKeptEntryId tokensBefore fromId content display details data cwd parentSession role stopReason cost "
+    "input arguments text output rawOutput toolCallId isError exitCode firstKeptEntryIndex"
+).split()
+WORDS = (
+    "session message compaction branch_summary custom custom_message model_change thinking_level_change session_info "
+    "label user assistant toolResult bashExecution compactionSummary branchSummary hookMessage text image toolCall"
+).split()
+plain = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3) | st.sampled_from(WORDS)
+odd: Strategy[Any] = st.recursive(
+    plain,
+    lambda inner: st.dictionaries(st.sampled_from(FIELDS), inner, max_size=4) | st.lists(inner, max_size=2),
+    max_leaves=8,
+)
+spelled: Strategy[dict[str, Any]] = st.builds(
+    lambda fields, type: {**fields, "type": type},
+    st.dictionaries(st.sampled_from(FIELDS), odd, max_size=6),
+    st.sampled_from(WORDS),
+)
+
+
+@given(st.one_of(spelled, odd).map(json.dumps).map(str.encode) | st.binary())
+@example(b"")
+@example(b"null")
+@example(b"[" * 100_000)
+@example(b'{"type":"custom","id":"a","data":' + b"[" * 2_000 + b"]" * 2_000 + b"}")
+@example(b'{"type":"custom","id":"a","data":' + b"1" * 5_000 + b"}")
+@example(b'{"type":"custom","id":"a","data":1e999}')
+@example(b'{"type":"compaction","id":"a","timestamp":"0001-01-01"}')
+@example(b'{"type":"custom_message","id":"a","content":"\\ud800"}')
+@example(b'{"type":"custom_message","id":"a","content":[{"type":"image"},{"type":5}]}')
+@example(b'{"type":"label","id":"a","targetId":null}')
+@example(b'\xff{"type":"label","id":"a"}')
+def test_nothing_that_a_line_can_say_is_an_error(line: bytes) -> None:
+    header(line)
+    seen = glance(line)
+    if seen is not None:
+        assert entry(line, seen).line == line
+
+
+@given(spelled.filter(lambda said: said["type"] != "session"), st.text(min_size=1), st.none() | st.text())
+def test_an_entry_that_cannot_be_understood_keeps_its_place_all_the_same(
+    fields: dict[str, Any], id: str, parent: str | None
+) -> None:
+    """Whoever follows it would lose everything before it otherwise."""
+    line = json.dumps({**fields, "id": id, "parentId": parent}).encode()
+    seen = glance(line)
+    assert seen is not None
+    assert (seen.type, seen.id, seen.parent_id) == (fields["type"], id, parent)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"type": "message", "message": {"role": "assistant", "usage": {"cost": {"input": None}}}},
+        {"type": "message", "message": "of a later version"},
+        {"type": "of_a_later_version", "name": {"first": "a", "last": "b"}, "usage": 5, "version": "4"},
+        {"type": "message", "timestamp": 1794775825170, "message": {"role": "user", "content": "a"}},
+        {"type": "label", "targetId": 5},
+        {"type": "session_info", "name": 5},
+    ],
+    ids=lambda odd: odd["type"],
+)
+def test_odd_entries_stay_in_the_path_and_go_along_when_it_is_copied(
+    odd: dict[str, Any], create: Callable[..., Store]
+) -> None:
+    lines = [
+        entry_line("a", None, "", Named("before")),
+        b" " + json.dumps({**odd, "id": "b", "parentId": "a", "later": [1.50, "\u2028"]}).encode() + b"\t",
+        entry_line("c", "b", "", Named("after")),
+    ]
+    store = create(*lines)
+    assert [node.id for node in store.tree.path("c")] == ["a", "b", "c"]
+    assert store.copied("c") == lines
+    assert store.lines() == lines
+
+
+@given(times)
+def test_a_time_is_written_as_javascript_does_and_read_back(time: int) -> None:
+    assert milliseconds(stamp(time)) == time
+    assert stamp(0) == "1970-01-01T00:00:00.000Z"
+
+
+@given(st.text() | st.datetimes().map(lambda time: time.isoformat()) | st.dates().map(lambda day: day.isoformat()))
+@example("9999-12-31T23:59:59.999999")
+@example("0001-01-01T00:00:00+23:59")
+def test_what_is_no_time_is_the_beginning_of_time(stamp: str) -> None:
+    assert isinstance(milliseconds(stamp), int)
+    assert milliseconds("yesterday") == 0
+
+
+@given(st.lists(replies, max_size=5), st.lists(compactions, max_size=2))
+def test_what_was_spent_is_the_sum_of_what_every_reply_and_every_compaction_cost(
+    said: list[messages.AssistantMessage], compacted: list[Compaction]
+) -> None:
+    lines = [entry_line("a", None, "", Said(each)) for each in said]
+    lines += [entry_line("b", None, "", Compacted(each)) for each in compacted]
+    all_of_them = [each.usage for each in said] + [each.total for each in compacted]
+    paid = sessions.paid(lines)
+    assert paid.total == sum(each.total for each in all_of_them)
+    assert paid.cost.output == pytest.approx(sum(each.cost.output for each in all_of_them))

@@ -88,3 +88,4 @@ def test_a_long_block_shows_its_beginning_and_how_much_there_is() -> None:
     assert "Show all 1,200 lines" in after
     assert "details" not in block([str(n) for n in range(24)])
     assert block(["", ""]) == ""
+    assert block(["", *"ab", *[""] * 300_000]).count("\n") == 3

@@ -1,5 +1,6 @@
 """Markdown is shown as what it means, code as what it is, and neither can do anything."""
 
+import itertools
 import re
 from html import unescape
 
@@ -106,7 +107,8 @@ def test_what_is_too_long_for_prose_is_shown_as_it_is() -> None:
         ("a *b*\n  - c\n# d", "<p>a *b*\n  - c\n# d</p>"),
         ("  1. a\n  2. b", "<p>  1. a\n  2. b</p>"),
         ("say `x < y` now", "<p>say <code>x &lt; y</code> now</p>"),
-        ("``` not closed", "<p>``` not closed</p>"),
+        ("a\n```\nnever <closed>", '<p>a</p><figure class="block code"><pre>\nnever &lt;closed&gt;</pre></figure>'),
+        ("``` is `not` a fence", "<p>``` is <code>not</code> a fence</p>"),
         (
             "look:\n```js\nlet a\n```\nwell",
             (
@@ -164,3 +166,19 @@ def test_what_is_too_much_stays_plain() -> None:
     few = Highlighter(most=10)
     assert few.by_language("x = 1", "python") == ['x = <span class="n">1</span>']
     assert few.by_language("yy = 1", "python") == ["yy = 1"]
+
+
+def test_code_that_keeps_a_lexer_busy_stays_plain() -> None:
+    ticks = itertools.count()
+    hasty = Highlighter(clock=lambda: next(ticks) * 0.4)  # Two seconds are over after five words.
+    assert hasty.by_language("x = 1", "python") == ['x = <span class="n">1</span>']
+    assert hasty.by_language("x = 1 + 1", "python") == ["x = 1 + 1"]
+    for _ in range(20):
+        hasty.by_language(f"x = 1 + {next(ticks)}", "python")
+    assert hasty.by_language("y = 1", "python") == ["y = 1"]
+
+
+@pytest.mark.parametrize("language", ["systemd", "tnt", "autoit"])
+def test_some_languages_are_not_worth_the_wait(language: str) -> None:
+    text = " " * 900 + "(" * 90
+    assert Highlighter().by_language(text, language) == [text]

@@ -273,3 +273,13 @@ def test_the_last_label_counts_and_an_empty_one_takes_it_away(session: Any) -> N
     html = session.html()
     assert '<span class="tag">second</span>' in html
     assert html.count('class="tag"') == 2  # On the message, and in the outline.
+
+
+def test_a_reply_may_ask_for_thousands_of_things_and_cost_more_than_there_is(check: Check, session: Any) -> None:
+    calls = [ToolCall(str(n), "bash", {"command": f"echo {n}"}) for n in range(3000)]
+    session.reply(*calls, stop="tool_use")
+    for call in calls:
+        session.result(call, "done")
+    spent = Usage(10**400, -5, 0, 10**30, messages.Cost(float("inf"), float("nan")))
+    session.add(Said(messages.AssistantMessage((), 10**400, "", "", spent)))
+    assert check(session.html()).tags.count("details") == 3000

@@ -36,6 +36,8 @@ HELD = 0.02  # Seconds that a step lets pass at most, if nothing comes.
 CHATTER = ("prompt", "steer", "follow_up")
 MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-3-5-haiku-20241022")
 OVERFLOW = "prompt is too long"
+OTHER = "other.jsonl"  # A session that can be switched to.
+MOVES = ("new_session", "switch_session", "clone", "navigate")
 # What to say to the agent, and when to interrupt what comes of it.
 MOMENTS = {
     "hello": "message_end",
@@ -63,6 +65,9 @@ class Ledger:
         self.queued: list[str] = []
         self.delivered: list[str] = []  # In this session.
         self.may_be_cut = False
+        self.there: tuple[list[str], bool] = ([], False)  # The same of the other one, when it was left.
+        self.is_there = False
+        self.told: list[str] = []  # Everything that was delivered, wherever.
         self.overflowed = False
         self.in_run = self.in_turn = self.in_compaction = False
         self.message: str | None = None  # The role of the one that is open.
@@ -136,6 +141,7 @@ class Ledger:
             assert text in self.waiting, "nobody said that, or it was dropped, or it was said before"
             self.waiting.remove(text)
             self.delivered.append(text)
+            self.told.append(text)
         elif message["role"] == "toolResult":
             assert self.tools[message["toolCallId"]]
 
@@ -193,9 +199,10 @@ class Ledger:
         match command["type"]:
             case "prompt" | "steer" | "follow_up":
                 self.waiting.append(command["message"])
-            case "new_session":
-                assert not self.in_run, "a new session begins when the run has ended"
-                self.delivered, self.may_be_cut = [], False
+            case "new_session" | "switch_session" | "clone" | "navigate" as move:
+                assert not self.in_run, "nobody leaves before the run has ended"
+                assert data["cancelled"] is False
+                self.see_move(move)
             case "compact":
                 self.may_be_cut = True
             case "get_state":
@@ -206,6 +213,22 @@ class Ledger:
                 assert data["cancelled"] is (data["exitCode"] is None)
             case _:
                 pass
+
+    def see_move(self, move: str) -> None:
+        if self.is_there:
+            self.there = (self.delivered, self.may_be_cut)
+        match move:
+            case "switch_session":
+                self.delivered, self.may_be_cut = self.there
+            case "clone":
+                self.delivered = list(self.delivered)
+            case _:
+                self.delivered, self.may_be_cut = [], False
+        if move != "navigate":
+            self.is_there = move == "switch_session"
+
+    def see_session_info_changed(self, frame: Frame) -> None:
+        assert frame["name"] == "mine"
 
     def see_state(self, state: Frame) -> None:
         compacts = bool(self.unanswered("compact"))
@@ -257,9 +280,10 @@ class Conversation(RuleBasedStateMachine):
         folder = self.folder / str(self.number)
         folder.mkdir()
         self.mark = f"TEST_MARK={folder}"
+        (folder / OTHER).write_text('{"type":"session","version":3,"id":"other"}\n')
         base = ("--mode", "rpc", "--provider", "anthropic", "--base-url", self.server.url, "--api-key", "x")
         delay = delay if ending != "eof" else "0.01"  # Nobody will be there to end the wait.
-        flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream)
+        flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream, "--session-dir", str(folder))
         env = {"TEST_MARK": str(folder)}
         self.agent = self.stack.enter_context(Agent(*base, *flags, cwd=folder, env=env))
         self.send({"type": "get_state"}, hold=False)
@@ -289,7 +313,7 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(
         directive=st.sampled_from(tuple(MOMENTS)),
-        then=st.sampled_from(("abort", "abort_retry", "new_session", "compact", *CHATTER, "get_state", "nothing")),
+        then=st.sampled_from(("abort", "abort_retry", "compact", *MOVES, *CHATTER, "get_state", "nothing")),
         ask=st.booleans(),
     )
     def catch(self, directive: str, then: str, ask: bool) -> None:
@@ -298,6 +322,8 @@ class Conversation(RuleBasedStateMachine):
         self.wait(MOMENTS[directive])
         if then in CHATTER:
             self.say(then, None, "hello", hold=ask)
+        elif then in MOVES:
+            self.move(then, hold=ask)
         elif then != "nothing":
             self.send({"type": then}, hold=ask)
         if ask:
@@ -310,7 +336,6 @@ class Conversation(RuleBasedStateMachine):
                 {"type": "abort"},
                 {"type": "abort_bash"},
                 {"type": "abort_retry"},
-                {"type": "new_session"},
                 {"type": "compact"},
                 {"type": "get_state"},
                 {"type": "get_state"},
@@ -318,6 +343,10 @@ class Conversation(RuleBasedStateMachine):
                 {"type": "bash", "command": "echo quick"},
                 {"type": "bash", "command": "sleep 0.05; echo slow"},
                 {"type": "bash", "command": "sleep 61.5 & wait"},
+                {"type": "set_session_name", "name": "mine"},
+                {"type": "get_entries"},
+                {"type": "export_html", "outputPath": "page.html"},
+                {"type": "list_sessions"},
                 {"type": "nonsense"},
             )
         ),
@@ -327,6 +356,11 @@ class Conversation(RuleBasedStateMachine):
         if self.ending == "eof" and "61.5" in command.get("command", ""):
             command = {"type": "get_state"}
         self.send(command, hold=hold)
+
+    @rule(move=st.sampled_from(MOVES), hold=st.booleans())
+    def move(self, move: str, hold: bool) -> None:
+        fields: dict[str, Frame] = {"switch_session": {"sessionPath": OTHER}, "navigate": {"entryId": None}}
+        self.send({"type": move, **fields.get(move, {})}, hold=hold)
 
     @rule(
         command=st.one_of(
@@ -442,6 +476,21 @@ class Conversation(RuleBasedStateMachine):
         self.check_answers()
         wait_until(lambda: not marked(self.mark), 5)
         assert self.agent.stderr == ""
+        self.check_files()
+
+    def check_files(self) -> None:
+        """Every session is whole, and what was said is in one of them."""
+        saved: set[str] = set()
+        for file in (self.folder / str(self.number)).glob("*.jsonl"):
+            header, *entries = [json.loads(line) for line in file.read_text().splitlines()]
+            assert header["type"] == "session"
+            known = [entry["id"] for entry in entries]
+            assert len(set(known)) == len(known)
+            before = {None, *known}
+            assert all(entry["parentId"] in before for entry in entries)
+            said = [entry["message"] for entry in entries if entry["type"] == "message"]
+            saved |= {message["content"][0]["text"] for message in said if message["role"] == "user"}
+        assert set(self.ledger.told) <= saved
 
     def calm(self) -> None:
         """Abort until there is nothing left to abort."""
@@ -549,7 +598,7 @@ def test_a_retry_that_ends_in_an_overflow_is_told_to_its_end(pi: Callable[..., A
 
 
 def test_any_number_of_new_sessions_may_wait_for_a_run_to_end(pi: Callable[..., Agent]) -> None:
-    agent = pi()
+    agent = pi("--no-session")
     agent.send({"type": "prompt", "message": '!tool bash {"command":"echo up; sleep 61.5"}'})
     agent.until("tool_execution_update")
     agent.send(*({"id": number, "type": "new_session"} for number in range(2000)))

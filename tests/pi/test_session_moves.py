@@ -356,6 +356,30 @@ def test_navigating_to_what_is_not_there_is_refused_and_ends_nothing(
     assert agent.until("agent_end")[-1]["messages"][-1]["stopReason"] == "stop"
 
 
+def test_whatever_entry_one_goes_on_from_the_model_can_be_asked(pi: Callable[..., Agent]) -> None:
+    """Also between a call and its result, which the model must not be shown by itself."""
+    agent = pi("--compact-keep", "1")
+    run(agent, '!tools [["bash",{"command":"echo hi"}],["nosuch",{}]]')
+    agent.ask("bash", command="echo aside")
+    agent.ask("compact")
+    run(agent, "two")
+    for node in agent.ask("get_tree")["data"]["nodes"]:
+        assert agent.ask("navigate", entryId=node["id"])["success"]
+        assert run(agent, "and now?")[-1]["messages"][-1]["stopReason"] == "stop"
+
+
+def test_the_prompt_that_is_being_answered_can_be_branched_from(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    agent.send({"id": "b", "type": "branch", "entryId": prompts(agent)["!gate never"]})
+    frames = agent.until(lambda frame: frame.get("id") == "b")
+    assert types(frames)[-3:] == ["turn_end", "agent_end", "response"]
+    assert frames[-1]["data"]["text"] == "!gate never"
+    assert texts(agent) == [">one", HELLO]
+
+
 def test_what_was_set_on_a_branch_stays_set_where_one_navigates(pi: Callable[..., Agent]) -> None:
     """The model is a setting of the agent: it does not change under somebody who looks around."""
     agent = pi()

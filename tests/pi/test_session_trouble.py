@@ -105,6 +105,16 @@ def test_a_process_that_was_killed_holds_up_nobody(pi: Callable[..., Agent], tmp
     assert [path.name for path in file.parent.iterdir()] == [file.name]
 
 
+def test_a_process_that_is_told_to_stop_saves_how_it_ended(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    file = file_of(agent)
+    agent.signal(signal.SIGTERM)
+    assert agent.wait() == 128 + signal.SIGTERM
+    assert [message.get("stopReason") for message in said(file)] == [None, "aborted"]
+
+
 PROMPTS = [
     "!text 200",
     "!think",
@@ -266,20 +276,26 @@ def test_what_cannot_be_saved_there_any_more_can_be_saved_elsewhere(
     assert messages(pi("--session", str(saved))) == said(saved)
 
 
-@pytest.mark.xfail(reason="lines that were cut off are copied as empty ones, and counted")
 @pytest.mark.parametrize("damage", [cut, emptied])
-def test_what_was_not_cut_off_can_be_saved_elsewhere(
+def test_what_would_need_the_part_that_was_cut_off_is_refused(
     pi: Callable[..., Agent], damage: Callable[[Path], bytes | None]
 ) -> None:
     agent = pi()
     run(agent, "one")
-    damage(file_of(agent))
+    file = file_of(agent)
+    damage(file)
     run(agent, "two")
-    before = messages(agent)
-    assert agent.ask("clone")["success"]
-    assert state(agent)["messageCount"] == len(messages(agent))
-    assert messages(agent)[-2:] == before[-2:]
+    before = state(agent)
+    for command in ("clone", "get_tree", "get_entries", "export_html"):
+        refused = agent.ask(command)
+        assert refused["success"] is False
+        assert refused["error"] == f"{file} was cut short by another program"
+    assert state(agent) == before
+    assert [message["role"] for message in messages(agent)] == ["user", "assistant"] * 2
+    assert agent.ask("new_session")["success"]
+    run(agent, "three")
     assert said(file_of(agent)) == messages(agent)
+    assert sorted(path.name for path in file.parent.iterdir()) == sorted([file.name, file_of(agent).name])
 
 
 @every_damage

@@ -381,7 +381,7 @@ def test_a_session_of_pi_is_opened_and_gone_on_with(pi: Callable[..., Agent], tm
     at = {"timestamp": "2026-11-15T20:43:46.656Z"}
     usage = {"input": 10, "output": 2, "cacheRead": 0, "cacheWrite": 0, "totalTokens": 12, "cost": {"total": 0.5}}
     usage["cost"] = {"input": 0.25, "output": 0.25, "cacheRead": 0, "cacheWrite": 0, "total": 0.5}
-    reply = {
+    reply: Frame = {
         "role": "assistant",
         "content": [{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "Hello.", "textSignature": "s"}],
         "api": "anthropic-messages",
@@ -423,8 +423,14 @@ def test_a_session_of_pi_is_opened_and_gone_on_with(pi: Callable[..., Agent], tm
     told = state(agent)
     assert (told["sessionId"], told["sessionName"]) == ("01a1e0f3", "theirs")
     assert (told["model"]["id"], told["thinkingLevel"]) == ("claude-opus-4-5", "medium")
-    roles = [message["role"] for message in messages(agent)]
-    assert roles == ["user", "assistant", "custom", "branchSummary"]
+    user, assistant, *others = messages(agent)
+    assert (user["content"], assistant["content"][0]) == ([{"type": "text", "text": "hi"}], reply["content"][0])
+    time = 1794775426656
+    note = [{"type": "text", "text": "a note"}]
+    assert others == [
+        {"role": "custom", "customType": "x", "content": note, "display": True, "timestamp": time},
+        {"role": "branchSummary", "summary": "went there", "fromId": "a4", "timestamp": time},
+    ]
     assert agent.ask("get_session_stats")["data"]["cost"] == 0.5
     run(agent, "go on")
     assert lines(file)[: len(theirs)] == theirs

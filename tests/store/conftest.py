@@ -1,5 +1,6 @@
-"""Session files in a folder of the test's own, with ids that count and a clock that stands still; and child processes."""
+"""Session files in a folder of the test's own, with ids that count and a clock that stands still; and processes."""
 
+import os
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -15,6 +16,12 @@ from linnet.store.store import Making, Store
 
 NOON = 1_767_268_800_000
 HEADER = Header("0000-session", "2026-01-01T12:00:00.000Z", "CWD", None, 3)
+
+
+@pytest.fixture(autouse=True)
+def no_power_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Waiting for the disk a thousand times would prove nothing: whoever is killed has left it all to the kernel."""
+    monkeypatch.setattr(os, "fsync", lambda fd: None)
 
 
 class Child:

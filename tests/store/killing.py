@@ -3,7 +3,7 @@
 A child adds an entry when it is told to, and tells the id of it once `append` has returned. Its parent lets it add a
 random number of them, tells it to add another, kills it with no warning, and opens the file. Every entry that was told
 of must be there, in its order, and nothing but whole entries; then the next child goes on with the same file. In the
-last rounds the other entry is a huge one, and the child is killed as soon as the file grows: that is how lines are torn.
+last rounds the other entry is a huge one, and the child is killed as soon as the file grows: so lines are torn.
 """
 
 import os
@@ -68,6 +68,7 @@ def check(store: Store, path: str, told: list[str]) -> None:
 
 
 def main(path: str, seed: int, rounds: int) -> None:
+    os.fsync = lambda fd: None  # No power is cut here: what was written before a kill is in the kernel's hands.
     chance = random.Random(seed)
     sessions.create("", Header("an-id", "", "", None, 3), (), path).log.close()
     told: list[str] = []

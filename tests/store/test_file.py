@@ -95,7 +95,7 @@ def test_a_new_session_never_takes_the_place_of_anything(kind: str, path: Path) 
             path.mkdir()
         case "link to nothing":
             path.symlink_to("nowhere")
-        case "pipe":
+        case _:
             os.mkfifo(path)
     before = path.lstat()
     with pytest.raises(SessionError) as refused:

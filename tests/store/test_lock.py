@@ -22,7 +22,9 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(params=["opened", "made"])
-def holder(request: pytest.FixtureRequest, child: Callable[..., "Child"], create: Callable[..., Store], path: Path) -> "Child":  # fmt: skip
+def holder(
+    request: pytest.FixtureRequest, child: Callable[..., "Child"], create: Callable[..., Store], path: Path
+) -> "Child":
     """Another process that has the session."""
     if request.param == "opened":
         store = create()
@@ -78,16 +80,17 @@ def test_a_program_that_was_started_meanwhile_does_not_keep_it(store: Store, reo
 
 
 def test_a_file_that_was_replaced_just_before_it_was_locked_is_not_the_one_that_is_opened(
-    create: Callable[..., Store], path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, reopen: Callable[..., Opened]
-) -> None:  # fmt: skip
-    for at, name in ((path, "old"), (tmp_path / "new.jsonl", "new")):
+    create: Callable[..., Store], path: Path, monkeypatch: pytest.MonkeyPatch, reopen: Callable[..., Opened]
+) -> None:
+    new = path.with_name("new.jsonl")
+    for at, name in ((path, "old"), (new, "new")):
         store = create(at=at)
         store.append(Named(name))
         store.log.close()
 
     def replacing(fd: int) -> bool:
-        if (tmp_path / "new.jsonl").exists():
-            os.rename(tmp_path / "new.jsonl", path)
+        if new.exists():
+            new.rename(path)
         return lock.lock(fd)
 
     monkeypatch.setattr(file, "lock", replacing)

@@ -1,4 +1,4 @@
-"""Sessions of versions 1 and 2 as version 3: read without a trace, and brought up to date when they are gone on with."""
+"""Sessions of versions 1 and 2 as version 3: read without a trace, and brought up to date to be gone on with."""
 
 import json
 import os
@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.core.messages import Note, Text, UserMessage
@@ -17,6 +17,8 @@ from linnet.store.entries import Compacted, Named, Said
 from linnet.store.migrate import migrated
 from linnet.store.reading import load
 from linnet.store.sessions import Opened
+
+patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 
 FILES = Path(__file__).parent / "files"
 OLD = [FILES / "v1.jsonl", FILES / "v2.jsonl"]
@@ -121,13 +123,15 @@ def test_words_about_hook_messages_are_left_alone() -> None:
     assert migrated([line, other], 3) == [line, other]
 
 
+fields = st.sampled_from(["type", "id", "message", "role", "firstKeptEntryIndex"])
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["type", "id", "message", "role", "firstKeptEntryIndex"]), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(fields, inner),
     max_leaves=10,
-)  # fmt: skip
+)
 
 
+@patient
 @given(st.lists(json_values.map(json.dumps).map(str.encode) | st.binary(max_size=20)), st.integers(-1, 3))
 def test_nothing_that_an_old_file_can_say_is_an_error(lines: list[bytes], version: int) -> None:
     now = migrated(lines, version)
@@ -136,9 +140,7 @@ def test_nothing_that_an_old_file_can_say_is_an_error(lines: list[bytes], versio
 
 
 @pytest.mark.parametrize("old", OLD, ids=["v1", "v2"])
-def test_an_old_session_that_is_only_read_stays_as_it_is(
-    old: Path, path: Path, reopen: Callable[..., Opened]
-) -> None:
+def test_an_old_session_that_is_only_read_stays_as_it_is(old: Path, path: Path, reopen: Callable[..., Opened]) -> None:
     path.write_bytes(old.read_bytes())
     os.utime(path, (1, 1))
     assert len(reopen(to_write=False).past.read()) == 5

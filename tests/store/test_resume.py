@@ -54,6 +54,8 @@ from linnet.store.sessions import Opened
 from linnet.store.store import Making, Store
 from linnet.wire.pi.words import Words
 
+patient = settings(deadline=None)  # How long anything takes is not what is tested here.
+
 FILES = Path(__file__).parent / "files"
 HEADER = Header("an-id", "", "", None, 3)
 NOON = 1_767_268_800_000
@@ -69,6 +71,10 @@ def reply(text: str = "", stop: StopReason = "end") -> AssistantMessage:
 
 def compaction(text: str, first_kept: str = "", kept: int = 0) -> Compaction:
     return Compaction(Summary(text, 5, NOON), kept, first_kept, (), (), Usage())
+
+
+def compacted(text: str, first_kept: str = "") -> Content:
+    return Compacted(compaction(text, first_kept))
 
 
 def record(store: Store, event: Event, conversation: Conversation) -> None:
@@ -216,7 +222,7 @@ class Talk(RuleBasedStateMachine):
 
 
 TestTalk = Talk.TestCase
-TestTalk.settings = settings(max_examples=150, stateful_step_count=30, deadline=None)
+TestTalk.settings = settings(patient, max_examples=100, stateful_step_count=30)
 
 
 def shown(*contents: tuple[str, str | None, Content], leaf: str | None = None) -> list[str]:
@@ -237,8 +243,10 @@ def chain(*contents: tuple[str, Content]) -> list[tuple[str, str | None, Content
     return [(id, parent, content) for (id, content), parent in zip(contents, parents, strict=False)]
 
 
-USER, ASSISTANT, FAILED = Said(said("u")), Said(reply("a")), Said(reply("a", "error"))
-SET = ThinkingChanged("low")
+USER: Content = Said(said("u"))
+ASSISTANT: Content = Said(reply("a"))
+FAILED: Content = Said(reply("a", "error"))
+SET: Content = ThinkingChanged("low")
 
 
 @pytest.mark.parametrize(
@@ -256,13 +264,13 @@ SET = ThinkingChanged("low")
 def test_a_compaction_keeps_everything_from_the_entry_that_it_names(first_kept: str, expected: str) -> None:
     path = chain(
         *[("u1", USER), ("a1", ASSISTANT), ("set", SET), ("u2", USER), ("a2", ASSISTANT)],
-        *[("c", Compacted(compaction("s", first_kept))), ("u3", USER)],
+        *[("c", compacted("s", first_kept)), ("u3", USER)],
     )
     assert shown(*path) == expected.split()
 
 
 def test_what_comes_between_a_compaction_and_the_entry_it_names_is_shown_even_if_that_comes_later() -> None:
-    named = Compacted(compaction("s", "u3"))
+    named = compacted("s", "u3")
     path = chain(("u1", USER), ("c", named), ("u2", USER), ("a2", ASSISTANT), ("u3", USER))
     assert shown(*path) == ["c", "u2", "a2", "u3"]
 
@@ -270,14 +278,14 @@ def test_what_comes_between_a_compaction_and_the_entry_it_names_is_shown_even_if
 @pytest.mark.parametrize(("first_kept", "expected"), [("a1", "d a1 u2 u3"), ("c", "d u2 u3"), ("u2", "d u2 u3")])
 def test_a_compaction_may_keep_what_an_earlier_one_had_done_away_with(first_kept: str, expected: str) -> None:
     path = chain(
-        *[("u1", USER), ("a1", ASSISTANT), ("c", Compacted(compaction("first", ""))), ("u2", USER)],
-        *[("d", Compacted(compaction("second", first_kept))), ("u3", USER)],
+        *[("u1", USER), ("a1", ASSISTANT), ("c", compacted("first", "")), ("u2", USER)],
+        *[("d", compacted("second", first_kept)), ("u3", USER)],
     )
     assert shown(*path) == expected.split()
 
 
 def test_a_compaction_on_another_branch_does_not_count() -> None:
-    entries = [("u1", None, USER), ("a1", "u1", ASSISTANT), ("c", "a1", Compacted(compaction("s"))), ("u2", "a1", USER)]
+    entries = [("u1", None, USER), ("a1", "u1", ASSISTANT), ("c", "a1", compacted("s")), ("u2", "a1", USER)]
     assert shown(*entries) == ["u1", "a1", "u2"]
     assert shown(*entries, leaf="c") == ["c"]
 
@@ -302,7 +310,7 @@ def test_a_reply_that_failed_and_was_tried_again_is_not_shown(path: str, expecte
 
 
 def test_a_failure_that_made_a_compaction_necessary_is_not_shown_once_it_was_tried_again() -> None:
-    before = [("u1", USER), ("a1", ASSISTANT), ("u2", USER), ("f", FAILED), ("c", Compacted(compaction("s", "u2")))]
+    before = [("u1", USER), ("a1", ASSISTANT), ("u2", USER), ("f", FAILED), ("c", compacted("s", "u2"))]
     assert shown(*chain(*before)) == ["c", "u2", "f"]
     assert shown(*chain(*before, ("a2", ASSISTANT))) == ["c", "u2", "a2"]
 
@@ -345,6 +353,7 @@ def without_failures(name: str, messages: Sequence[list[Any]]) -> list[list[Any]
     ]
 
 
+@patient
 @given(st.lists(st.sampled_from(["model", "other", "answer", "low", "high", "user"])))
 def test_the_model_and_the_level_are_those_that_were_set_last(happened: list[str]) -> None:
     contents: dict[str, Content] = {
@@ -364,7 +373,9 @@ def test_the_model_and_the_level_are_those_that_were_set_last(happened: list[str
     assert standing.thinking == next((each for each in reversed(happened) if each in ("low", "high")), None)
 
 
-def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(create: Callable[..., Store], making: Making) -> None:
+def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(
+    create: Callable[..., Store], making: Making
+) -> None:
     odd = [
         b'{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":5}]}}',
         b'{"type":"message","id":"b","parentId":"a","message":{"role":"of a later version"}}',
@@ -376,5 +387,5 @@ def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(create: Calla
     ]
     store = create(*odd, entry_line("h", "g", "", USER))
     standing = store.standing()
-    assert standing.model is standing.thinking is standing.compaction is None
+    assert (standing.model, standing.thinking, standing.compaction) == (None, None, None)
     assert [id for id, _ in store.past(standing).read()] == ["h"]

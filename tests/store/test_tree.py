@@ -1,11 +1,13 @@
-"""Paths through entries that may follow anything at all: one that is missing, one that follows themselves, or nothing."""
+"""Paths through entries that may follow anything at all: one that is missing, one that follows them, or nothing."""
 
 import sys
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.store.tree import Node, Tree
+
+patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 
 ids = st.sampled_from("abcdefgh")
 links = st.lists(st.tuples(ids, st.none() | ids | st.just("missing")), max_size=20)
@@ -18,6 +20,7 @@ def planted(links: list[tuple[str, str | None]]) -> Tree:
     return tree
 
 
+@patient
 @given(links, ids)
 def test_a_path_leads_from_a_root_to_its_leaf_and_passes_nothing_twice(
     links: list[tuple[str, str | None]], leaf: str
@@ -35,6 +38,7 @@ def test_a_path_leads_from_a_root_to_its_leaf_and_passes_nothing_twice(
         assert first is None or first not in there or first in passed  # A root, or where a circle closes.
 
 
+@patient
 @given(links)
 def test_the_newest_entry_is_the_leaf_and_the_one_that_its_id_means(links: list[tuple[str, str | None]]) -> None:
     tree = planted(links)

@@ -1,4 +1,4 @@
-"""What can happen to a session's file while it is open. The conversation goes on, and nobody's bytes are overwritten."""
+"""What can happen to a session's file while it is open. The conversation goes on; nobody's bytes are overwritten."""
 
 import os
 import shutil
@@ -207,7 +207,9 @@ def test_a_disk_that_is_full_and_has_room_again_has_everything_in_its_order(
 
 
 def may_mount() -> bool:
-    return shutil.which("unshare") is not None and subprocess.run(["unshare", "-rm", "true"], check=False).returncode == 0
+    return (
+        shutil.which("unshare") is not None and subprocess.run(["unshare", "-rm", "true"], check=False).returncode == 0
+    )
 
 
 @pytest.mark.skipif(not may_mount(), reason="nothing can be mounted here")

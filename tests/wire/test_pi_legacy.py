@@ -179,6 +179,8 @@ def test_later_events_are_not_known_here() -> None:
             events.RetryScheduled(1, 3, 2000, "529"),
             events.RetryEnded(True, 1),
             events.QueueChanged((), ()),
+            events.SessionNamed("mine"),
+            events.SessionFailed("/a.jsonl", "it is full"),
             events.Settled("prompt", "end"),
         ]
     )

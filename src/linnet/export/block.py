@@ -8,8 +8,7 @@ SLACK = 4  # To hide three lines behind a line that says so helps nobody.
 
 def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: int = SHOWN) -> str:
     """`lines` are HTML, each whole in itself. Needs no script: the rest is in an element that opens by itself."""
-    while lines and not lines[-1]:
-        lines = lines[:-1]
+    lines = lines[: next((end for end in range(len(lines), 0, -1) if lines[end - 1]), 0)]
     if len(lines) <= shown + SLACK:
         return f'<div class="block {kind}">{_pre(lines, joint)}</div>' if lines else ""
     more = (

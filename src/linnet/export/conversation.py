@@ -146,7 +146,9 @@ class Conversation:
         return f' <a href="#{escape(there.anchor)}">show it</a>' if there else ""
 
     def _reply(self, node: Node, reply: messages.AssistantMessage) -> str:
-        answers = list(self._answers.get(node.index, ()))
+        answers: dict[str, list[Node]] = defaultdict(list)
+        for answer in self._answers.get(node.index, ()):
+            answers[_answered(answer).call_id].append(answer)
         parts: list[str] = []
         for part in reply.content:
             match part:
@@ -157,9 +159,7 @@ class Conversation:
                 case messages.Thinking(text):
                     parts.append(self._thinking(text) if text.strip() else "")
                 case messages.ToolCall():
-                    own = [answer for answer in answers if _answered(answer).call_id == part.id]
-                    answers = [answer for answer in answers if answer not in own]
-                    parts.append(self._call(part, own))
+                    parts.append(self._call(part, answers.pop(part.id, [])))  # If two have the same id, the first.
                 case _:
                     assert_never(part)
         return "".join([*parts, _fault(reply)])

@@ -5,6 +5,8 @@ from datetime import UTC, datetime
 from linnet.core.messages import Usage
 from linnet.store.entries import Entry, Said
 
+HUGE = 10**15  # Nobody counts further, and the division would not work.
+
 
 def at(stamp: str) -> datetime | None:
     try:
@@ -30,6 +32,7 @@ def day(time: datetime) -> str:
 
 def count(number: int) -> str:
     """Three digits at most, and what they count."""
+    number = max(-HUGE, min(number, HUGE))
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if abs(number) >= unit:
             shown = number / unit

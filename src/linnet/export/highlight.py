@@ -1,7 +1,9 @@
 """Source code as HTML, by Pygments: a few classes of words, lines whole in themselves."""
 
+import time
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.export.escape import clean, escape
 
@@ -9,9 +11,24 @@ if TYPE_CHECKING:
     from pygments.lexer import Lexer
     from pygments.token import _TokenType
 
+    Word: TypeAlias = tuple[_TokenType, str]
+
 MOST_IN_A_BLOCK = 100_000  # Characters.
-MOST_IN_A_LINE = 1_000  # Nobody reads what is longer, and some lexers take its square in time, or worse.
+MOST_IN_A_LINE = 1_000  # Nobody reads what is longer, and a lexer may take its square in time, or worse.
 MOST_IN_A_PAGE = 2_500_000  # Some four seconds.
+SECONDS_A_BLOCK = 2.0  # Code that was written to be slow stays plain: a normal block takes a tenth of that.
+SECONDS_A_PAGE = 15.0
+# What people work in. Among the rest are some that one line can keep busy for hours.
+_LANGUAGES = """
+    ada apacheconf applescript awk bash basic batch c cpp csharp clojure cmake coffeescript console css cuda cython d
+    dart delphi diff django docker elixir elm emacs-lisp erlang fortran fsharp gdscript gherkin glsl go graphql groovy
+    haskell haxe hcl html html+django html+php html+twig http ini java javascript json json5 jsonnet jsx julia kotlin
+    less llvm lua make markdown mathematica matlab meson mysql nasm nginx nim nix objective-c ocaml octave pascal perl
+    php plpgsql postgresql powershell prolog promql properties protobuf puppet pycon pytb python qml r racket rexx
+    restructuredtext ruby rust sass scala scheme scss smalltalk solidity sql sqlite3 starlark swift tcl terraform tex
+    text thrift toml tsx twig typescript vb.net verilog vhdl vim vue wgsl xml xslt yaml zig
+"""
+LANGUAGES = frozenset(_LANGUAGES.split())
 # Where a name ends in this, several languages claim it, and the library picks the rarer one.
 _KNOWN = {"sql": "sql", "pl": "perl", "mod": "go", "lock": "toml"}
 _CLASSES = {
@@ -51,8 +68,10 @@ _CLASSES = {
 class Highlighter:
     """Invariant: it changes how text looks, never what it says. What is too much for one page stays plain."""
 
-    def __init__(self, most: int = MOST_IN_A_PAGE) -> None:
+    def __init__(self, most: int = MOST_IN_A_PAGE, clock: Callable[[], float] = time.monotonic) -> None:
         self._left = most
+        self._seconds = SECONDS_A_PAGE
+        self._clock = clock
         self._done: dict[tuple[str, str], list[str]] = {}
 
     def by_language(self, code: str, language: str) -> list[str]:
@@ -73,15 +92,25 @@ class Highlighter:
     def _painted(self, code: str, language: str) -> list[str]:
         plain = code.split("\n")
         lexer = _lexer(language)
-        if lexer is None or max(map(len, plain)) > MOST_IN_A_LINE:
+        if lexer is None or max(map(len, plain)) > MOST_IN_A_LINE or self._seconds <= 0:
             return escape(code).split("\n")
         self._left -= len(code)
-        lines = _painted(lexer, code)
+        start = self._clock()
+        tokens = _in_time(lexer.get_tokens(code), self._clock, start + SECONDS_A_BLOCK)
+        lines = _painted(tokens, code)
+        self._seconds -= self._clock() - start
         return lines or escape(code).split("\n")
 
 
-def _painted(lexer: "Lexer", code: str) -> list[str]:
-    """Nothing if the lexer lost or changed a word, as some do with what they do not expect."""
+def _in_time(tokens: "Iterable[Word]", clock: Callable[[], float], deadline: float) -> "Iterator[Word]":
+    for word in tokens:
+        yield word
+        if clock() > deadline:
+            return
+
+
+def _painted(tokens: "Iterable[Word]", code: str) -> list[str]:
+    """Nothing if words are missing or not the same, as some lexers have it where they did not expect any."""
     lines: list[str] = []
     line: list[str] = []
     words: list[str] = []
@@ -93,7 +122,7 @@ def _painted(lexer: "Lexer", code: str) -> list[str]:
             line.append(f'<span class="{name}">{escape(text)}</span>' if name else escape(text))
         words.clear()
 
-    for kind, value in lexer.get_tokens(code):
+    for kind, value in tokens:
         said.append(value)
         own = _class(kind)
         if own != name and not value.isspace():
@@ -126,9 +155,10 @@ def _lexer(language: str) -> "Lexer | None":
     from pygments.util import ClassNotFound
 
     try:
-        return get_lexer_by_name(language, stripnl=False, ensurenl=False)
+        lexer = get_lexer_by_name(language, stripnl=False, ensurenl=False)
     except ClassNotFound:
         return None
+    return None if LANGUAGES.isdisjoint(lexer.aliases) else lexer
 
 
 def _language(name: str) -> str:

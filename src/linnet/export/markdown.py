@@ -13,10 +13,7 @@ from linnet.export.escape import clean, escape
 from linnet.export.highlight import Highlighter
 
 MOST = 200_000  # Characters; what is longer is not prose.
-_FENCE = re.compile(
-    r"^(?P<fence>`{3,}|~{3,}) *(?P<language>[^\s`]{0,40})[^\n`]*\n(?:(?P<code>.*?)\n)?(?P=fence) *$",
-    re.DOTALL | re.MULTILINE,
-)
+_FENCE = re.compile(r"(`{3,}|~{3,})\s*([^\s`]{0,40})[^`]*")
 _INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
 _SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 
@@ -40,19 +37,26 @@ class Markdown:
     def prompt(self, text: str) -> str:
         """People do not write Markdown when they ask, except for code. Lines and lists stay as they typed them."""
         parts: list[str] = []
-        place = 0
-        text = clean(text).strip("\n")
-        for fence in _FENCE.finditer(text):
-            parts += [_typed(text[place : fence.start()]), self._code(fence["code"] or "", fence["language"])]
-            place = fence.end()
-        return f'<div class="typed">{"".join([*parts, _typed(text[place:])])}</div>'
+        fence = language = ""
+        lines: list[str] = []
+        for line in clean(text).split("\n"):
+            if fence and line.rstrip() == fence:
+                parts.append(self._code(lines, language))
+                fence, lines = "", []
+            elif not fence and (found := _FENCE.fullmatch(line)):
+                parts.append(_typed(lines))
+                fence, language, lines = found[1], found[2], []
+            else:
+                lines.append(line)
+        parts.append(self._code(lines, language) if fence else _typed(lines))
+        return f'<div class="typed">{"".join(parts)}</div>'
 
-    def _code(self, code: str, language: str) -> str:
-        return block.code(self._highlighter.by_language(code, language), escape(language))
+    def _code(self, lines: list[str], language: str) -> str:
+        return block.code(self._highlighter.by_language("\n".join(lines), language), escape(language))
 
 
-def _typed(text: str) -> str:
-    text = text.strip("\n")
+def _typed(lines: list[str]) -> str:
+    text = "\n".join(lines).strip("\n")
     return f"<p>{_INLINE.sub(_inline, escape(text))}</p>" if text.strip() else ""
 
 

@@ -13,7 +13,7 @@ from linnet.store import entries
 
 LONGEST = 90
 DEEPEST = 8  # Beyond this, what is set in further would leave no room for words.
-_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+|[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}", re.MULTILINE)
+_MARKS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+|(?<!\w)[*_`]{1,3}(?=\S)|(?<=\S)[*_`]{1,3}(?!\w)", re.MULTILINE)
 
 
 class Outline:

@@ -19,7 +19,7 @@ from linnet.core.events import (
 from linnet.core.messages import AssistantMessage, Message, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Queues
-from linnet.errors import BadInput, UnknownModel
+from linnet.errors import BadInput, MissingKey, UnknownModel
 from linnet.runtime.config import Settings
 
 if TYPE_CHECKING:
@@ -141,17 +141,19 @@ class State:
     def _begin(self, place: "Place") -> None:
         """What was asked for on the command line wins over what a session remembers."""
         settings, model, level = self._settings, self.model, self._thinking
-        if place.problem:
-            self.remarks.append(f"this session is not saved: {place.problem}")
-        remark = self.enter(place, remember=True)
-        other = settings.chosen_provider and self.model.provider != model.provider
-        if settings.chosen_model or other:
-            self._set_model(model)
-        elif remark:
-            self.remarks.append(remark)
+        remark = self._remember(place)
+        if settings.chosen_model or (settings.chosen_provider and self.model.provider != model.provider):
+            self.model, remark = model, ""
         if settings.chosen_reasoning:
-            self._set_thinking(level)
-        settings.accounts.require(self.model.provider)
+            self._thinking = level
+        try:
+            settings.accounts.require(self.model.provider)
+        except MissingKey:
+            place.store.log.close()
+            raise
+        self.enter(place)
+        self.remarks = [f"this session is not saved: {place.problem}"] if place.problem else []
+        self.remarks += [remark] if remark else []
 
     def _remember(self, place: "Place") -> str:
         for level in get_args(Reasoning):

@@ -91,7 +91,7 @@ def _open(path: str, how: int) -> int:
 
 def _reason(error: OSError | ValueError) -> str:
     """A name that no file can have is a ValueError."""
-    return error.strerror if isinstance(error, OSError) else str(error)
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _make_folder(path: str) -> None:

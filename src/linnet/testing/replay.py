@@ -78,8 +78,8 @@ def replay(
 ) -> None:
     """A line is sent when as much has come as had before it in the capture. Raises TimeoutError if it does not come.
 
-    `uncounted` are the types of frames that only linnet prints. `said` puts into a line what we
-    were answered where the capture has what it was answered, such as an id.
+    `uncounted` are the types of frames that only linnet prints. `said` puts what we were answered into a line that has
+    what the other program was answered, such as an id.
     """
     theirs: list[Frame] = []
     ours = joined([])

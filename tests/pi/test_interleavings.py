@@ -634,7 +634,7 @@ class Quiet:
 
 def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
     """For when it is, and stdin has ended, the process does."""
-    config = resolve(Config(provider="scripted"), {}, PI)
+    config = resolve(Config(provider="scripted", save=False), {}, PI)
     for _ in range(20):
         audience = Quiet()
         session = Session(config, audience, lambda: Machinery(config, adopt_orphans=False))
@@ -679,7 +679,7 @@ class Failing(Model):
 
 def test_a_failed_run_and_the_retry_of_it_are_told_in_one_breath() -> None:
     """Whoever is told that it ended, and asks, must not be told that all is over."""
-    config = resolve(Config(provider="scripted", retry_delay=0.001), {}, PI)
+    config = resolve(Config(provider="scripted", retry_delay=0.001, save=False), {}, PI)
     audience = Quiet()
     session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
@@ -708,7 +708,7 @@ class Impatient(Quiet):
 
 
 def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> None:
-    config = resolve(Config(provider="scripted", retry_delay=60), {}, PI)
+    config = resolve(Config(provider="scripted", retry_delay=60, save=False), {}, PI)
     audience = Impatient()
     audience.session = session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
@@ -730,7 +730,7 @@ class Interrupted(Model):
 
 
 def test_an_abort_is_not_for_what_was_said_after_it() -> None:
-    config = resolve(Config(provider="scripted"), {}, PI)
+    config = resolve(Config(provider="scripted", save=False), {}, PI)
     audience = Quiet()
     machinery = Interrupted(config, adopt_orphans=False)
     machinery.session = session = Session(config, audience, lambda: machinery)

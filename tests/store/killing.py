@@ -17,7 +17,7 @@ from linnet.store.entries import Header, Said
 from linnet.store.store import Store
 
 HUGE, LARGE, SMALL = b"H", b"L", b"S"
-WORDS = {HUGE: 600_000, LARGE: 60_000, SMALL: 20}
+WORDS = {HUGE: 600_000, LARGE: 50_000, SMALL: 20}
 TEARING = 6
 
 
@@ -41,7 +41,7 @@ def killed(path: str, chance: random.Random, *, torn: bool) -> list[str]:
     os.close(told)
     ids: list[bytes] = []
     for _ in range(chance.randrange(6)):
-        os.write(ask, LARGE if chance.random() < 0.015 else SMALL)
+        os.write(ask, LARGE if chance.random() < 0.01 else SMALL)
         ids.append(os.read(tell, 8))
     size = os.stat(path).st_size
     os.write(ask, HUGE if torn else SMALL)

@@ -211,7 +211,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "folder": (lambda path: path.mkdir(), "is not a file|cannot be opened: Is a directory"),
     "pipe": (os.mkfifo, "is not a file"),
     "null device": (lambda path: path.symlink_to("/dev/null"), "is not a file"),
-    "socket": (lambda path: bind(path), "cannot be opened: No such device or address"),
+    "socket": (lambda path: bind(path), "cannot be opened: (No such device or address|Operation not supported)"),
     "circle": (lambda path: path.symlink_to(path.name), "cannot be opened: Too many levels of symbolic links"),
     "empty": (lambda path: path.write_bytes(b""), "is empty: it is not a session"),
     "blank": (lambda path: path.write_bytes(b"\n\n"), "is empty: it is not a session"),

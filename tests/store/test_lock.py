@@ -72,8 +72,10 @@ def test_a_process_cannot_open_a_session_twice_either(store: Store, path: Path) 
 
 
 def test_a_program_that_was_started_meanwhile_does_not_keep_it(store: Store, reopen: Callable[..., Opened]) -> None:
-    command = [sys.executable, "-c", "import sys; sys.stdin.read()"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, close_fds=False) as program:
+    command = [sys.executable, "-c", "import sys; print('here', flush=True); sys.stdin.read()"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, close_fds=False) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"here\n"
         store.log.close()
         reopen()
         program.communicate()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.core.messages import Note, Text, UserMessage
-from linnet.errors import SessionError
+from linnet.errors import SessionError, SessionInUse
 from linnet.store import file
 from linnet.store.entries import Compacted, Named, Said
 from linnet.store.migrate import migrated
@@ -168,6 +168,13 @@ def test_an_old_session_that_is_gone_on_with_is_brought_up_to_date_and_its_origi
     assert sorted(os.listdir(path.parent)) == ["session.jsonl", f"session.jsonl.{old.stem}"]
     assert path.stat().st_mode & 0o777 == 0o600
     assert reopen().past.read() == shown
+
+
+def test_a_session_that_was_brought_up_to_date_is_in_use(path: Path, reopen: Callable[..., Opened]) -> None:
+    path.write_bytes(OLD[0].read_bytes())
+    reopen()
+    with pytest.raises(SessionInUse):
+        file.open_locked(str(path))
 
 
 def test_a_compaction_of_version_1_still_keeps_what_it_kept(reopen: Callable[..., Opened]) -> None:

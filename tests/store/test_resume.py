@@ -28,7 +28,9 @@ from linnet.core.events import (
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
+    BranchSummary,
     Message,
+    Note,
     StopReason,
     Summary,
     Text,
@@ -313,6 +315,27 @@ def test_a_failure_that_made_a_compaction_necessary_is_not_shown_once_it_was_tri
     before = [("u1", USER), ("a1", ASSISTANT), ("u2", USER), ("f", FAILED), ("c", compacted("s", "u2"))]
     assert shown(*chain(*before)) == ["c", "u2", "f"]
     assert shown(*chain(*before, ("a2", ASSISTANT))) == ["c", "u2", "a2"]
+
+
+def test_whatever_has_words_for_the_model_is_shown() -> None:
+    messages: dict[str, Message] = {
+        "user": said("u"),
+        "assistant": reply("a"),
+        "tool": ToolResult("1", "read", (), NOON),
+        "bash": BashRun("ls", "", 0, NOON),
+        "note": Note("kind", (Text("n"),), NOON),
+        "branch": BranchSummary("left", "user", NOON),
+        "summary": Summary("s", 1, NOON),
+    }
+    spoken: list[tuple[str, Content]] = [(id, Said(message)) for id, message in messages.items()]
+    unspoken: list[tuple[str, Content]] = [
+        ("named", Named("n")),
+        ("label", Labelled("user", "l")),
+        ("custom", Custom("k", 1)),
+        ("level", SET),
+        ("model", ModelChanged("p", "m")),
+    ]
+    assert shown(*chain(*spoken, *unspoken)) == list(messages)
 
 
 contexts: dict[str, dict[str, Any]] = json.loads((FILES / "contexts.json").read_text())

@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from tempfile import gettempdir
 from typing import TYPE_CHECKING
 
 import pytest
@@ -207,9 +208,10 @@ def test_a_disk_that_is_full_and_has_room_again_has_everything_in_its_order(
 
 
 def may_mount() -> bool:
-    return (
-        shutil.which("unshare") is not None and subprocess.run(["unshare", "-rm", "true"], check=False).returncode == 0
-    )
+    if shutil.which("unshare") is None:
+        return False
+    mount = ["unshare", "-rm", "mount", "-t", "tmpfs", "none", gettempdir()]
+    return subprocess.run(mount, stderr=subprocess.DEVNULL, check=False).returncode == 0
 
 
 @pytest.mark.skipif(not may_mount(), reason="nothing can be mounted here")

@@ -47,7 +47,9 @@ def money(dollars: float) -> str:
 
 
 def size(number: int) -> str:
-    return f"{number / 1_048_576:.1f} MB" if number >= 1_048_576 else f"{max(number, 0) / 1024:.1f} KB"
+    if number < 1024:
+        return f"{number} bytes"
+    return f"{number / 1_048_576:.1f} MB" if number >= 1_048_576 else f"{number / 1024:.1f} KB"
 
 
 def spent(usage: Usage) -> str:

@@ -11,6 +11,7 @@ from linnet.core.messages import Cost, Message, Usage
 from linnet.errors import SessionError
 from linnet.store.entries import (
     MOVED,
+    Compacted,
     Content,
     Custom,
     Entry,
@@ -141,7 +142,8 @@ class Store:
         return [(target, self.labels.get(target, "")) for target in changed if target in here]
 
     def _append(self, content: Content, id: str, parent: str | None, *, strict: bool) -> None:
-        line = entry_line(id, parent, stamp(self._making.clock()), content)
+        time = content.result.summary.time if isinstance(content, Compacted) else self._making.clock()
+        line = entry_line(id, parent, stamp(time), content)
         seen = glance(line)
         assert seen is not None
         try:

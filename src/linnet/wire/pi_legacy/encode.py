@@ -78,5 +78,7 @@ class LegacyEncoder(PiEncoder):
                 return []  # It is refused, which is an error too.
             case events.CompactionEnded() if event.error and not event.aborted:
                 return [Error(event.error)]
+            case events.SessionFailed(_, error):
+                return [Error(error)]
             case _:
                 return []

@@ -84,8 +84,12 @@ def record(store: Store, event: Event, conversation: Conversation) -> None:
     match event:
         case UserSaid(message) | Interrupted(message) | ReplyEnded(message) | ToolFinished(message) | BashRan(message):
             store.append(Said(message), conversation.ids[-1])
-        case CompactionEnded(_, result) if result is not None:
-            store.append(Compacted(result), conversation.ids[0])
+        case RetryScheduled():
+            store.forget_failure()
+        case CompactionEnded() if event.result is not None:
+            if event.will_retry:
+                store.forget_failure()
+            store.append(Compacted(event.result), conversation.ids[0])
         case _:
             pass
 
@@ -158,13 +162,12 @@ class Talk(RuleBasedStateMachine):
     @rule(stop=st.sampled_from(("end", "length", "aborted")))
     def a_reply(self, stop: StopReason) -> None:
         self.happens(ReplyEnded(reply(self.words(), stop), Usage()))
-        self.phase, self.failure = "idle", None
+        self.phase = "idle"
 
     @precondition(lambda self: self.phase == "asked")
     @rule(results=st.integers(1, 3), interrupted=st.booleans(), steered=st.booleans())
     def a_reply_with_calls(self, results: int, interrupted: bool, steered: bool) -> None:
         self.happens(ReplyEnded(reply(self.words(), "tool_use"), Usage()))
-        self.failure = None
         for index in range(results):
             self.happens(ToolFinished(ToolResult(str(index), "read", (Text(self.words()),), NOON)))
         if interrupted:
@@ -174,23 +177,19 @@ class Talk(RuleBasedStateMachine):
             self.happens(UserSaid(said(self.words())))
 
     @precondition(lambda self: self.phase == "asked")
-    @rule(retried=st.booleans())
-    def a_failure(self, retried: bool) -> None:
+    @rule(retried=st.sampled_from(("yes", "no", "called off")))
+    def a_failure(self, retried: str) -> None:
         self.happens(ReplyEnded(reply(self.words(), "error"), Usage()))
-        if retried:
-            self.failure = self.live.ids[-1], self.live.messages[-1]
+        if retried != "no":
             self.happens(RetryScheduled(1, 3, 2000, "it broke"))
-        else:
-            self.phase, self.failure = "idle", None
+        if retried != "yes":
+            self.phase = "idle"
 
     @precondition(lambda self: self.phase == "asked")
     @rule(data=st.data())
     def too_much(self, data: st.DataObject) -> None:
         self.happens(ReplyEnded(reply(self.words(), "error"), Usage()))
-        failure = self.live.ids[-1], self.live.messages[-1]
         self.compact(data, will_retry=True)
-        assert self.live.last_compaction is not None
-        self.failure = failure if self.live.last_compaction.kept else None
 
     @precondition(lambda self: self.phase == "idle" and not self.live.compacted and len(self.live) > 1)
     @rule(data=st.data())
@@ -207,16 +206,10 @@ class Talk(RuleBasedStateMachine):
 
     @rule()
     def reopened(self) -> None:
-        """At any moment. A failure that nothing has followed yet is the last thing that was said, and shown."""
+        """At any moment."""
         before, self.live = self.live, Conversation(self.store.new_id)
         self.open(Past())
         self.live = Conversation(self.store.new_id, self.store.past(self.store.standing()))
-        if self.failure is not None:
-            id, message = self.failure
-            before.ids.append(id)
-            before.messages.append(message)
-            before.compacted = self.live.compacted
-            self.phase, self.failure = "idle", None
         same(self.live, before)
 
     def teardown(self) -> None:

@@ -180,10 +180,13 @@ def test_later_events_are_not_known_here() -> None:
             events.RetryEnded(True, 1),
             events.QueueChanged((), ()),
             events.SessionNamed("mine"),
-            events.SessionFailed("/a.jsonl", "it is full"),
             events.Settled("prompt", "end"),
         ]
     )
+
+
+def test_a_session_that_is_not_saved_is_an_error() -> None:
+    assert lines([events.SessionFailed("/a.jsonl", "it is full")]) == [{"type": "error", "error": "it is full"}]
 
 
 def test_updates_are_those_of_the_later_protocol() -> None:

@@ -12,6 +12,7 @@ from linnet.core.events import (
     Event,
     Interrupted,
     ReplyEnded,
+    RetryScheduled,
     SessionFailed,
     SessionNamed,
     ToolFinished,
@@ -43,7 +44,11 @@ class Journal:
                 self._said(message, conversation)
             case BashRan(message):
                 self._said(message, conversation)
+            case RetryScheduled():
+                self._try(self.store.forget_failure)
             case CompactionEnded() if event.result is not None:
+                if event.will_retry:
+                    self._try(self.store.forget_failure)
                 own = replace(event.result, total=subtract(event.result.total, spent))
                 self.note(Compacted(own), conversation.ids[0])
             case _:

@@ -185,6 +185,19 @@ class _DiskWords(words.Words):
         told = super().bash(run)
         return told if told.output == run.output else structs.replace(told, raw_output=run.output)
 
+    def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
+        told = super().assistant(message)
+        if not any(call.unparsed for call in message.calls):
+            return told
+        return structs.replace(told, content=[_whole(part) for part in message.content])
+
+
+def _whole(part: messages.ReplyPart) -> frames.ReplyBlock:
+    told = words.part(part)
+    if isinstance(part, messages.ToolCall) and isinstance(told, frames.ToolCall):
+        return structs.replace(told, unparsed=part.unparsed or UNSET)
+    return told
+
 
 _words = _DiskWords()
 _header = Decoder(Header)

@@ -60,7 +60,7 @@ def _locked(path: str) -> int:
     while True:
         fd = _open(path, os.O_RDWR | os.O_APPEND)
         try:
-            if not lock(fd):
+            if not lock(fd) and not _comes_free(fd):
                 raise SessionInUse(path, holder(fd))
             if _is_still(fd, path):
                 return fd
@@ -68,6 +68,19 @@ def _locked(path: str) -> int:
             os.close(fd)
             raise
         os.close(fd)
+
+
+def _comes_free(fd: int) -> bool:
+    """A child that was just started may hold, for a moment, the lock of a file that we have closed already."""
+    from time import sleep
+
+    for _ in range(10):
+        if holder(fd) != os.getpid():
+            return False
+        sleep(0.005)
+        if lock(fd):
+            return True
+    return False
 
 
 def _is_still(fd: int, path: str) -> bool:

@@ -91,6 +91,12 @@ class Store:
         if target != self.leaf:
             self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
 
+    def forget_failure(self) -> None:
+        """Go on from before the reply that has just failed, if one has: it is about to be asked for again."""
+        last = self.tree.find(self.tree.leaf) if self.tree.leaf is not None else None
+        if last is not None and last.failed:
+            self.move(last.parent)
+
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """In the order of the file, unless other nodes are given."""
         return [self._read(node, self.log.line) for node in (self.tree.nodes if nodes is None else nodes)]
@@ -179,15 +185,15 @@ def spent(glances: Iterable[Line]) -> Usage:
     ]
     paid = [each.cost for each in used if each.cost is not None]
     return Usage(
-        sum(each.input for each in used),
-        sum(each.output for each in used),
-        sum(each.cache_read for each in used),
-        sum(each.cache_write for each in used),
+        sum(each.input or 0 for each in used),
+        sum(each.output or 0 for each in used),
+        sum(each.cache_read or 0 for each in used),
+        sum(each.cache_write or 0 for each in used),
         Cost(
-            round(sum(each.input for each in paid), 10),
-            round(sum(each.output for each in paid), 10),
-            round(sum(each.cache_read for each in paid), 10),
-            round(sum(each.cache_write for each in paid), 10),
+            round(sum(each.input or 0 for each in paid), 10),
+            round(sum(each.output or 0 for each in paid), 10),
+            round(sum(each.cache_read or 0 for each in paid), 10),
+            round(sum(each.cache_write or 0 for each in paid), 10),
         ),
     )
 

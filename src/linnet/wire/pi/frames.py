@@ -42,6 +42,7 @@ class ToolCall(Frame, frozen=True, tag="toolCall"):
     id: str
     name: str
     arguments: dict[str, Any]
+    unparsed: str | UnsetType = UNSET  # On disk only: what the model wrote, where that was no JSON object.
 
 
 UserBlock: TypeAlias = Text | Image

@@ -36,20 +36,23 @@ class _Block(Struct, frozen=True, rename="camel", gc=False):
     id: str = ""
     name: str = ""
     arguments: dict[str, Any] | None = None
+    unparsed: str = ""
 
 
 class Cost(Struct, frozen=True, rename="camel", gc=False):
-    input: float = 0.0
-    output: float = 0.0
-    cache_read: float = 0.0
-    cache_write: float = 0.0
+    """JavaScript writes null for what is no number."""
+
+    input: float | None = 0.0
+    output: float | None = 0.0
+    cache_read: float | None = 0.0
+    cache_write: float | None = 0.0
 
 
 class Usage(Struct, frozen=True, rename="camel", gc=False):
-    input: int = 0
-    output: int = 0
-    cache_read: int = 0
-    cache_write: int = 0
+    input: int | None = 0
+    output: int | None = 0
+    cache_read: int | None = 0
+    cache_write: int | None = 0
     cost: Cost | None = None
 
 
@@ -130,11 +133,11 @@ def usage(counted: Usage | None) -> messages.Usage:
         return messages.Usage()
     cost = counted.cost or Cost()
     return messages.Usage(
-        counted.input,
-        counted.output,
-        counted.cache_read,
-        counted.cache_write,
-        messages.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write),
+        counted.input or 0,
+        counted.output or 0,
+        counted.cache_read or 0,
+        counted.cache_write or 0,
+        messages.Cost(cost.input or 0.0, cost.output or 0.0, cost.cache_read or 0.0, cost.cache_write or 0.0),
     )
 
 
@@ -161,7 +164,7 @@ def _reply_part(block: _Block) -> messages.ReplyPart | None:
         case "thinking":
             return messages.Thinking(block.thinking, block.thinking_signature, block.redacted)
         case "toolCall":
-            return messages.ToolCall(block.id, block.name, block.arguments or {})
+            return messages.ToolCall(block.id, block.name, block.arguments or {}, block.unparsed)
         case _:
             return None
 

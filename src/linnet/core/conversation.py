@@ -37,6 +37,7 @@ class Conversation:
         self._ids: list[str] = []
         self.last_compaction = past.last_compaction
         self.compacted = past.compacted  # And nothing said since.
+        self._compacted_before = False  # As it was before the last message.
 
     def __len__(self) -> int:
         return len(self._messages if self._unread is None else self._unread.ids)
@@ -85,7 +86,7 @@ class Conversation:
         self.read()
         self._messages.append(message)
         self._ids.append(self._new_id())
-        self.compacted = False
+        self._compacted_before, self.compacted = self.compacted, False
 
     def _forget_failure(self) -> None:
         """The reply that is about to be asked for again."""
@@ -93,6 +94,7 @@ class Conversation:
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()
             self._ids.pop()
+            self.compacted = self._compacted_before
 
     def _compact(self, compaction: Compaction) -> None:
         cut = len(self.messages) - compaction.kept

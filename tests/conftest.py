@@ -1,6 +1,7 @@
 """A scripted model server and linnet itself as a child process, for every test that wants them."""
 
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,6 +11,12 @@ import pytest
 
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Nothing that a test starts may find, or leave, anything in the home of whoever runs it."""
+    os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture

@@ -4,6 +4,7 @@ import os
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
@@ -21,13 +22,22 @@ if TYPE_CHECKING:
 
 def main(program: Program = LINNET) -> NoReturn:
     try:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # A file name need not be text.
         code = run(sys.argv[1:], program)
+        if sys.stdout is not None:  # A spawner may have closed it.
+            sys.stdout.flush()
     except LinnetError as error:
         print(f"{program.name}: {error}", file=sys.stderr)
         code = 2 if isinstance(error, UsageError | Contradiction) else 1
-    for stream in (sys.stdout, sys.stderr):
-        if stream is not None:  # A spawner may have closed them.
-            stream.flush()
+    except BrokenPipeError:
+        code = 1  # Whoever read has seen enough.
+    except OSError as error:
+        print(f"{program.name}: {error.strerror}", file=sys.stderr)
+        code = 1
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.flush()
     os._exit(code)  # Everything is closed by now; taking the interpreter apart would only make the spawner wait.
 
 

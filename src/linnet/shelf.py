@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,8 +90,9 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
         raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
     store = open_store(path, to_write=False).store
     if out == "-":
-        sys.stdout.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
-        sys.stdout.writelines(Exporting(store).pieces())
+        if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+            sys.stdout.writelines(Exporting(store).pieces())
         return 0
     target = Path(out) if out else Path(default_name(path))
     try:

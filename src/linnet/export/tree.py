@@ -7,7 +7,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from linnet.core.messages import AssistantMessage, Note, ToolResult
-from linnet.store.entries import MOVED, Custom, Entry, Labelled, Said
+from linnet.store.entries import MOVED, SPENT, Custom, Entry, Labelled, Said
 
 
 class Node(Struct):
@@ -69,7 +69,7 @@ def is_shown(entry: Entry) -> bool:
         case Labelled() | Said(Note(display=False)):
             return False
         case Custom(kind):
-            return kind != MOVED
+            return kind not in (MOVED, SPENT)
         case _:
             return True
 

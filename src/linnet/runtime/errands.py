@@ -69,9 +69,12 @@ class Exporting:
         return page(self._header, entries, self._leaf)
 
     def write(self, path: Path) -> None:
-        """Raises OSError, and then nothing has changed."""
+        """Raises OSError or SessionError, and then nothing has changed. A session is never overwritten."""
         from linnet.export.file import write
+        from linnet.store.file import first_header
 
+        if first_header(str(path)) is not None:
+            raise SessionError(f"{path} is a session, which a page must not overwrite; give another name")
         write(path, self.pieces())
 
 

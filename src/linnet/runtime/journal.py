@@ -18,10 +18,10 @@ from linnet.core.events import (
     ToolFinished,
     UserSaid,
 )
-from linnet.core.messages import Message, Usage, UserMessage, texts
+from linnet.core.messages import AssistantMessage, Message, Usage, UserMessage, texts
 from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
-from linnet.store.entries import Compacted, Content, Named, Said
+from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Said
 from linnet.store.store import Store
 
 
@@ -31,6 +31,7 @@ class Journal:
     def __init__(self, store: Store, tell: Callable[[Sequence[Event]], None], problem: str = "") -> None:
         self.store = store
         self.problem = problem
+        self.model: ModelChanged | None = None  # As a reader of the store would have it.
         self._tell = tell
 
     def record(self, event: Event, conversation: Conversation, spent: Usage) -> None:
@@ -51,11 +52,22 @@ class Journal:
                     self._try(self.store.forget_failure)
                 own = replace(event.result, total=subtract(event.result.total, spent))
                 self.note(Compacted(own), conversation.ids[0])
+            case CompactionEnded() if event.total is not None:
+                self.paid(subtract(event.total, spent))
             case _:
                 pass
 
     def note(self, content: Content, id: str | None = None) -> None:
+        if isinstance(content, ModelChanged):
+            self.model = content
+        elif isinstance(content, Said) and isinstance(content.message, AssistantMessage):
+            self.model = ModelChanged(content.message.provider, content.message.model)
         self._try(lambda: self.store.append(content, id))
+
+    def paid(self, usage: Usage) -> None:
+        """For something that left nothing else behind."""
+        if usage != Usage():
+            self.note(Custom(SPENT, None, usage))
 
     def leave(self) -> None:
         """Go back to the very beginning."""

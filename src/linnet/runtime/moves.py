@@ -23,7 +23,7 @@ from linnet.runtime.state import State
 NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
 
 
-def prepare(work: Move, state: State) -> Place | None:
+def prepare(work: Move, state: State, *, others_wait: bool) -> Place | None:
     """Everything that can go wrong goes wrong here, before anything is ended for its sake. Raises LinnetError.
 
     What it returns is to be carried out, or closed.
@@ -35,7 +35,7 @@ def prepare(work: Move, state: State) -> Place | None:
             try:
                 return _elsewhere(word, state)
             except SessionInUse as error:
-                if error.holder != os.getpid():
+                if error.holder != os.getpid() or not others_wait:
                     raise
                 return None  # Another switch to it waits, and will have let go of it or be there.
         case Branch(entry):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linnet.core.conversation import Conversation
     from linnet.runtime.acting import Acting
     from linnet.runtime.errands import Errand
+    from linnet.runtime.journal import Journal
     from linnet.runtime.machinery import Machinery
 
 SHUTTING_DOWN = "the agent is shutting down"
@@ -67,7 +68,7 @@ class Session:
 
         A job is active from here on: an abort that follows will find it.
         """
-        interrupted: CancelToken | None = None
+        ended: list[CancelToken | None] = []
         self._prepare(job)
         with self.lock:
             if self._closed:
@@ -88,10 +89,11 @@ class Session:
             else:
                 job.accepted()
                 if _cuts_short(work, self._active.work):
-                    interrupted = self._interrupt()
+                    ended += [self._interrupt(), *self._end_waiting(work)]
                 self._waiting.append(job)
-        if interrupted is not None:
-            interrupted.set()
+        for token in ended:
+            if token is not None:
+                token.set()
 
     def ask(self, query: commands.Query, deliver: Callable[[commands.Answer], None]) -> None:
         """Answer at once. `deliver` runs under the lock: an answer keeps its place among the events around it."""
@@ -122,7 +124,8 @@ class Session:
             self._errands += 1
             if isinstance(command, commands.Bash):
                 self._commands.add(token)
-        args = (work, token, finished, refused)
+            begun_in = self._state.journal
+        args = (work, token, begun_in, finished, refused)
         Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True).start()
 
     @property
@@ -195,6 +198,15 @@ class Session:
         self._active.ending = True
         return self._active.cancel
 
+    def _end_waiting(self, work: commands.Work) -> list[CancelToken]:
+        """What waits before a move is ended as soon as it begins, or the move might wait for ever."""
+        if isinstance(work, commands.Compact):
+            return []
+        waiting = [job for job in self._waiting if isinstance(job.work, commands.Prompt | commands.Compact)]
+        for job in waiting:
+            job.ending = True
+        return [job.cancel for job in waiting]
+
     def _tell_lost(self, jobs: Iterable[Job]) -> None:
         """A prompt that was accepted already cannot be refused any more, but it can be said that it was dropped."""
         lost = [job.work for job in jobs if isinstance(job.work, commands.Prompt) and job.work.when_busy != "wait"]
@@ -230,7 +242,9 @@ class Session:
         if not isinstance(work, commands.Prompt | commands.Compact):
             from linnet.runtime.moves import prepare
 
-            job.prepared = prepare(work, self._state)
+            with self.lock:
+                waiting = any(job.prepared is not None for job in self._waiting)
+            job.prepared = prepare(work, self._state, others_wait=waiting)
 
     def _move(self, job: Job, work: commands.Move) -> None:
         from linnet.runtime.moves import carry_out
@@ -269,6 +283,7 @@ class Session:
     def end(self) -> None:
         self._active = None
         self._state.streaming = self._state.compacting = False
+        self._state.rest()
         self._tell_commands()
         while self._waiting and self._active is None:  # A new session is opened on the spot, and the next may begin.
             self._begin(self._waiting.popleft())
@@ -288,9 +303,11 @@ class Session:
         self,
         work: "Errand",
         token: CancelToken,
+        begun_in: "Journal | None",
         finished: Callable[[commands.Answer], None],
         refused: Callable[[str], None],
     ) -> None:
+        """A command that ends in another session than it began in is not told there: it has nothing to do with it."""
         answer: commands.Answer | None = None
         reason = ""
         try:
@@ -300,7 +317,7 @@ class Session:
         with self.lock:
             self._commands.discard(token)
             self._errands -= 1
-            if isinstance(answer, commands.BashDone):
+            if isinstance(answer, commands.BashDone) and begun_in is self._state.journal:
                 self._ran.append(answer.run)
                 if self._active is None:
                     self._tell_commands()  # Before it is answered: what was answered is saved.

@@ -81,7 +81,10 @@ class Sessions:
         found = sessions.find(word, self._folders(), self._cwd)
         if found is None:
             raise SessionError(f"{word} does not exist")
-        return self.allowed(found)
+        path = self.allowed(found)
+        if self._keeping.confine and os.path.dirname(path) == self.folder and not sessions.is_of(path, self._only):
+            raise SessionError(f"{word} does not exist")  # It is another project's, whose name looks alike.
+        return path
 
     def allowed(self, path: str) -> str:
         """The path in full. Raises BadInput for what is none, and for one that leads outside, where that matters."""
@@ -95,10 +98,19 @@ class Sessions:
                 raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which --confine does not allow")
         return full
 
+    def _is_allowed(self, path: str) -> bool:
+        try:
+            self.allowed(path)
+        except BadInput:
+            return False
+        return True
+
     def listed(self, *, everywhere: bool) -> list[SessionInfo]:
         if everywhere:
-            return list(sessions.summaries(self._folders()))
-        return list(sessions.summaries([self.folder], self._only))
+            found = list(sessions.summaries(self._folders(), self._cwd if self._keeping.confine else None))
+        else:
+            found = list(sessions.summaries([self.folder], self._only))
+        return [info for info in found if self._is_allowed(info.path)]
 
     @property
     def _only(self) -> str | None:

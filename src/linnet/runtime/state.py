@@ -79,8 +79,7 @@ class State:
     def apply(self, events: Sequence[Event], conversation: Conversation) -> None:
         for event in events:
             conversation.apply(event)
-            if self.journal is not None and conversation is self.conversation:
-                self.journal.record(event, conversation, self.spent)
+            self._record(event, conversation)
             match event:
                 case ReplyEnded():
                     self.spent = event.total
@@ -96,10 +95,27 @@ class State:
                 case _:
                     pass
 
+    def _record(self, event: Event, conversation: Conversation) -> None:
+        if self.journal is None:
+            return
+        if conversation is self.conversation:
+            self.journal.record(event, conversation, self.spent)
+            if isinstance(event, RetryScheduled):
+                standing = self.journal.store.standing()
+                self._note_settings(standing.model, standing.thinking)
+        elif isinstance(event, ReplyEnded):
+            self.journal.paid(event.message.usage)  # The rest of it is forgotten.
+
+    def rest(self) -> None:
+        """A run has ended. A model that was set meanwhile is for the next one, also if that is after a restart."""
+        if self.journal is not None:
+            self._note_settings(self.journal.model, self._thinking)
+
     def clear(self) -> None:
         """A run that is under way goes on with the conversation it has, and leaves no trace in the new one."""
         if self.journal is not None:
             self.journal.leave()
+            self._note_settings(None, None)
         self.conversation = Conversation(self._new_id)
 
     def open_session(self, parent: str | None) -> None:
@@ -126,6 +142,7 @@ class State:
         self.session_id = place.store.header.id
         self.spent = place.spent
         remark = self._remember(place) if remember else ""
+        self.journal.model = place.model
         self._note_settings(place.model, place.thinking)
         return remark
 

@@ -19,6 +19,7 @@ from linnet.wire.pi.messages import Spelled, Usage, message, parts, usage
 T = TypeVar("T")
 VERSION = 3
 MOVED = "linnet.moved"  # A custom entry of ours: the conversation went on from its parent.
+SPENT = "linnet.spent"  # Another: `usage` was paid for something that left nothing else behind.
 
 
 class Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel", omit_defaults=True):
@@ -64,10 +65,11 @@ class Labelled(Struct, frozen=True):
 
 
 class Custom(Struct, frozen=True):
-    """What an extension keeps for itself."""
+    """What an extension keeps for itself, and what it paid for that."""
 
     kind: str
     data: Any
+    usage: messages.Usage | None = None
 
 
 class Unknown(Struct, frozen=True):
@@ -265,7 +267,7 @@ def _content(at: Line, fields: _Fields) -> Content:
         case "label":
             return Labelled(fields.target_id, fields.label or "")
         case "custom":
-            return Custom(fields.custom_type, fields.data)
+            return Custom(fields.custom_type, fields.data, None if fields.usage is None else usage(fields.usage))
         case _:
             return Unknown()
 
@@ -317,8 +319,9 @@ def _written(id: str, parent: str | None, time: str, content: Content) -> _Writt
             return entry("session_info", name=name)
         case Labelled(target, label):
             return entry("label", target_id=target, label=label or UNSET)
-        case Custom(kind, data):
-            return entry("custom", custom_type=kind, data=UNSET if data is None else data)
+        case Custom(kind, data, paid):
+            kept = UNSET if data is None else data
+            return entry("custom", custom_type=kind, data=kept, usage=UNSET if paid is None else _words.usage(paid))
         case Unknown():
             raise ValueError("what is not known cannot be written anew")
 

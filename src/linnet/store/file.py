@@ -7,11 +7,12 @@ from itertools import count
 from stat import S_ISREG
 
 from linnet.errors import SessionError, SessionInUse
-from linnet.store.entries import VERSION, Header, header_line
+from linnet.store.entries import VERSION, Header, header, header_line
 from linnet.store.lock import holder, lock
 from linnet.store.log import FileLog
 from linnet.store.reading import Loaded, Span, load
 
+_LONGEST_HEADER = 1024 * 1024
 _PRIVATE = 0o600  # Conversations are nobody else's business.
 
 
@@ -24,6 +25,15 @@ def read(path: str) -> Loaded:
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {error.strerror}") from None
     return load(data, path)
+
+
+def first_header(path: str) -> Header | None:
+    """Nothing if it is no session. Only its first line is looked at."""
+    try:
+        with open(_open(path, os.O_RDONLY), "rb") as file:
+            return header(file.readline(_LONGEST_HEADER))
+    except (SessionError, OSError):
+        return None
 
 
 def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
@@ -41,6 +51,7 @@ def open_locked(path: str) -> tuple[FileLog, Loaded]:
     """To go on with. Raises SessionError, and leaves untouched what is no session."""
     try:
         fd = _locked(path)
+        path = os.path.realpath(path)  # A link stays one; what was there before is kept beside the file itself.
         try:
             with open(os.dup(fd), "rb") as file:
                 loaded = load(file.read(), path)
@@ -188,8 +199,8 @@ def _mended(fd: int, path: str, loaded: Loaded) -> int:
 
 
 def _beside(path: str) -> str:
-    folder, name = os.path.split(path)
-    return os.path.join(folder, f".{name}.{os.urandom(4).hex()}.new")
+    """A name that nobody has, and that is short enough wherever the file's own is."""
+    return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.new")
 
 
 def _link(path: str, name: str, *, keep: bool = False) -> None:

@@ -16,11 +16,16 @@ from linnet.store.resume import Standing
 from linnet.store.store import DEFAULT, Making, Store, spent, stamp
 
 SUFFIX = ".jsonl"
+LONGEST_NAME = 240  # Bytes; file systems take 255.
 
 
 def folder(home: str, cwd: str) -> str:
     """Named after the folder that is worked in, as pi does it."""
     name = cwd.lstrip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
+    if len(os.fsencode(name)) > LONGEST_NAME:
+        from zlib import crc32
+
+        name = f"{name[:40]}…{name[-40:]}-{crc32(os.fsencode(cwd)):08x}"
     return os.path.join(home, "sessions", f"--{name}--")
 
 
@@ -72,7 +77,7 @@ def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
     if os.sep in word or word.endswith(SUFFIX) or os.path.exists(path):
         return path
     for each in folders:
-        paths = [path for path in files(each) if _id(path).startswith(word)]
+        paths = [path for path in files(each) if any(id.startswith(word) for id in _ids(path))]
         if len(paths) > 1:
             raise SessionError(f"{word} is the beginning of {len(paths)} sessions; write more of its id")
         if paths:
@@ -106,8 +111,15 @@ def summaries(folders: Sequence[str], cwd: str | None = None) -> Iterator[Sessio
             yield found
 
 
+def is_of(path: str, cwd: str | None) -> bool:
+    """Whether it is a session of this folder, as far as it says."""
+    head = file.first_header(path)
+    return head is None or _belongs(head.cwd, cwd)
+
+
 def _belongs(to: str, cwd: str | None) -> bool:
-    return cwd is None or not to or to == cwd
+    """A name that is no text has been read back as the nearest thing that is."""
+    return cwd is None or not to or to in (cwd, cwd.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def summary(path: str) -> SessionInfo:
@@ -160,8 +172,11 @@ def _newest_first(paths: Iterator[str]) -> list[str]:
     return sorted(paths, key=lambda path: (modified(path), path), reverse=True)
 
 
-def _id(path: str) -> str:
-    return os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
+def _ids(path: str) -> tuple[str, ...]:
+    """What its name says, and what it says itself: somebody may have named it."""
+    head = file.first_header(path)
+    named = os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
+    return (named,) if head is None else (named, head.id)
 
 
 def _first_message(lines: Sequence[bytes], glances: Sequence[Line]) -> str:

@@ -92,10 +92,15 @@ class Store:
             self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
 
     def forget_failure(self) -> None:
-        """Go on from before the reply that has just failed, if one has: it is about to be asked for again."""
-        last = self.tree.find(self.tree.leaf) if self.tree.leaf is not None else None
-        if last is not None and last.failed:
-            self.move(last.parent)
+        """Go on from before the reply that has just failed, if one has: it is about to be asked for again.
+
+        What was set meanwhile stays behind.
+        """
+        for node in reversed(self.tree.path(self.tree.leaf)):
+            if node.failed:
+                self.move(node.parent)
+            if node.role:
+                return
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """In the order of the file, unless other nodes are given."""

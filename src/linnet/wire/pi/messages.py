@@ -61,7 +61,7 @@ class Spelled(Struct, frozen=True, rename="camel", gc=False):
 
     role: str = ""
     content: str | list[_Block] = ""
-    timestamp: float = 0
+    timestamp: float | None = 0
     api: str = ""
     provider: str = ""
     model: str = ""
@@ -92,7 +92,7 @@ _parts = Decoder(str | list[_Block])
 
 def message(said: Spelled) -> messages.Message | None:
     """Nothing for a role that is not known."""
-    time = round(said.timestamp)
+    time = _time(said.timestamp)
     match said.role:
         case "user":
             return messages.UserMessage(_user_parts(said.content), time)
@@ -121,6 +121,13 @@ def message(said: Spelled) -> messages.Message | None:
             return messages.Note(said.custom_type, _user_parts(said.content), time, said.display, said.details)
         case _:
             return None
+
+
+def _time(stamp: float | None) -> int:
+    try:
+        return round(stamp or 0)
+    except (OverflowError, ValueError):
+        return 0
 
 
 def parts(raw: Raw | bytes) -> tuple[messages.UserPart, ...]:

@@ -405,3 +405,15 @@ def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(
     standing = store.standing()
     assert (standing.model, standing.thinking, standing.compaction) == (None, None, None)
     assert [id for id, _ in store.past(standing).read()] == ["h"]
+
+
+def test_what_is_set_while_a_reply_fails_does_not_bring_the_failure_back() -> None:
+    store = Store(HEADER, MemoryLog())
+    store.append(USER, "u")
+    store.append(FAILED, "f")
+    store.append(SET, "s")
+    store.forget_failure()
+    assert [id for id, _ in store.past(store.standing()).read()] == ["u"]
+    store.append(ASSISTANT, "a")
+    store.forget_failure()
+    assert [id for id, _ in store.past(store.standing()).read()] == ["u", "a"]

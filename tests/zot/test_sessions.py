@@ -177,3 +177,30 @@ def test_a_folder_that_cannot_be_written_to_is_told_on_stderr(zot: Callable[...,
     agent.prompt("hi")
     assert len(messages(agent)) == 2
     assert agent.stderr.startswith("linnet: this session is not saved: ")
+
+
+def test_what_was_set_outlives_a_clear(zot: Callable[..., Agent]) -> None:
+    agent = zot("--session", "mine.jsonl", "--reasoning", "high")
+    agent.ask("set_model", model="claude-opus-4-1")
+    agent.prompt("hi")
+    agent.ask("clear")
+    agent.end()
+    agent.wait()
+    again = zot("--session", "mine.jsonl")
+    assert (state(again)["model"], messages(again)) == ("claude-opus-4-1", [])
+    assert lines("/".join((str(state(again)["cwd"]), "mine.jsonl")))[-1]["thinkingLevel"] == "high"
+
+
+def test_a_run_that_a_clear_let_go_of_is_paid_for_all_the_same(zot: Callable[..., Agent], server: ModelServer) -> None:
+    agent = zot("--session", "mine.jsonl")
+    agent.send({"id": "p", "type": "prompt", "message": "!gate g"})
+    agent.until("text_delta")
+    agent.ask("clear")
+    server.release("g")
+    agent.until("done")
+    spent = state(agent)["usage"]
+    assert spent["input"] > 0
+    agent.end()
+    agent.wait()
+    again = zot("--session", "mine.jsonl")
+    assert (state(again)["usage"], messages(again)) == (spent, [])

@@ -346,6 +346,7 @@ def test_what_does_not_fit_on_the_disk_waits_until_it_does(pi: Callable[..., Age
     assert file.read_bytes() == before
     refused = agent.ask("set_session_name", name="mine")
     assert refused["success"] is False
+    assert agent.ask("new_session")["error"] == failure["error"]  # What is not saved yet is not left behind.
     assert len(messages(agent)) == 4
 
     at_most(resource.RLIM_INFINITY)
@@ -353,6 +354,7 @@ def test_what_does_not_fit_on_the_disk_waits_until_it_does(pi: Callable[..., Age
     assert "sessionError" not in state(agent)
     assert said(file) == messages(agent)
     assert len(said(file)) == 6
+    assert agent.ask("new_session")["success"] is True
 
 
 def test_a_disk_that_is_full_at_the_start_is_no_reason_not_to_start(pi: Callable[..., Agent], tmp_path: Path) -> None:

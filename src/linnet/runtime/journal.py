@@ -83,6 +83,10 @@ class Journal:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.move(target, strict=True)
 
+    def settle(self) -> None:
+        """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it."""
+        self.store.log.settle()
+
     def sync(self) -> None:
         try:
             self.store.log.sync()

@@ -244,6 +244,9 @@ class Session:
 
             with self.lock:
                 waiting = any(job.prepared is not None for job in self._waiting)
+                journal = self._state.journal
+                if journal is not None and not isinstance(work, commands.CloneSession | commands.Navigate):
+                    journal.settle()
             job.prepared = prepare(work, self._state, others_wait=waiting)
 
     def _move(self, job: Job, work: commands.Move) -> None:

@@ -159,7 +159,8 @@ class State:
         """What was asked for on the command line wins over what a session remembers."""
         settings, model, level = self._settings, self.model, self._thinking
         remark = self._remember(place)
-        if settings.chosen_model or (settings.chosen_provider and self.model.provider != model.provider):
+        other = place.model is not None and place.model.provider != model.provider
+        if settings.chosen_model or (settings.chosen_provider and other):
             self.model, remark = model, ""
         if settings.chosen_reasoning:
             self._thinking = level

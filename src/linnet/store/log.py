@@ -24,6 +24,9 @@ class Log(Protocol):
     def line(self, index: int) -> bytes:
         """Raises SessionError if it is not there any more."""
 
+    def settle(self) -> None:
+        """Write down what waits. Raises SessionError if there is still no room for it."""
+
     def sync(self) -> None:
         """Until this returns, a power cut may take the newest lines. Raises SessionError."""
 
@@ -41,6 +44,9 @@ class MemoryLog:
 
     def line(self, index: int) -> bytes:
         return self._lines[index]
+
+    def settle(self) -> None:
+        pass
 
     def sync(self) -> None:
         pass
@@ -89,6 +95,10 @@ class FileLog:
         if len(line) < span.length:
             raise SessionError(f"{self._name} was cut short by another program")
         return line
+
+    def settle(self) -> None:
+        if self._waiting and not self._lost:
+            self._write()
 
     def sync(self) -> None:
         """May be called while another thread adds lines: those it is told of in time are on disk when it returns."""

@@ -9,22 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from linnet.testing.agent import Agent, Frame
+from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
-
-
-def run(agent: Agent, message: str) -> list[Frame]:
-    agent.send({"id": "p", "type": "prompt", "message": message})
-    return agent.until("agent_end")
-
-
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
-
-
-def file_of(agent: Agent) -> Path:
-    return Path(state(agent)["sessionFile"])
+from linnet.testing.sessions import file_of, run, state
 
 
 def test_a_page_does_not_overwrite_a_session(pi: Callable[..., Agent], tmp_path: Path) -> None:

@@ -7,18 +7,9 @@ from pathlib import Path
 import pytest
 
 from linnet.testing.agent import Agent, Frame
+from linnet.testing.sessions import run, state
 
 HELLO = "Hello from the scripted model."
-
-
-def run(agent: Agent, message: str) -> list[Frame]:
-    agent.send({"id": "p", "type": "prompt", "message": message})
-    return agent.until("agent_end")
-
-
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
 
 
 def texts(agent: Agent) -> list[str]:

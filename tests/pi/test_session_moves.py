@@ -10,26 +10,9 @@ import pytest
 
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
+from linnet.testing.sessions import file_of, lines, run, state
 
 MOVES = ["new_session", "switch_session", "branch", "fork", "clone", "navigate"]
-
-
-def run(agent: Agent, message: str) -> list[Frame]:
-    agent.send({"id": "p", "type": "prompt", "message": message})
-    return agent.until("agent_end")
-
-
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
-
-
-def file_of(agent: Agent) -> Path:
-    return Path(state(agent)["sessionFile"])
-
-
-def lines(file: Path) -> list[Frame]:
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
 
 
 def texts(agent: Agent) -> list[str]:

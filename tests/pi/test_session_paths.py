@@ -6,18 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from linnet.testing.agent import Agent, Frame, types
+from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
-
-
-def run(agent: Agent, message: str) -> list[Frame]:
-    agent.send({"id": "p", "type": "prompt", "message": message})
-    return agent.until("agent_end")
-
-
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
+from linnet.testing.sessions import run, state
 
 
 def test_a_page_is_named_after_the_session_and_lies_in_the_folder_that_is_worked_in(

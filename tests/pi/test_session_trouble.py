@@ -13,22 +13,9 @@ import pytest
 
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
+from linnet.testing.sessions import file_of, run, state
 
 HELLO = "Hello from the scripted model."
-
-
-def run(agent: Agent, message: str) -> list[Frame]:
-    agent.send({"id": "p", "type": "prompt", "message": message})
-    return agent.until("agent_end")
-
-
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
-
-
-def file_of(agent: Agent) -> Path:
-    return Path(state(agent)["sessionFile"])
 
 
 def messages(agent: Agent) -> list[Frame]:

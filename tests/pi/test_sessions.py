@@ -10,6 +10,7 @@ import pytest
 
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
+from linnet.testing.sessions import file_of, state
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 MOMENT = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z"
@@ -20,18 +21,9 @@ def run(agent: Agent, message: str, **fields: Any) -> list[Frame]:
     return agent.until("agent_end")
 
 
-def state(agent: Agent) -> Frame:
-    data: Frame = agent.ask("get_state")["data"]
-    return data
-
-
 def messages(agent: Agent) -> list[Frame]:
     data: list[Frame] = agent.ask("get_messages")["data"]["messages"]
     return data
-
-
-def file_of(agent: Agent) -> Path:
-    return Path(state(agent)["sessionFile"])
 
 
 def lines(file: Path) -> list[Frame]:

@@ -6,6 +6,7 @@ command -v jq >/dev/null || missing+=(jq)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then
+  export DEBIAN_FRONTEND=noninteractive
   apt-get update -qq && apt-get install -y -qq "${missing[@]}" >/dev/null && exit 0
 fi
 echo "Not installed: ${missing[*]}. The tests that need them will skip and say so." >&2

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from linnet.core.conversation import Conversation
+from linnet.core.conversation import Conversation, Past
 from linnet.core.cost import subtract
 from linnet.core.events import (
     BashRan,
@@ -21,17 +21,27 @@ from linnet.core.events import (
 from linnet.core.messages import AssistantMessage, Message, Usage, UserMessage, texts
 from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
-from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Said
+from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Said, ThinkingChanged
 from linnet.store.store import Store
 
 
 class Journal:
-    """Invariant: whoever hears of an event can find it in the store; it is written before it is told."""
+    """Invariants: whoever hears of an event can find it in the store; it is written before it is told. `model` and
+    `thinking` are what somebody who opens the session now would find to have been set last.
+    """
 
-    def __init__(self, store: Store, tell: Callable[[Sequence[Event]], None], problem: str = "") -> None:
+    def __init__(
+        self,
+        store: Store,
+        tell: Callable[[Sequence[Event]], None],
+        problem: str = "",
+        model: ModelChanged | None = None,
+        thinking: str | None = None,
+    ) -> None:
         self.store = store
         self.problem = problem
-        self.model: ModelChanged | None = None  # As a reader of the store would have it.
+        self.model = model
+        self.thinking = thinking
         self._tell = tell
 
     def record(self, event: Event, conversation: Conversation, spent: Usage) -> None:
@@ -46,10 +56,10 @@ class Journal:
             case BashRan(message):
                 self._said(message, conversation)
             case RetryScheduled():
-                self._try(self.store.forget_failure)
+                self._forget_failure()
             case CompactionEnded() if event.result is not None:
                 if event.will_retry:
-                    self._try(self.store.forget_failure)
+                    self._forget_failure()
                 own = replace(event.result, total=subtract(event.result.total, spent))
                 self.note(Compacted(own), conversation.ids[0])
             case CompactionEnded() if event.total is not None:
@@ -60,6 +70,8 @@ class Journal:
     def note(self, content: Content, id: str | None = None) -> None:
         if isinstance(content, ModelChanged):
             self.model = content
+        elif isinstance(content, ThinkingChanged):
+            self.thinking = content.level
         elif isinstance(content, Said) and isinstance(content.message, AssistantMessage):
             self.model = ModelChanged(content.message.provider, content.message.model)
         self._try(lambda: self.store.append(content, id))
@@ -70,8 +82,9 @@ class Journal:
             self.note(Custom(SPENT, None, usage))
 
     def leave(self) -> None:
-        """Go back to the very beginning."""
+        """Go back to the very beginning, where nothing has been set."""
         self._try(lambda: self.store.move(None))
+        self.model = self.thinking = None
 
     def name(self, name: str) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
@@ -79,9 +92,12 @@ class Journal:
         self._tell([SessionNamed(name)])
         self.store.log.sync()
 
-    def move(self, target: str | None) -> None:
-        """Raises SessionError if that cannot be saved, and then nothing has changed."""
+    def move(self, target: str | None) -> Past:
+        """What was said there. Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.move(target, strict=True)
+        standing = self.store.standing()
+        self.model, self.thinking = standing.model, standing.thinking
+        return self.store.past(standing)
 
     def settle(self) -> None:
         """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it."""
@@ -117,6 +133,13 @@ class Journal:
 
     def _said(self, message: Message, conversation: Conversation) -> None:
         self.note(Said(message), conversation.ids[-1])
+
+    def _forget_failure(self) -> None:
+        def forget() -> None:
+            if self.store.forget_failure():
+                self.model = self.thinking = None
+
+        self._try(forget)
 
     def _try(self, write: Callable[[], None]) -> None:
         try:

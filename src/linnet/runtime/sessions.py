@@ -42,16 +42,14 @@ class Sessions:
         """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
         keeping = self._keeping
         if keeping.session is not None:
-            path = sessions.find(keeping.session, self._folders())
-            if path is None:
-                raise SessionError(f"no session has an id that begins with {keeping.session}; see linnet sessions")
+            path = self._named(keeping.session)
             if os.path.lexists(path):
                 return self.open(path)
             return Place(self._made(None, (), path)[0])
         if keeping.resume:
-            path = sessions.newest(self.folder, self._only)
-            if path is not None:
-                return self.open(path)
+            newest = sessions.newest(self.folder, self._only)
+            if newest is not None:
+                return self.open(newest)
         if keeping.fork is not None:
             return self._forked(keeping.fork)
         try:
@@ -69,10 +67,10 @@ class Sessions:
         opened = sessions.open_store(path, to_write=self._keeping.saves, making=self._making)
         return _place(opened.store, opened.standing, opened.past, opened.spent)
 
-    def copy(self, store: Store, leaf: str | None) -> Place:
-        """A new session that has the path to `leaf` in it, and knows where it came from."""
+    def copy(self, store: Store, leaf: str | None, parent: str | None = None) -> Place:
+        """A new session that has the path to `leaf` in it, and knows which file it came from."""
         lines = store.copied(leaf)
-        copy, problem = self._made(store.path, lines)
+        copy, problem = self._made(parent or store.path, lines)
         standing = copy.standing()
         return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines), problem)
 
@@ -123,12 +121,16 @@ class Sessions:
         return list(dict.fromkeys([self.folder, *others]))
 
     def _forked(self, word: str) -> Place:
+        path = self._named(word)
+        source = sessions.open_store(path, to_write=False).store
+        return self.copy(source, source.tree.leaf, path)
+
+    def _named(self, word: str) -> str:
+        """What the command line means."""
         path = sessions.find(word, self._folders())
         if path is None:
             raise SessionError(f"no session has an id that begins with {word}; see linnet sessions")
-        source = sessions.open_store(path, to_write=False).store
-        source.log.path = path
-        return self.copy(source, source.tree.leaf)
+        return path
 
     def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> tuple[Store, str]:
         """And why it is only in memory, if it should not be. Raises SessionError, unless there is no hope anyway."""

@@ -25,7 +25,6 @@ from linnet.runtime.config import Settings
 if TYPE_CHECKING:
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
-    from linnet.store.entries import ModelChanged
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
@@ -100,22 +99,20 @@ class State:
             return
         if conversation is self.conversation:
             self.journal.record(event, conversation, self.spent)
-            if isinstance(event, RetryScheduled):
-                standing = self.journal.store.standing()
-                self._note_settings(standing.model, standing.thinking)
+            if isinstance(event, RetryScheduled | CompactionEnded):
+                self._note_settings()
         elif isinstance(event, ReplyEnded):
             self.journal.paid(event.message.usage)  # The rest of it is forgotten.
 
     def rest(self) -> None:
         """A run has ended. A model that was set meanwhile is for the next one, also if that is after a restart."""
-        if self.journal is not None:
-            self._note_settings(self.journal.model, self._thinking)
+        self._note_settings()
 
     def clear(self) -> None:
         """A run that is under way goes on with the conversation it has, and leaves no trace in the new one."""
         if self.journal is not None:
             self.journal.leave()
-            self._note_settings(None, None)
+        self._note_settings()
         self.conversation = Conversation(self._new_id)
 
     def open_session(self, parent: str | None) -> None:
@@ -136,24 +133,21 @@ class State:
 
         if self.journal is not None:
             self.journal.close()
-        self.journal = Journal(place.store, self._tell, place.problem)
+        self.journal = Journal(place.store, self._tell, place.problem, place.model, place.thinking)
         self._new_id = place.store.new_id
         self.conversation = Conversation(self._new_id, place.past)
         self.session_id = place.store.header.id
         self.spent = place.spent
         remark = self._remember(place) if remember else ""
-        self.journal.model = place.model
-        self._note_settings(place.model, place.thinking)
+        self._note_settings()
         return remark
 
     def go_to(self, entry: str | None) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
         assert self.journal is not None
-        self.journal.move(entry)
-        standing = self.journal.store.standing()
-        self.conversation = Conversation(self._new_id, self.journal.store.past(standing))
+        self.conversation = Conversation(self._new_id, self.journal.move(entry))
         self.conversation.read()
-        self._note_settings(standing.model, standing.thinking)
+        self._note_settings()
 
     def _begin(self, place: "Place") -> None:
         """What was asked for on the command line wins over what a session remembers."""
@@ -186,32 +180,25 @@ class State:
             return f"the session's model {wanted} cannot be used here; going on with {here}"
         return ""
 
-    def _note_settings(self, model: "ModelChanged | None", thinking: str | None) -> None:
+    def _note_settings(self) -> None:
         """Where they are not what the session says they are."""
+        if self.journal is None:
+            return
         from linnet.store.entries import ModelChanged, ThinkingChanged
 
-        assert self.journal is not None
         here = ModelChanged(self.model.provider, self.model.id)
-        if model != here:
+        if self.journal.model != here:
             self.journal.note(here)
-        if thinking != self._thinking:
+        if self.journal.thinking != self._thinking:
             self.journal.note(ThinkingChanged(self._thinking))
 
     def _set_model(self, model: Model) -> None:
-        changed = (model.provider, model.id) != (self.model.provider, self.model.id)
         self.model = model
-        if self.journal is not None and changed:
-            from linnet.store.entries import ModelChanged
-
-            self.journal.note(ModelChanged(model.provider, model.id))
+        self._note_settings()
 
     def _set_thinking(self, level: Reasoning) -> None:
-        changed = level != self._thinking
         self._thinking = level
-        if self.journal is not None and changed:
-            from linnet.store.entries import ThinkingChanged
-
-            self.journal.note(ThinkingChanged(level))
+        self._note_settings()
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         match query:

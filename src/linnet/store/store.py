@@ -91,16 +91,19 @@ class Store:
         if target != self.leaf:
             self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
 
-    def forget_failure(self) -> None:
+    def forget_failure(self) -> bool:
         """Go on from before the reply that has just failed, if one has: it is about to be asked for again.
 
-        What was set meanwhile stays behind.
+        Whether anything that was set since then stays behind with it. Raises as `append`.
         """
         for node in reversed(self.tree.path(self.tree.leaf)):
             if node.failed:
+                left = node.id != self.tree.leaf
                 self.move(node.parent)
+                return left
             if node.role:
-                return
+                break
+        return False
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """In the order of the file, unless other nodes are given."""

@@ -31,13 +31,13 @@ def test_it_knows_what_somebody_who_opens_the_session_would_find_set() -> None:
     happens(UserSaid(UserMessage((Text("u"),), 1)))
     journal.note(ModelChanged("p", "two"))
     happens(reply("one", "end"))  # It was asked before the model was changed.
-    assert journal.model == ModelChanged("p", "one")
     assert agrees()
+    assert store.standing().model == ModelChanged("p", "one")
     happens(UserSaid(UserMessage((Text("u"),), 1)))
     happens(reply("two", "error"))
     journal.note(ThinkingChanged("high"))
     happens(RetryScheduled(1, 3, 2000, "it broke"))
-    assert (journal.model, journal.thinking) == (None, None)  # They stayed behind, and are to be set again.
+    assert [journal.model, journal.thinking] == [None, None]  # They stayed behind, and are to be set again.
     assert store.standing().thinking == "low"
     journal.leave()
     assert agrees()

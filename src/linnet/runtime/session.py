@@ -247,6 +247,10 @@ class Session:
                 journal = self._state.journal
                 if journal is not None and not isinstance(work, commands.CloneSession | commands.Navigate):
                     journal.settle()
+                if not isinstance(work, commands.SwitchSession):
+                    job.prepared = prepare(work, self._state, others_wait=waiting)
+                    return
+            # Another session may be long, and is read while the run goes on.
             job.prepared = prepare(work, self._state, others_wait=waiting)
 
     def _move(self, job: Job, work: commands.Move) -> None:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +18,13 @@ from linnet.testing.model_server import ModelServer
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing that a test starts may find, or leave, anything in the home of whoever runs it."""
     os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _interruptible() -> None:
+    """What is started in the background of a script ignores Ctrl-C, and so would everything that it starts in turn."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

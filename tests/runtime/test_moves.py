@@ -15,10 +15,9 @@ from linnet.runtime import moves
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
 from linnet.runtime.machinery import Machinery
-from linnet.runtime.moves import prepare
+from linnet.runtime.moves import check
 from linnet.runtime.policy import PI
 from linnet.runtime.session import Session
-from linnet.runtime.sessions import Place
 from linnet.runtime.state import State
 
 
@@ -58,15 +57,16 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
 
     other = Thread(target=session.submit, args=[Job(commands.NewSession(), finished=moved)])
 
-    def prepare_slowly(work: commands.Move, state: State, *, others_wait: bool) -> Place | None:
+    def check_slowly(work: commands.Move, state: State) -> None:
         if isinstance(work, commands.Branch):
             other.start()
             moving.wait(0.1)
-        return prepare(work, state, others_wait=others_wait)
+        check(work, state)
 
-    monkeypatch.setattr(moves, "prepare", prepare_slowly)
+    monkeypatch.setattr(moves, "check", check_slowly)
+    branch = Job(commands.Branch(entry), finished=lambda answer: story.append("branched"), refused=story.append)
     try:
-        session.submit(Job(commands.Branch(entry), finished=lambda answer: story.append("branched")))
+        session.submit(branch)
     except BadInput as error:
         story.append(str(error))
     looked.set()

@@ -1,5 +1,7 @@
 """What went wrong, for whoever asked and for whoever looks after the program."""
 
+from threading import Thread
+
 from linnet.errors import LinnetError
 
 
@@ -13,3 +15,11 @@ def explained(fault: Exception, what: str) -> str:
 
     logging.getLogger(__name__).exception(what)
     return f"internal error: {fault!r}"
+
+
+def start(thread: Thread) -> None:
+    """Raises LinnetError where the system is at its limits: whoever asked can be told, and try again later."""
+    try:
+        thread.start()
+    except RuntimeError:
+        raise LinnetError("the system is at its limits: it gives this process no further thread") from None

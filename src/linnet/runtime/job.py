@@ -32,13 +32,13 @@ class Job:
         self.finished = finished
         self.refused = refused
         self.cancel = CancelToken()
-        self.prepared: Place | None = None
+        self.fetched: Place | None = None
         self.ending = False  # It has been aborted: what is said from now on is not said to it.
 
     def drop(self, reason: str) -> None:
-        """Refuse it, and let go of what was prepared for it."""
-        if self.prepared is not None:
-            self.prepared.store.log.close()
-            self.prepared = None
+        """Refuse it, and let go of what was fetched for it."""
+        if self.fetched is not None:
+            self.fetched.store.log.close()
+            self.fetched = None
         if reason:
             self.refused(reason)

@@ -89,19 +89,30 @@ class Journal:
     def name(self, name: str) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.append(Named(name), strict=True)
+        self._saved()
         self._tell([SessionNamed(name)])
-        self.store.log.sync()
+        self.sync()
 
     def move(self, target: str | None) -> Past:
         """What was said there. Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.move(target, strict=True)
+        self._saved()
         standing = self.store.standing()
         self.model, self.thinking = standing.model, standing.thinking
         return self.store.past(standing)
 
     def settle(self) -> None:
-        """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it."""
-        self.store.log.settle()
+        """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it. Where the
+        file itself is lost, that is told, and there is nothing to wait for.
+        """
+        try:
+            self.store.log.settle()
+        except SessionError as error:
+            self._fail(error)
+            if not self.store.log.lost:
+                raise
+        else:
+            self._saved()
 
     def sync(self) -> None:
         try:
@@ -147,8 +158,12 @@ class Journal:
         except SessionError as error:
             self._fail(error)
         else:
-            if self.store.path is not None:  # What is only in memory is no nearer to being saved.
-                self.problem = ""
+            self._saved()
+
+    def _saved(self) -> None:
+        """Whatever has waited was written down too. What is only in memory is no nearer to being saved."""
+        if self.store.path is not None and not self.store.log.lost:
+            self.problem = ""
 
     def _fail(self, error: SessionError) -> None:
         if str(error) != self.problem:

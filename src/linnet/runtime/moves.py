@@ -23,47 +23,51 @@ from linnet.runtime.state import State
 NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
 
 
-def prepare(work: Move, state: State, *, others_wait: bool) -> Place | None:
-    """Everything that can go wrong goes wrong here, before anything is ended for its sake. Raises LinnetError.
-
-    What it returns is to be carried out, or closed.
-    """
+def check(work: Move, state: State) -> None:
+    """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
+    _settle(work, state)
     match work:
-        case NewSession():
-            return None
-        case SwitchSession(word):
-            try:
-                return _elsewhere(word, state)
-            except SessionInUse as error:
-                if error.holder != os.getpid() or not others_wait:
-                    raise
-                return None  # Another switch to it waits, and will have let go of it or be there.
         case Branch(entry):
             _branched_from(entry, _kept(state)[0])
         case Navigate(entry):
             _find(entry, _kept(state)[0])
-        case CloneSession():
+        case CloneSession() | SwitchSession():
             _kept(state)
+        case NewSession():
+            pass
         case _:
             assert_never(work)
-    return None
 
 
-def carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
+def fetch(work: SwitchSession, state: State, *, others_wait: bool) -> Place | None:
+    """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
+
+    What it returns is to be carried out, or closed.
+    """
+    try:
+        return _elsewhere(work.session, state)
+    except SessionInUse as error:
+        if error.holder != os.getpid() or not others_wait:
+            raise
+        return None  # Another switch to it waits, and will have let go of it or be there.
+
+
+def carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
     """Nothing runs any more. Raises LinnetError, and then everything is as it was. What it answers is on disk."""
-    answer = _carry_out(work, prepared, state)
+    _settle(work, state)  # What ran until now may have left something.
+    answer = _carry_out(work, fetched, state)
     if state.journal is not None:
         state.journal.sync()
     return answer
 
 
-def _carry_out(work: Move, prepared: Place | None, state: State) -> Answer:
+def _carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
     match work:
         case NewSession(parent):
             state.open_session(parent)
             return SessionOpened()
         case SwitchSession(word):
-            place = prepared or _elsewhere(word, state)  # Where we are may have changed since it was prepared.
+            place = fetched or _elsewhere(word, state)  # Where we are may have changed since it was fetched.
             return SessionOpened(remark=state.enter(place, remember=True) if place is not None else "")
         case Branch(entry):
             journal, sessions = _kept(state)
@@ -90,6 +94,12 @@ def _elsewhere(word: str, state: State) -> Place | None:
     if here is not None and os.path.exists(path) and os.path.exists(here) and os.path.samefile(here, path):
         return None
     return sessions.open(path)
+
+
+def _settle(work: Move, state: State) -> None:
+    """What could not be saved yet would be left behind, unless it goes along."""
+    if state.journal is not None and not isinstance(work, CloneSession | Navigate):
+        state.journal.settle()
 
 
 def _kept(state: State) -> tuple[Journal, Sessions]:

@@ -13,7 +13,7 @@ from linnet.errors import Busy, Closed
 from linnet.runtime.audience import Audience
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
-from linnet.runtime.fault import explained
+from linnet.runtime.fault import explained, start
 from linnet.runtime.identity import entry_id, session_id
 from linnet.runtime.job import Job
 from linnet.runtime.state import State
@@ -69,12 +69,14 @@ class Session:
         A job is active from here on: an abort that follows will find it.
         """
         ended: list[CancelToken | None] = []
-        self._prepare(job)
+        work = job.work
+        if isinstance(work, commands.SwitchSession):
+            self._fetch(job, work)
         with self.lock:
             if self._closed:
                 job.drop(SHUTTING_DOWN)
                 raise Closed
-            work = job.work
+            self._check(work)
             if self._active is None:
                 job.accepted()
                 self._begin(job)
@@ -121,12 +123,11 @@ class Session:
             if self._closed:
                 raise Closed
             work = errand(command, self.settings.cwd, self._state, self._get_machinery, self.clock)
+            args = (work, token, self._state.journal, finished, refused)
+            start(Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True))
             self._errands += 1
             if isinstance(command, commands.Bash):
                 self._commands.add(token)
-            begun_in = self._state.journal
-        args = (work, token, begun_in, finished, refused)
-        Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True).start()
 
     @property
     def busy(self) -> bool:
@@ -220,6 +221,7 @@ class Session:
         self.audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
 
     def _begin(self, job: Job) -> None:
+        """What goes wrong here is told to whoever asked: it must not take the session along."""
         self._active = job
         job.started()
         work = job.work
@@ -228,36 +230,40 @@ class Session:
             self._active = None
             return
         self._state.streaming = isinstance(work, commands.Prompt)
-        self._state.conversation.read()
-        from linnet.runtime.acting import Acting
+        try:
+            self._state.conversation.read()
+            from linnet.runtime.acting import Acting
 
-        # What the job is made of is settled now; a change of model from here on is for the next one.
-        stage = Acting(job, self._state, self)
-        args = (job, stage, self.clock())
-        Thread(target=self._run, args=args, name="linnet-run", daemon=True).start()
+            # What the job is made of is settled now; a change of model from here on is for the next one.
+            stage = Acting(job, self._state, self)
+            args = (job, stage, self.clock())
+            start(Thread(target=self._run, args=args, name="linnet-run", daemon=True))
+        except Exception as fault:
+            self._fail(job, self._state.conversation, fault)
+            self._active = None
+            self._state.streaming = False
 
-    def _prepare(self, job: Job) -> None:
-        """What is bound to fail must fail before anything is ended for its sake."""
-        work = job.work
-        if not isinstance(work, commands.Prompt | commands.Compact):
-            from linnet.runtime.moves import prepare
+    def _check(self, work: commands.Work) -> None:
+        """Where another move waits, this one is about the session which that leads to."""
+        if not isinstance(work, commands.Prompt | commands.Compact | commands.SwitchSession):
+            from linnet.runtime.moves import check
 
-            with self.lock:
-                waiting = any(job.prepared is not None for job in self._waiting)
-                journal = self._state.journal
-                if journal is not None and not isinstance(work, commands.CloneSession | commands.Navigate):
-                    journal.settle()
-                if not isinstance(work, commands.SwitchSession):
-                    job.prepared = prepare(work, self._state, others_wait=waiting)
-                    return
-            # Another session may be long, and is read while the run goes on.
-            job.prepared = prepare(work, self._state, others_wait=waiting)
+            if not any(isinstance(job.work, commands.Move) for job in self._waiting):
+                check(work, self._state)
+
+    def _fetch(self, job: Job, work: commands.SwitchSession) -> None:
+        from linnet.runtime.moves import check, fetch
+
+        with self.lock:
+            check(work, self._state)
+            others_wait = any(job.fetched is not None for job in self._waiting)
+        job.fetched = fetch(work, self._state, others_wait=others_wait)
 
     def _move(self, job: Job, work: commands.Move) -> None:
         from linnet.runtime.moves import carry_out
 
         try:
-            answer = carry_out(work, job.prepared, self._state)
+            answer = carry_out(work, job.fetched, self._state)
         except Exception as fault:
             job.drop(explained(fault, "a session could not be opened"))
         else:
@@ -273,15 +279,18 @@ class Session:
             elif isinstance(job.work, commands.Compact):
                 worker.compact(job, job.work)
         except Exception as fault:
-            reason = explained(fault, "a run broke")
             with self.lock:
                 if self._active is job:
-                    kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
-                    self.publish([Settled(kind, "error", reason)], stage.conversation)
-                    job.refused(reason)
+                    self._fail(job, stage.conversation, fault)
                     self.end()
         if stage.journal is not None:
             stage.journal.sync()
+
+    def _fail(self, job: Job, conversation: "Conversation", fault: Exception) -> None:
+        reason = explained(fault, "a run broke")
+        kind: JobKind = "prompt" if isinstance(job.work, commands.Prompt) else "compact"
+        self.publish([Settled(kind, "error", reason)], conversation)
+        job.refused(reason)
 
     def publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
         self._state.apply(events, conversation)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never, get_args, overload
 from linnet import __version__
 from linnet.core import commands
 from linnet.core.conversation import Conversation
+from linnet.core.cost import subtract
 from linnet.core.events import (
     CompactionEnded,
     CompactionStarted,
@@ -19,7 +20,7 @@ from linnet.core.events import (
 from linnet.core.messages import AssistantMessage, Message, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Queues
-from linnet.errors import BadInput, MissingKey, UnknownModel
+from linnet.errors import BadInput, ConfigError, UnknownModel
 from linnet.runtime.config import Settings
 
 if TYPE_CHECKING:
@@ -64,7 +65,12 @@ class State:
 
             making = Making(clock, new_id)
             self.sessions = sessions.Sessions(settings.keeping, settings.cwd, making, new_session_id)
-            self._begin(self.sessions.begin())
+            place = self.sessions.begin()
+            try:
+                self._begin(place)
+            except BaseException:
+                place.store.log.close()
+                raise
         else:
             self.session_id = new_session_id()
 
@@ -90,7 +96,7 @@ class State:
                     self.compacting = True
                 case CompactionEnded():
                     self.compacting = False
-                    self.spent = (event.result.total if event.result else event.total) or self.spent
+                    self.spent = _total(event) or self.spent
                 case _:
                     pass
 
@@ -99,10 +105,12 @@ class State:
             return
         if conversation is self.conversation:
             self.journal.record(event, conversation, self.spent)
-            if isinstance(event, RetryScheduled | CompactionEnded):
-                self._note_settings()
+            if isinstance(event, ReplyEnded | RetryScheduled | CompactionEnded):
+                self._note_settings()  # What was set while it went on is still what is set.
         elif isinstance(event, ReplyEnded):
             self.journal.paid(event.message.usage)  # The rest of it is forgotten.
+        elif isinstance(event, CompactionEnded):
+            self.journal.paid(subtract(_total(event) or self.spent, self.spent))
 
     def rest(self) -> None:
         """A run has ended. A model that was set meanwhile is for the next one, also if that is after a restart."""
@@ -131,6 +139,7 @@ class State:
         """
         from linnet.runtime.journal import Journal
 
+        remark = self._remember(place) if remember else ""
         if self.journal is not None:
             self.journal.close()
         self.journal = Journal(place.store, self._tell, place.problem, place.model, place.thinking)
@@ -138,7 +147,6 @@ class State:
         self.conversation = Conversation(self._new_id, place.past)
         self.session_id = place.store.header.id
         self.spent = place.spent
-        remark = self._remember(place) if remember else ""
         self._note_settings()
         return remark
 
@@ -158,11 +166,7 @@ class State:
             self.model, remark = model, ""
         if settings.chosen_reasoning:
             self._thinking = level
-        try:
-            settings.accounts.require(self.model.provider)
-        except MissingKey:
-            place.store.log.close()
-            raise
+        settings.accounts.require(self.model.provider)
         self.enter(place)
         self.remarks = [f"this session is not saved: {place.problem}"] if place.problem else []
         self.remarks += [remark] if remark else []
@@ -175,9 +179,10 @@ class State:
             return ""
         try:
             self.model = self._settings.accounts.choose(place.model.provider, place.model.model)
-        except UnknownModel:
+        except ConfigError as error:
             wanted, here = f"{place.model.provider}/{place.model.model}", f"{self.model.provider}/{self.model.id}"
-            return f"the session's model {wanted} cannot be used here; going on with {here}"
+            reason = "" if isinstance(error, UnknownModel) else f" ({error})"
+            return f"the session's model {wanted} cannot be used here{reason}; going on with {here}"
         return ""
 
     def _note_settings(self) -> None:
@@ -309,6 +314,11 @@ class State:
         at = LEVELS.index(self.thinking) if self.thinking in LEVELS else -1
         self._set_thinking(LEVELS[(at + 1) % len(LEVELS)])
         return self._thinking
+
+
+def _total(event: CompactionEnded) -> Usage | None:
+    """What had been spent when it ended, if anything was asked for its sake."""
+    return event.result.total if event.result else event.total
 
 
 class _Counted(Sequence[Message]):

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any
 
@@ -43,7 +44,7 @@ class AsyncRun(AsyncIterator[frames.Event]):
         await asyncio.to_thread(abandon, self._stream, self._runtime.session)
 
     def _notify(self) -> None:
-        if not self._loop.is_closed():
+        with suppress(RuntimeError):  # The loop has been closed, and nobody waits any more.
             self._loop.call_soon_threadsafe(self._arrived.set)
 
 

@@ -1,8 +1,10 @@
 """The synchronous face of the runtime."""
 
 import os
+import sys
 from base64 import b64encode
 from collections.abc import Iterator, Sequence
+from threading import Thread, current_thread
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -21,6 +23,7 @@ from linnet.sdk.stream import Stream
 from linnet.wire.zot import answers, encode, frames
 
 Self = TypeVar("Self", bound="Runtime")
+CLOSING = 5.0  # How long, at most, letting go of a run waits for its end.
 
 
 class Run(Iterator[frames.Event]):
@@ -41,7 +44,14 @@ class Run(Iterator[frames.Event]):
         abandon(self._stream, self._session)
 
     def __del__(self) -> None:
-        self.close()
+        """Wherever that happens: it may be in the run's own thread, or while somebody holds a lock."""
+        if self._stream.ended or sys.is_finalizing():
+            return
+        self._stream.close()
+        closing = Thread(target=stop, args=(self._stream, self._session), name="linnet-closing", daemon=True)
+        closing.start()
+        if not current_thread().name.startswith("linnet-"):
+            closing.join(CLOSING)
 
 
 class Runtime:
@@ -156,8 +166,13 @@ def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Promp
 def abandon(stream: Stream, session: Session) -> None:
     if not stream.ended:
         stream.close()
-        session.ask(commands.Abort(), lambda answer: None)
-        session.finish()
+        stop(stream, session)
+
+
+def stop(stream: Stream, session: Session) -> None:
+    """Abort the run whose stream it is, and wait until it has ended. Another may have begun by then."""
+    session.ask(commands.Abort(), lambda answer: None)
+    stream.wait()
 
 
 def compacted(events: Sequence[frames.Event]) -> str:

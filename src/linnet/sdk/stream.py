@@ -17,6 +17,7 @@ class Stream:
         self._changed = Condition()
         self._events: deque[Event] = deque()
         self._ended = False
+        self._last = False  # The run itself is over, whether or not anybody listens.
         self.notify: Callable[[], None] = lambda: None
 
     def put(self, events: Sequence[Event], *, last: bool) -> None:
@@ -24,6 +25,7 @@ class Stream:
             if not self._ended:
                 self._events.extend(events)
                 self._ended = last
+            self._last = self._last or last
             self._changed.notify_all()
         self.notify()
 
@@ -63,6 +65,11 @@ class Stream:
             self._ended = True
             self._events.clear()
             self._changed.notify_all()
+
+    def wait(self) -> None:
+        """Until the run is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: self._last)
 
     def _wake(self) -> None:
         with self._changed:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Prompt
-from linnet.core.events import Event, ReplyEnded, Settled
+from linnet.core.events import Event, ReplyEnded, SessionFailed, Settled
 from linnet.core.messages import StopReason
 from linnet.runtime.audience import Audience
 from linnet.runtime.job import Job
@@ -26,6 +26,7 @@ class _Listener:
         self._dialect = dialect
         self.text = ""
         self.ended: Settled | None = None
+        self.unsaved = ""
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._dialect is not None:
@@ -35,6 +36,8 @@ class _Listener:
                 self.text = event.message.text
             elif isinstance(event, Settled):
                 self.ended = event
+            elif isinstance(event, SessionFailed) and self._dialect is None:
+                self.unsaved = event.error
 
     def idle(self) -> None:
         self._bell.ring()
@@ -69,6 +72,8 @@ def once(prompts: Sequence[Prompt], open_session: Callable[[Audience], Session],
         outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (bell.signal or outlet.broken):
         bell.wait()
+    if listener.unsaved:
+        sys.stderr.write(f"linnet: {listener.unsaved}\n")
     if ended is not None and ended.error:
         sys.stderr.write(f"linnet: {ended.error}\n")
     if bell.signal:

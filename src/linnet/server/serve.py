@@ -4,10 +4,13 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Thread
 
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event
+from linnet.errors import LinnetError
+from linnet.runtime.fault import start
 from linnet.runtime.session import Session
 from linnet.server.bell import Bell
 from linnet.server.dispatch import dispatch
@@ -107,4 +110,5 @@ class Server:
         gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
         gc.enable()
         self._outlet.watch()
-        Thread(target=self._session.warm, name="linnet-warm", daemon=True).start()
+        with suppress(LinnetError):
+            start(Thread(target=self._session.warm, name="linnet-warm", daemon=True))

@@ -7,6 +7,7 @@ So there is no lock file, and none that could be left behind.
 import errno
 import fcntl
 import os
+from contextlib import suppress
 
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
@@ -23,6 +24,11 @@ def lock(fd: int) -> bool:
     return True
 
 
+def unlock(fd: int) -> None:
+    with suppress(OSError):
+        fcntl.flock(fd, fcntl.LOCK_UN)
+
+
 def holder(fd: int) -> int:
     """The process that has the lock; 0 if that cannot be told."""
     about = os.fstat(fd)
@@ -31,8 +37,13 @@ def holder(fd: int) -> int:
         with open("/proc/locks") as file:
             for line in file:
                 fields = line.split()
-                if fields[1:2] == ["FLOCK"] and place in fields:
+                if fields[1:2] == ["FLOCK"] and (place in fields or _is_ours(fields, about.st_ino)):
                     return int(fields[4])
     except (OSError, ValueError, IndexError):
         pass
     return 0
+
+
+def _is_ours(fields: list[str], inode: int) -> bool:
+    """Some file systems are called otherwise there than by `stat`."""
+    return fields[4] == str(os.getpid()) and fields[5].endswith(f":{inode}")

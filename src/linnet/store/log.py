@@ -8,6 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 from linnet.errors import SessionError
+from linnet.store.lock import unlock
 from linnet.store.reading import Span
 
 
@@ -15,6 +16,10 @@ class Log(Protocol):
     """Lines that are added at the end and never changed. `path` is the file they are in, if they are in one."""
 
     path: str | None
+
+    @property
+    def lost(self) -> bool:
+        """Whether the file is no longer ours: nothing more is going to be written there."""
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         """Raises SessionError if it could not be written down. It is kept all the same, and can be read back, unless
@@ -35,6 +40,7 @@ class Log(Protocol):
 
 class MemoryLog:
     path: str | None = None
+    lost = False
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self._lines = list(lines)
@@ -75,6 +81,11 @@ class FileLog:
         self._new = True  # Its name in the folder may not have reached the disk.
         self._closed = False
         self._syncing = Lock()
+        self._owner = os.getpid()
+
+    @property
+    def lost(self) -> bool:
+        return bool(self._lost)
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         self._waiting.append(line)
@@ -123,6 +134,8 @@ class FileLog:
         with self._syncing:
             if not self._closed:
                 self._closed = True
+                if os.getpid() == self._owner:
+                    unlock(self._fd)  # Or else a process that was forked off meanwhile would keep the lock.
                 os.close(self._fd)
 
     def _write(self) -> None:

@@ -27,6 +27,7 @@ from linnet.runtime.machinery import Machinery
 from linnet.runtime.policy import PI
 from linnet.runtime.session import Session
 from linnet.testing.agent import Agent, Frame, types
+from linnet.testing.audience import Quiet
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
 
@@ -608,28 +609,6 @@ def test_any_number_of_new_sessions_may_wait_for_a_run_to_end(pi: Callable[..., 
     assert all(answer["success"] for answer in answers)
     assert agent.ask("get_state")["data"]["isStreaming"] is False
     assert agent.stderr == ""
-
-
-class Quiet:
-    """An audience that only remembers."""
-
-    def __init__(self) -> None:
-        self.heard: list[Event] = []
-        self.breaths: list[list[type[Event]]] = []
-        self.story: list[str] = []
-
-    def hear(self, events: Sequence[Event]) -> None:
-        self.heard += events
-        self.breaths.append([type(event) for event in events])
-
-    def pace(self, cancel: Cancel) -> None:
-        pass
-
-    def is_behind(self) -> bool:
-        return False
-
-    def idle(self) -> None:
-        self.story.append("at rest")
 
 
 def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:

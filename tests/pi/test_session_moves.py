@@ -560,3 +560,19 @@ def test_many_moves_leave_files_that_can_all_be_opened(pi: Callable[..., Agent],
         known = {entry["id"] for entry in entries}
         assert all(entry["parentId"] is None or entry["parentId"] in known for entry in entries)
         assert len(known) == len(entries)
+
+
+def test_a_move_behind_another_is_about_the_session_which_that_leads_to(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    one, entry = file_of(agent), prompts(agent)["one"]
+    agent.ask("new_session")
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    agent.send(
+        {"id": 1, "type": "switch_session", "sessionPath": str(one)},
+        {"id": 2, "type": "navigate", "entryId": entry},
+        {"id": 3, "type": "fork", "entryId": entry},
+    )
+    answers = [frame for frame in agent.until(lambda frame: frame.get("id") == 3) if frame["type"] == "response"]
+    assert [(answer["id"], answer["success"]) for answer in answers] == [(1, True), (2, True), (3, True)]

@@ -37,6 +37,12 @@ def failures(frames: list[Frame]) -> list[Frame]:
     return [frame for frame in frames if frame["type"] == "session_error"]
 
 
+def files_of(agent: Agent, *, at_most: int) -> None:
+    """As if the disk were full there."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (at_most, hard))
+
+
 def test_a_second_process_is_refused_and_told_who_has_the_session(pi: Callable[..., Agent]) -> None:
     first = pi()
     run(first, "one")
@@ -322,11 +328,7 @@ def test_what_does_not_fit_on_the_disk_waits_until_it_does(pi: Callable[..., Age
     file = file_of(agent)
     before = file.read_bytes()
 
-    def at_most(size: int) -> None:
-        _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (size, hard))
-
-    at_most(len(before) + 100)
+    files_of(agent, at_most=len(before) + 100)
     (failure,) = failures(run(agent, "two"))
     assert failure["error"] == f"{file} could not be written to: No space left on device"
     assert state(agent)["sessionError"].startswith(str(file))
@@ -336,7 +338,7 @@ def test_what_does_not_fit_on_the_disk_waits_until_it_does(pi: Callable[..., Age
     assert agent.ask("new_session")["error"] == failure["error"]  # What is not saved yet is not left behind.
     assert len(messages(agent)) == 4
 
-    at_most(resource.RLIM_INFINITY)
+    files_of(agent, at_most=resource.RLIM_INFINITY)
     assert not failures(run(agent, "three"))
     assert "sessionError" not in state(agent)
     assert said(file) == messages(agent)
@@ -376,3 +378,118 @@ def test_a_session_of_an_earlier_version_is_brought_up_to_date_and_the_original_
     assert lines(file.with_name("old.jsonl.v1")) == old
     run(agent, "go on")
     assert len(said(file)) == 3
+
+
+def test_a_move_that_waits_does_not_leave_behind_what_could_not_be_saved_meanwhile(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    one = file_of(agent)
+    agent.ask("new_session")
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    file = file_of(agent)
+    files_of(agent, at_most=file.stat().st_size + 20)
+    agent.send({"id": "m", "type": "switch_session", "sessionPath": str(one)})
+    frames = agent.until(lambda frame: frame.get("id") == "m")
+    assert types(frames)[-2:] == ["agent_end", "response"]
+    assert frames[-1]["error"] == f"{file} could not be written to: No space left on device"
+    assert state(agent)["sessionFile"] == str(file)
+    files_of(agent, at_most=resource.RLIM_INFINITY)
+    assert agent.ask("switch_session", sessionPath=str(one))["success"] is True
+    assert [message["role"] for message in said(file)] == ["user", "assistant"]
+    assert said(file)[-1]["stopReason"] == "aborted"
+
+
+def test_what_has_waited_is_saved_with_a_name_too(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    file = file_of(agent)
+    files_of(agent, at_most=file.stat().st_size + 20)
+    assert failures(run(agent, "two"))
+    files_of(agent, at_most=resource.RLIM_INFINITY)
+    assert agent.ask("set_session_name", name="mine")["success"] is True
+    assert "sessionError" not in state(agent)
+    assert said(file) == messages(agent)
+
+
+def test_nobody_waits_for_room_in_a_file_that_is_gone(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    file = file_of(agent)
+    files_of(agent, at_most=file.stat().st_size + 20)
+    assert failures(run(agent, "two"))
+    file.unlink()
+    files_of(agent, at_most=resource.RLIM_INFINITY)
+    agent.send({"id": "n", "type": "new_session"})
+    told, answer = agent.until(lambda frame: frame.get("id") == "n")
+    assert told["error"].startswith(f"{file} was deleted;")
+    assert answer["success"] is True
+
+
+def test_a_session_whose_model_has_no_usable_key_is_opened_all_the_same(
+    pi: Callable[..., Agent], tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "auth.json").write_text("{}")
+    (home / "auth.json").chmod(0o644)
+    agent = pi("--session-dir", "sessions", env={"LINNET_HOME": str(home)})
+    run(agent, "one")
+    file = file_of(agent)
+    text = file.read_text("utf-8").replace('"anthropic"', '"openai"').replace("claude-sonnet-4-5", "gpt-5")
+    other = file.with_name("other.jsonl")
+    other.write_text(text, "utf-8")
+    answer = agent.ask("switch_session", sessionPath=str(other))
+    assert answer["success"] is True
+    warning = answer["data"]["warning"]
+    assert warning.startswith("the session's model openai/gpt-5 cannot be used here (")
+    assert "chmod 600" in warning
+    assert warning.endswith("going on with anthropic/claude-sonnet-4-5")
+    assert state(agent)["sessionFile"] == str(other)
+    run(agent, "two")
+    assert said(other) == messages(agent)
+    assert len(said(other)) == 4
+
+
+def test_a_command_that_was_answered_during_a_run_survives_sudden_death(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    assert agent.ask("bash", command="echo precious")["success"] is True
+    file = file_of(agent)
+    agent.process.kill()
+    agent.process.wait()
+    again = pi("--session", str(file))
+    told = messages(again)
+    assert [message["role"] for message in told] == ["user", "bashExecution"]
+    assert told[1]["output"] == "precious\n"
+    run(again, "what did it print?")
+    assert said(file) == messages(again)
+
+
+def test_a_command_that_was_answered_during_a_run_is_said_once(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate open"})
+    agent.until("message_update")
+    agent.ask("bash", command="echo precious")
+    agent.ask("abort")
+    agent.until("agent_end")
+    roles = ["user", "assistant", "bashExecution"]
+    assert [message["role"] for message in messages(agent)] == roles
+    assert [node["role"] for node in agent.ask("get_tree")["data"]["nodes"] if "role" in node] == roles
+    file = file_of(agent)
+    agent.end()
+    assert [message["role"] for message in messages(pi("--session", str(file)))] == roles
+
+
+def test_a_model_that_was_set_during_a_run_survives_sudden_death(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!loop 20 bash"})
+    agent.until("tool_execution_end")
+    assert agent.ask("set_model", provider="anthropic", modelId="claude-opus-4-5")["success"] is True
+    agent.until("tool_execution_end")
+    agent.until("turn_end")
+    file = file_of(agent)
+    agent.process.kill()
+    agent.process.wait()
+    assert state(pi("--session", str(file)))["model"]["id"] == "claude-opus-4-5"

@@ -1,6 +1,5 @@
 """Moves that are asked for from several sides at once."""
 
-from collections.abc import Sequence
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -8,8 +7,6 @@ from threading import Thread
 import pytest
 
 from linnet.core import commands
-from linnet.core.cancel import Cancel
-from linnet.core.events import Event
 from linnet.errors import BadInput
 from linnet.runtime import moves
 from linnet.runtime.config import Config, resolve
@@ -19,20 +16,7 @@ from linnet.runtime.moves import check
 from linnet.runtime.policy import PI
 from linnet.runtime.session import Session
 from linnet.runtime.state import State
-
-
-class Nobody:
-    def hear(self, events: Sequence[Event]) -> None:
-        pass
-
-    def pace(self, cancel: Cancel) -> None:
-        pass
-
-    def is_behind(self) -> bool:
-        return False
-
-    def idle(self) -> None:
-        pass
+from linnet.testing.audience import Quiet
 
 
 def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
@@ -40,7 +24,7 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
 ) -> None:
     """It is refused only if it came second, and then after the answer to the first."""
     config = resolve(Config(provider="scripted", cwd=str(tmp_path), session_dir=str(tmp_path)), {}, PI)
-    session = Session(config, Nobody(), lambda: Machinery(config, adopt_orphans=False))
+    session = Session(config, Quiet(), lambda: Machinery(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
     session.finish()
     answers: list[commands.Answer] = []

@@ -2,6 +2,8 @@
 
 import gc
 import json
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -93,6 +95,33 @@ def test_letting_go_of_a_run_aborts_it(runtime: Runtime, server: ModelServer) ->
     gc.collect()
     server.wait_for(disconnects=1)
     list(runtime.prompt("hi"))
+
+
+def test_a_run_may_be_let_go_of_in_its_own_thread(runtime: Runtime, server: ModelServer) -> None:
+    """There, as anywhere, the collector may find that nobody holds it any more."""
+    gc.disable()
+    try:
+        run = runtime.prompt("!gate open")
+        next(event for event in run if isinstance(event, frames.TextDelta))
+        run._stream.notify = gc.collect  # type: ignore[assignment]  # What tells of an event is the run's own thread.
+        circle: list[Any] = [run]
+        circle.append(circle)
+        del run, circle
+        server.release("open")
+        wait_until(lambda: not runtime.state().busy)
+    finally:
+        gc.enable()
+    assert list(runtime.prompt("hi"))[-2] == frames.TurnEnd("end_turn")
+
+
+def test_a_program_may_end_in_the_middle_of_a_run(server: ModelServer, tmp_path: Path) -> None:
+    program = f"""
+from linnet import Runtime
+runtime = Runtime(provider="anthropic", base_url="{server.url}", api_key="x", cwd="{tmp_path}")
+run = runtime.prompt("!hang")
+next(run)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
 def test_closing_a_run_waits_for_its_end(runtime: Runtime) -> None:

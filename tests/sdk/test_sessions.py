@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -223,6 +224,24 @@ def test_a_closed_runtime_lets_go_of_its_session(start: Open, tmp_path: Path) ->
     with pytest.raises(Closed):
         runtime.sessions.listed()
     assert start(session=file).sessions.file == file
+
+
+def test_a_process_that_was_forked_off_does_not_keep_the_session(start: Open, tmp_path: Path) -> None:
+    file = str(tmp_path / "mine.jsonl")
+    runtime = start(session=file)
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        os.close(theirs)
+        os.read(ours, 1)  # Until the test is over.
+        os._exit(0)
+    try:
+        runtime.close()
+        assert start(session=file).sessions.file == file
+    finally:
+        os.close(theirs)
+        os.waitpid(child, 0)
+        os.close(ours)
 
 
 def test_asynchronously_too(server: ModelServer, tmp_path: Path) -> None:

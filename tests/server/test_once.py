@@ -1,6 +1,7 @@
 """One prompt from the command line."""
 
 import json
+import resource
 import signal
 import subprocess
 import sys
@@ -76,3 +77,18 @@ def test_a_reader_that_leaves_early_is_no_drama(server: ModelServer, tmp_path: P
 def test_the_tools_work_in_the_folder(once: Callable[..., Agent], tmp_path: Path) -> None:
     output(once("-p", '!tool write {"path":"d/new.txt","content":"x"}'))
     assert (tmp_path / "work" / "d" / "new.txt").read_text() == "x"
+
+
+def test_a_session_that_could_not_be_saved_is_mentioned(once: Callable[..., Agent], tmp_path: Path) -> None:
+    file = tmp_path / "mine.jsonl"
+    assert output(once("-p", "one", "--session", str(file)))[1] == 0
+    before = file.read_bytes()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 50, limits[1]))
+    try:
+        agent = once("-p", "two", "--session", str(file))
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert output(agent) == ("Hello from the scripted model.\n", 0)
+    assert agent.stderr == f"linnet: {file} could not be written to: No space left on device\n"
+    assert file.read_bytes() == before

@@ -22,6 +22,7 @@ from linnet.store.entries import (
     Labelled,
     ModelChanged,
     Named,
+    Ran,
     Said,
     ThinkingChanged,
     Unknown,
@@ -91,11 +92,12 @@ compactions = st.builds(Compaction, summaries, st.just(0), text, files, files, u
 contents: Strategy[Content] = st.one_of(
     st.builds(Said, said),
     st.builds(Compacted, compactions),
-    st.builds(ModelChanged, text, text),
-    st.builds(ThinkingChanged, text),
+    st.builds(ModelChanged, text.filter(bool), text.filter(bool)),
+    st.builds(ThinkingChanged, text.filter(bool)),
     st.builds(Named, text),
     st.builds(Labelled, text, text),
     st.builds(Custom, text, values),
+    st.builds(Ran, runs),
 )
 
 
@@ -309,3 +311,42 @@ def test_what_was_spent_is_the_sum_of_what_every_reply_and_every_compaction_cost
     paid = sessions.paid(lines)
     assert paid.total == sum(each.total for each in all_of_them)
     assert paid.cost.output == pytest.approx(sum(each.cost.output for each in all_of_them), abs=1e-9)
+
+
+NULLS = """{"role":"user","content":[{"type":"text","text":null}]}
+{"role":"assistant","content":[{"type":"text","text":"a","textSignature":null}],"errorMessage":null,"stopReason":null}
+{"role":"assistant","content":[{"type":"thinking","thinking":"t","thinkingSignature":null}],"provider":null}
+{"role":"toolResult","toolCallId":"t1","toolName":null,"content":[],"isError":null}
+{"role":"bashExecution","command":"ls","output":null,"cancelled":null}"""
+
+
+@pytest.mark.parametrize("message", NULLS.splitlines())
+def test_null_is_how_some_say_that_there_is_none(message: str) -> None:
+    back = read(f'{{"type":"message","id":"a","parentId":null,"message":{message}}}'.encode())
+    assert isinstance(back.content, Said)
+    seen = glance(back.line)
+    assert seen is not None
+    assert seen.message is not None
+    assert seen.message.role == json.loads(message)["role"]
+
+
+def test_null_is_left_alone_where_it_is_somebody_elses() -> None:
+    call = '{"type":"toolCall","id":"t","name":"x","arguments":{"to":null}}'
+    line = f'{{"type":"message","id":"a","message":{{"role":"assistant","errorMessage":null,"content":[{call}]}}}}'
+    back = read(line.encode()).content
+    assert isinstance(back, Said)
+    assert isinstance(back.message, messages.AssistantMessage)
+    assert back.message.calls[0].args == {"to": None}
+
+
+def test_a_time_that_no_calendar_knows_is_none() -> None:
+    for time in ("1e17", "-5", "1e400"):
+        said = f'{{"role":"user","content":"yo","timestamp":{time}}}'
+        back = read(f'{{"type":"message","id":"a","message":{said}}}'.encode()).content
+        assert back in (Said(messages.UserMessage((messages.Text("yo"),), 0)), Unknown())
+
+
+def test_tokens_may_have_been_estimated() -> None:
+    back = read(b'{"type":"compaction","id":"a","summary":"s","tokensBefore":12.5}').content
+    assert isinstance(back, Compacted)
+    assert back.result.summary.tokens_before == 12

@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
-from linnet.core.messages import Text, UserMessage, texts
+from linnet.core.messages import BashRun, Text, UserMessage, texts
 from linnet.errors import SessionError
 from linnet.store import sessions
-from linnet.store.entries import MOVED, Content, Custom, Header, Labelled, Named, Said, entry_line
+from linnet.store.entries import MOVED, Content, Custom, Header, Labelled, Named, Ran, Said, entry_line
 from linnet.store.log import Log, MemoryLog
 from linnet.store.sessions import Opened
 from linnet.store.store import Making, Store
@@ -288,3 +288,39 @@ def test_what_cannot_be_written_is_there_all_the_same_unless_it_must_be_written(
     with pytest.raises(SessionError, match="it is full"):
         store.move("elsewhere", strict=True)
     assert (store.leaf, store.name, dict(store.labels), store.lines()) == before
+
+
+def ran(command: str) -> BashRun:
+    return BashRun(command, "out\n", 0, 1)
+
+
+def runs(opened: Opened) -> list[str]:
+    return [message.command for _, message in opened.past.read() if isinstance(message, BashRun)]
+
+
+def test_a_command_that_is_kept_until_it_can_be_said_is_no_part_of_the_tree(create: Callable[..., Store]) -> None:
+    store = create()
+    store.append(said("a"))
+    store.append(Ran(ran("ls")))
+    store.append(said("b"))
+    nodes = store.tree.nodes
+    assert [node.parent for node in nodes[1:]] == [nodes[0].id, nodes[0].id]
+    assert store.leaf == nodes[2].id
+    assert shown(store) == ["a", "b"]
+    assert len(store.copied(store.leaf)) == 2
+
+
+def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_opened(
+    create: Callable[..., Store], making: Making
+) -> None:
+    store = create()
+    store.append(said("a"))
+    for command in ("one", "two", "three"):
+        store.append(Ran(ran(command)))
+    store.append(Said(ran("one")))
+    store.log.close()
+    assert store.path is not None
+    for _ in range(2):  # And only once.
+        opened = sessions.open_store(store.path, making=making)
+        assert runs(opened) == ["one", "two", "three"]
+        opened.store.log.close()

@@ -495,3 +495,28 @@ def test_frames_are_made_as_they_are_asked_for(stream: Literal["full", "deltas"]
 
     first = next(iter(PiEncoder(stream).encode(happening())))
     assert b"".join(first).startswith(b'{"type":"message_start"')
+
+
+def test_a_run_that_could_not_begin_has_an_end_all_the_same() -> None:
+    told = lines([events.Settled("prompt", "error", "it broke"), events.Settled("compact", "error", "it broke")])
+    assert told == [{"type": "agent_start"}, {"type": "agent_end", "messages": [], "errorMessage": "it broke"}]
+
+
+def test_a_run_that_broke_is_brought_to_its_end() -> None:
+    encoder = PiEncoder()
+    call = ToolCall("t1", "bash", {})
+    lines([events.RunStarted(), events.UserSaid(GO), events.RunEnded("end", "", (GO,))], encoder)
+    lines([events.RunStarted(), events.UserSaid(GO), events.StepStarted(1), STARTED], encoder)
+    told = lines([events.Settled("prompt", "error", "it broke")], encoder)
+    assert types(told) == ["message_end assistant", "turn_end", "agent_end"]
+    assert [told[0]["message"]["errorMessage"], told[2]["errorMessage"]] == ["it broke", "it broke"]
+    lines([events.RunStarted(), events.StepStarted(1), events.ToolStarted(call)], encoder)
+    told = lines([events.Settled("prompt", "error", "it broke")], encoder)
+    assert types(told)[0] == "tool_execution_end"
+    assert types(told)[-2:] == ["turn_end", "agent_end"]
+    assert lines(
+        [events.RunStarted(), events.RunEnded("error", "no", ()), events.Settled("prompt", "error", "no")]
+    ) == [
+        {"type": "agent_start"},
+        {"type": "agent_end", "messages": [], "errorMessage": "no"},
+    ]

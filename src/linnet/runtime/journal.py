@@ -18,10 +18,10 @@ from linnet.core.events import (
     ToolFinished,
     UserSaid,
 )
-from linnet.core.messages import AssistantMessage, Message, Usage, UserMessage, texts
+from linnet.core.messages import AssistantMessage, BashRun, Message, Usage, UserMessage, texts
 from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
-from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Said, ThinkingChanged
+from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Ran, Said, ThinkingChanged
 from linnet.store.store import Store
 
 
@@ -75,6 +75,10 @@ class Journal:
         elif isinstance(content, Said) and isinstance(content.message, AssistantMessage):
             self.model = ModelChanged(content.message.provider, content.message.model)
         self._try(lambda: self.store.append(content, id))
+
+    def keep(self, run: BashRun) -> None:
+        """It is said when the run that goes on has ended; whatever happens until then, it is not lost."""
+        self._try(lambda: self.store.append(Ran(run)))
 
     def paid(self, usage: Usage) -> None:
         """For something that left nothing else behind."""

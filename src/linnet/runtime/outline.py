@@ -19,6 +19,7 @@ from linnet.store.entries import (
     Labelled,
     ModelChanged,
     Named,
+    Ran,
     Said,
     ThinkingChanged,
     Unknown,
@@ -61,6 +62,8 @@ def _content(content: Content) -> str:
             return label
         case Custom(kind):
             return kind
+        case Ran(run):
+            return run.command
         case Unknown():
             return ""
 

@@ -12,6 +12,7 @@ from linnet.core.turn import Aborted, Answered, AskModel, Fact, Prompted, Replie
 from linnet.errors import Cancelled, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.config import Settings
+from linnet.runtime.fault import explained
 from linnet.runtime.machinery import Machinery
 from linnet.runtime.stage import Stage
 from linnet.tools.context import ToolContext
@@ -76,6 +77,8 @@ class Runner:
             stop = "aborted"
         except ProviderError as failure:
             stop, error, self.failure = "error", str(failure), failure
+        except Exception as fault:
+            stop, error = "error", explained(fault, "a provider broke")
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:

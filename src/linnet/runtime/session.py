@@ -337,6 +337,8 @@ class Session:
                 self._ran.append(answer.run)
                 if self._active is None:
                     self._tell_commands()  # Before it is answered: what was answered is saved.
+                elif begun_in is not None:
+                    begun_in.keep(answer.run)
             if answer is not None:
                 finished(answer)
             else:

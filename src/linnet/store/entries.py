@@ -6,7 +6,7 @@ line says beyond what is known here stays in the file, and goes along when lines
 
 from typing import Any, TypeAlias, TypeVar
 
-from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType, structs
+from msgspec import UNSET, MsgspecError, Raw, Struct, UnsetType, convert, structs
 from msgspec.json import Decoder, encode
 
 from linnet.core import messages
@@ -14,11 +14,12 @@ from linnet.core.events import Compaction
 from linnet.errors import BadInput
 from linnet.wire.jsonl import decode_line, encode_lines
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.messages import Spelled, Usage, message, parts, usage
+from linnet.wire.pi.messages import Spelled, Usage, message, parts, usage, whole
 
 T = TypeVar("T")
 VERSION = 3
 MOVED = "linnet.moved"  # A custom entry of ours: the conversation went on from its parent.
+RAN = "linnet.ran"  # Another: a command has run, and is going to be part of the conversation.
 SPENT = "linnet.spent"  # Another: `usage` was paid for something that left nothing else behind.
 
 
@@ -72,11 +73,17 @@ class Custom(Struct, frozen=True):
     usage: messages.Usage | None = None
 
 
+class Ran(Struct, frozen=True):
+    """A command that ended while the agent was at work. It is said when that is done; until then this keeps it."""
+
+    run: messages.BashRun
+
+
 class Unknown(Struct, frozen=True):
     """An entry of a later version, or one that cannot be understood. It stays where it is."""
 
 
-Content: TypeAlias = Said | Compacted | ModelChanged | ThinkingChanged | Named | Labelled | Custom | Unknown
+Content: TypeAlias = Said | Compacted | ModelChanged | ThinkingChanged | Named | Labelled | Custom | Ran | Unknown
 
 
 class Entry(Struct, frozen=True):
@@ -141,7 +148,7 @@ class _Fields(Struct, frozen=True, rename="camel"):
     thinking_level: str = ""
     summary: str = ""
     first_kept_entry_id: str = ""
-    tokens_before: int = 0
+    tokens_before: float = 0
     from_id: str = ""
     name: str | None = None
     target_id: str = ""
@@ -208,6 +215,8 @@ _place = Decoder(_Place)
 _said = Decoder(_SaidLine)
 _fields = Decoder(_Fields)
 _files = Decoder(_Files)
+_any = Decoder(Any)
+_THEIRS = ("arguments", "details", "data")
 
 
 def header(line: bytes) -> Header | None:
@@ -258,18 +267,28 @@ def _content(at: Line, fields: _Fields) -> Content:
         case "custom_message":
             time = milliseconds(at.timestamp)
             return Said(messages.Note(fields.custom_type, _parts(fields), time, fields.display, fields.details))
-        case "model_change":
+        case "model_change" if fields.provider and fields.model_id:
             return ModelChanged(fields.provider, fields.model_id)
-        case "thinking_level_change":
+        case "thinking_level_change" if fields.thinking_level:
             return ThinkingChanged(fields.thinking_level)
         case "session_info":
             return Named(fields.name or "")
         case "label":
             return Labelled(fields.target_id, fields.label or "")
+        case "custom" if fields.custom_type == RAN:
+            return _ran(fields)
         case "custom":
             return Custom(fields.custom_type, fields.data, None if fields.usage is None else usage(fields.usage))
         case _:
             return Unknown()
+
+
+def _ran(fields: _Fields) -> Content:
+    try:
+        said = message(convert(fields.data, Spelled))
+    except MsgspecError:
+        return Unknown()
+    return Ran(said) if isinstance(said, messages.BashRun) else Unknown()
 
 
 def _parts(fields: _Fields) -> tuple[messages.UserPart, ...]:
@@ -284,7 +303,7 @@ def _compaction(at: Line, fields: _Fields) -> Compaction:
         files = _files.decode(encode(fields.details))
     except MsgspecError:
         files = _Files()
-    summary = messages.Summary(fields.summary, fields.tokens_before, milliseconds(at.timestamp))
+    summary = messages.Summary(fields.summary, whole(fields.tokens_before), milliseconds(at.timestamp))
     spent = usage(fields.usage)
     return Compaction(summary, 0, fields.first_kept_entry_id, files.read_files, files.modified_files, spent)
 
@@ -322,6 +341,8 @@ def _written(id: str, parent: str | None, time: str, content: Content) -> _Writt
         case Custom(kind, data, paid):
             kept = UNSET if data is None else data
             return entry("custom", custom_type=kind, data=kept, usage=UNSET if paid is None else _words.usage(paid))
+        case Ran(run):
+            return entry("custom", custom_type=RAN, data=_words.bash(run))
         case Unknown():
             raise ValueError("what is not known cannot be written anew")
 
@@ -334,7 +355,24 @@ def _decoded(decoder: Decoder[T], line: bytes) -> T | None:
     try:
         return decode_line(decoder, line)
     except BadInput:
+        return _decoded_without_nulls(decoder, line) if b"null" in line else None
+
+
+def _decoded_without_nulls(decoder: Decoder[T], line: bytes) -> T | None:
+    """Some programs write null for what is not there."""
+    try:
+        return decoder.decode(encode(_without_nulls(decode_line(_any, line))))
+    except (BadInput, MsgspecError, RecursionError):
         return None
+
+
+def _without_nulls(value: Any) -> Any:
+    """What belongs to tools and extensions stays as it is."""
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: each if key in _THEIRS else _without_nulls(each) for key, each in value.items() if each is not None}
 
 
 def milliseconds(stamp: str) -> int:

@@ -152,8 +152,7 @@ def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded
     """The file in the present version, under the same name; the original stays, under one that tells its version."""
     _keep_original(path, loaded.version)
     temporary = _beside(path)
-    header = Header(loaded.header.id, loaded.header.timestamp, loaded.header.cwd, loaded.header.parent_session, VERSION)
-    data = b"\n".join((header_line(header), *loaded.lines, b""))
+    data = b"\n".join((loaded.first, *loaded.lines, b""))
     new = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
     try:
         _write_all(new, data)

@@ -9,9 +9,16 @@ from typing import Any
 from msgspec.json import Decoder, encode
 
 from linnet.errors import BadInput
+from linnet.store.entries import VERSION
 from linnet.wire.jsonl import decode_line
 
 _any = Decoder(Any)
+
+
+def migrated_header(line: bytes) -> bytes:
+    """What it says beyond what is known stays."""
+    own = {"type": "session", "version": VERSION}
+    return encode({**own, **(_object(line) or {}), **own})
 
 
 def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:

@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from linnet.errors import SessionError
 from linnet.store.entries import VERSION, Header, Line, glance, header
-from linnet.store.migrate import migrated
+from linnet.store.migrate import migrated, migrated_header
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -20,10 +20,12 @@ class Loaded(Struct, frozen=True):
     """`lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
 
     `whole` is how many bytes of the file are whole lines; what follows is a line that was never finished, unless
-    `unended` says that only its line end is missing. `version` is the file's own; the lines are of the present one.
+    `unended` says that only its line end is missing. `version` is the file's own; the lines are of the present one, and
+    so is `first`, which the header was read from.
     """
 
     header: Header
+    first: bytes
     version: int
     lines: list[bytes]
     glances: list[Line]
@@ -43,6 +45,7 @@ def load(data: bytes, path: str) -> Loaded:
     if unended:
         pieces.append(rest)
     head, first = _head(pieces, path)
+    opening = pieces[first - 1]
     lines: list[bytes] = []
     glances: list[Line] = []
     spans: list[Span] = []
@@ -57,7 +60,16 @@ def load(data: bytes, path: str) -> Loaded:
             glances.append(seen)
             spans.append(Span(start, len(line)))
         start += len(piece) + 1
-    return Loaded(head, head.version, lines, glances, spans, whole, unended)
+    return Loaded(
+        head,
+        opening if head.version == VERSION else migrated_header(opening),
+        head.version,
+        lines,
+        glances,
+        spans,
+        whole,
+        unended,
+    )
 
 
 def _head(pieces: Sequence[bytes], path: str) -> tuple[Header, int]:

@@ -58,8 +58,9 @@ def open_store(path: str, *, to_write: bool = True, making: Making = DEFAULT) ->
         loaded = file.read(path)
         log = MemoryLog(loaded.lines)
     store = Store(loaded.header, log, loaded.glances, making=making)
+    lines = None if store.say_unsaid() else loaded.lines
     standing = store.standing()
-    return Opened(store, standing, store.past(standing, loaded.lines), spent(loaded.glances))
+    return Opened(store, standing, store.past(standing, lines), spent(loaded.glances))
 
 
 def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header:

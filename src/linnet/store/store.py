@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from os import urandom
 
 from msgspec import Struct
@@ -11,6 +12,7 @@ from linnet.core.messages import Cost, Message, Usage
 from linnet.errors import SessionError
 from linnet.store.entries import (
     MOVED,
+    RAN,
     Compacted,
     Content,
     Custom,
@@ -18,6 +20,7 @@ from linnet.store.entries import (
     Header,
     Labelled,
     Line,
+    Ran,
     Said,
     entry,
     entry_line,
@@ -39,8 +42,9 @@ DEFAULT = Making()
 
 
 class Store:
-    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on. What cannot be
-    written to the log is here all the same, so the conversation can go on; whoever adds it is told.
+    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on, unless it is only
+    kept until it is said. What cannot be written to the log is here all the same, so the conversation can go on;
+    whoever adds it is told.
     """
 
     def __init__(self, header: Header, log: Log, glances: Iterable[Line] = (), *, making: Making = DEFAULT) -> None:
@@ -50,6 +54,7 @@ class Store:
         self.name = ""
         self.labels: dict[str, str] = {}
         self._marks: dict[str, str | None] = {}
+        self._unsaid: list[str] = []
         self._making = making
         for seen in glances:
             self._take_in(seen)
@@ -65,7 +70,7 @@ class Store:
         return self.unmarked(self.tree.leaf)
 
     def is_mark(self, id: str) -> bool:
-        """Whether it only says where the conversation went on."""
+        """Whether it only says where the conversation went on, or what is going to be said."""
         return id in self._marks
 
     def unmarked(self, id: str | None) -> str | None:
@@ -90,6 +95,16 @@ class Store:
         """Go on from there. That is written down, too: a session is reopened where it was left. Raises as `append`."""
         if target != self.leaf:
             self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
+
+    def say_unsaid(self) -> bool:
+        """Say what was kept and then not said any more, since the process ended. Whether there was anything."""
+        kept = self.entries(node for node in map(self.tree.find, self._unsaid) if node is not None)
+        self._unsaid.clear()
+        for each in kept:
+            if isinstance(each.content, Ran):
+                with suppress(SessionError):  # Whoever adds the next one is told.
+                    self.append(Said(each.content.run))
+        return bool(kept)
 
     def forget_failure(self) -> bool:
         """Go on from before the reply that has just failed, if one has: it is about to be asked for again.
@@ -171,11 +186,18 @@ class Store:
     def _take_in(self, seen: Line) -> None:
         message = seen.message
         role, failed = (message.role, message.stop_reason == "error") if message is not None else ("", False)
+        leaf = self.tree.leaf
         self.tree.add(seen.id, seen.parent_id, seen.timestamp, seen.type, role, failed)
+        if role == "bashExecution" and self._unsaid:
+            self._unsaid.pop(0)
         if seen.type == "session_info":
             self.name = (seen.name or "").strip()
         elif seen.custom_type == MOVED:
             self._marks[seen.id] = seen.parent_id
+        elif seen.custom_type == RAN:
+            self._marks[seen.id] = seen.parent_id
+            self._unsaid.append(seen.id)
+            self.tree.leaf = leaf  # Nothing follows it.
         elif seen.type == "label":
             if seen.label:
                 self.labels[seen.target_id] = seen.label

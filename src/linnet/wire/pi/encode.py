@@ -22,7 +22,6 @@ Aside: TypeAlias = (
     | events.BashRan
     | events.SessionNamed
     | events.SessionFailed
-    | events.Settled
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 
@@ -31,6 +30,7 @@ class _Running:
     """A tool at work."""
 
     def __init__(self, call: messages.ToolCall) -> None:
+        self.name = call.name
         self.args = Raw(encode_lines([call.args])[:-1])
         self.output = Output()
 
@@ -44,7 +44,9 @@ class PiEncoder:
     def __init__(self, stream: Stream = "full", spelling: words.Words | None = None) -> None:
         self.stream = stream
         self._words = spelling or words.Words()
+        self._in_run = False
         self._in_turn = False
+        self._ran = False  # Since something was last settled.
         self._reply: Reply | None = None
         self._running: dict[str, _Running] = {}
         self._compacting = False
@@ -76,7 +78,7 @@ class PiEncoder:
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
         match event:
             case events.RunStarted():
-                self._in_turn = False
+                self._in_run, self._in_turn = True, False
                 return [frames.AgentStart()]
             case events.UserSaid(said):
                 user = self._words.message(said)
@@ -109,6 +111,10 @@ class PiEncoder:
                 return []
             case events.PartStarted() | events.PartEnded():
                 return []
+            case events.Settled("prompt", stop, error):
+                return self._settled(error if stop == "error" else "")
+            case events.Settled():
+                return []
             case _:
                 return self._aside(event)
 
@@ -134,7 +140,24 @@ class PiEncoder:
         self._in_turn = False
         return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
 
+    def _settled(self, error: str) -> list[frames.Frame]:
+        """A run that broke, or that could not even begin, is brought to its end."""
+        whole, self._ran = self._ran and not self._in_run, False
+        if whole or not error:
+            return []
+        out: list[frames.Frame] = [] if self._in_run else [frames.AgentStart()]
+        for id, running in self._running.items():
+            failed = messages.ToolResult(id, running.name, (messages.Text(error),), 0, is_error=True)
+            out.append(frames.ToolExecutionEnd(id, running.name, self._outcome(failed), is_error=True))
+        self._running.clear()
+        if self._in_turn:
+            reply = messages.AssistantMessage((), 0, "", "", stop="error", error=error)
+            out += [*self._replied(reply), self._turn_ended(reply)]
+        self._in_run = False
+        return [*out, frames.AgentEnd([], words.failure(error))]
+
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
+        self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
         said = [self._words.message(message) for message in event.messages]
@@ -174,7 +197,7 @@ class PiEncoder:
                 return [frames.SessionInfoChanged(name)]
             case events.SessionFailed(path, error):
                 return [frames.SessionError(path, error)]
-            case events.BashRan() | events.Settled():
+            case events.BashRan():
                 return []
             case _:
                 assert_never(event)

@@ -17,6 +17,9 @@ _STOP: dict[str, messages.StopReason] = {
 }
 
 
+_END_OF_TIME = 253_402_300_800_000  # The year 10000, in milliseconds.
+
+
 class _Source(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     url: str = ""
@@ -81,7 +84,7 @@ class Spelled(Struct, frozen=True, rename="camel", gc=False):
     full_output_path: str | None = None
     exclude_from_context: bool = False
     summary: str = ""
-    tokens_before: int = 0
+    tokens_before: float = 0
     from_id: str = ""
     custom_type: str = ""
     display: bool = True
@@ -92,7 +95,7 @@ _parts = Decoder(str | list[_Block])
 
 def message(said: Spelled) -> messages.Message | None:
     """Nothing for a role that is not known."""
-    time = _time(said.timestamp)
+    time = moment(said.timestamp)
     match said.role:
         case "user":
             return messages.UserMessage(_user_parts(said.content), time)
@@ -114,7 +117,7 @@ def message(said: Spelled) -> messages.Message | None:
                 said.exclude_from_context,
             )
         case "compactionSummary":
-            return messages.Summary(said.summary, said.tokens_before, time)
+            return messages.Summary(said.summary, whole(said.tokens_before), time)
         case "branchSummary":
             return messages.BranchSummary(said.summary, said.from_id, time)
         case "custom" | "hookMessage":
@@ -123,11 +126,18 @@ def message(said: Spelled) -> messages.Message | None:
             return None
 
 
-def _time(stamp: float | None) -> int:
+def whole(number: float) -> int:
+    """Zero for what is no number."""
     try:
-        return round(stamp or 0)
+        return round(number)
     except (OverflowError, ValueError):
         return 0
+
+
+def moment(stamp: float | None) -> int:
+    """Milliseconds since 1970; zero for what no calendar knows."""
+    time = whole(stamp or 0)
+    return time if 0 <= time < _END_OF_TIME else 0
 
 
 def parts(raw: Raw | bytes) -> tuple[messages.UserPart, ...]:

@@ -217,7 +217,7 @@ def test_a_signal_leaves_no_command_behind(pi: Callable[..., Agent], tmp_path: P
     wait_until((tmp_path / "work" / "pid").exists)
     pid = int((tmp_path / "work" / "pid").read_text())
     agent.process.terminate()
-    assert agent.wait(timeout=1.5) == 143
+    assert agent.wait() == 143
     wait_until(lambda: not alive(pid))
 
 

@@ -16,7 +16,7 @@ from linnet.testing.model_server import ModelServer
 if TYPE_CHECKING:
     from tests.providers.conftest import Asking, Conversation, Talk
 
-AT_ONCE = 0.5  # Typically under a millisecond; a busy machine may schedule late.
+AT_ONCE = 5.0  # Typically under a millisecond. What nobody interrupts would take far longer, on any machine.
 
 
 def dialling() -> list[threading.Thread]:

@@ -195,7 +195,7 @@ def test_a_signal_ends_the_turn_answers_the_queue_and_exits(agent: Agent, number
             "error": "the agent is shutting down",
         }
     ]
-    assert agent.wait(timeout=1.0) == 128 + number
+    assert agent.wait() == 128 + number
     assert agent.stderr == ""
 
 
@@ -203,7 +203,7 @@ def test_a_signal_when_idle_exits_at_once(agent: Agent) -> None:
     agent.ask("ping")
     agent.signal(signal.SIGTERM)
     assert agent.read() is None
-    assert agent.wait(timeout=1.0) == 128 + signal.SIGTERM
+    assert agent.wait() == 128 + signal.SIGTERM
 
 
 def test_stray_prints_and_child_output_cannot_touch_the_protocol(agent: Agent) -> None:

@@ -150,7 +150,7 @@ def test_10_a_stubborn_child_does_not_delay_an_abort(zot: Callable[..., Agent], 
     agent.send({"id": "1", "type": "prompt", "message": f"!tool bash {json.dumps({'command': command})}"})
     agent.until("tool_progress")
     agent.send({"type": "abort"})
-    agent.until("done", timeout=1.0)
+    agent.until("done")
     wait_until(lambda: not marked(f"TEST_MARK={tmp_path}", "LINNET_MARK="))
 
 
@@ -162,7 +162,7 @@ def test_10_a_signal_to_the_agent_leaves_no_child(agent: Agent, tmp_path: Path, 
     pid = int((tmp_path / "work" / "pid").read_text())
     agent.signal(number)
     assert types(agent.until("done"))[-3:] == ["tool_result", "turn_end", "done"]
-    assert agent.wait(timeout=1.0) == 128 + number
+    assert agent.wait() == 128 + number
     wait_until(lambda: not alive(pid))
 
 

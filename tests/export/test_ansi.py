@@ -14,7 +14,8 @@ from linnet.export.palette import MOST, Palette, indexed
 
 unhurried = settings(deadline=None)
 SPAN = re.compile(r'<span class="([a-z0-9 -]+)">|</span>')
-words = st.text(st.characters(exclude_characters="\x1b\x9b\x07\b\r\x00\x0e\x0f\x90\x98\x9c\x9d\x9e\x9f"))
+MARKS = "\x1b\x9b\x07\b\r\x00\x0e\x0f\x90\x98\x9c\x9d\x9e\x9f"
+words = st.text(st.characters(exclude_characters=MARKS, exclude_categories=["Mn"]))  # Those depend on what is before.
 colours = st.lists(st.integers(0, 300).map(str), max_size=6).map(lambda codes: f"\x1b[{';'.join(codes)}m")
 links = words.filter(lambda text: "\n" not in text).map(lambda text: f"\x1b]8;;{text}\x1b\\")
 escapes = colours | links | st.sampled_from(["\x1b[?25l", "\x1b[2J", "\x1b(B", "\x9b1m", "\x1bM", "\x1b[3;4H", "\x07"])
@@ -69,9 +70,13 @@ def test_whatever_comes_every_line_is_whole_in_itself(text: str) -> None:
         ("\x1b[38:2::1:2:3mx", '<span class="f-010203">x</span>'),
         ("\x1b[48;5;4mx", '<span class="b4">x</span>'),
         ("\x1b[48;2;255;255;0mx", '<span class="b-ffff00 x-000000">x</span>'),
+        ("\x1b[30;42mx", '<span class="b-2f7d43 x-ffffff">x</span>'),
+        ("\x1b[97;48;2;0;0;128mx", '<span class="b-000080 x-ffffff">x</span>'),
         ("\x1b[7mx", '<span class="inverse">x</span>'),
+        ("\x1b[7;41mx", '<span class="inverse">x</span>'),
         ("\x1b[7;31mx", '<span class="b1">x</span>'),
-        ("\x1b[2;3;9mx", '<span class="dim italic strike">x</span>'),
+        ("\x1b[2;3;9mx", '<span class="italic strike dim">x</span>'),
+        ("\x1b[2;31mx\x1b[0;2;44mx", '<span class="f1">x</span><span class="b4">x</span>'),
         ("\x1b[38;5mx\x1b[38mx\x1b[38;9;1mx", 'xx<span class="bold">x</span>'),
         ("\x1b[31ma\nb", '<span class="f1">a</span>\n<span class="f1">b</span>'),
         ("\x1b[31ma\x1b[mb", '<span class="f1">a</span>b'),

@@ -90,6 +90,48 @@ def in_view(page: Page, selector: str) -> bool:
     return seen
 
 
+def clipboard(page: Page) -> str:
+    copied: str = page.evaluate("navigator.clipboard.readText()")
+    return copied
+
+
+def starts(page: Page, selector: str) -> str:
+    """The side on which its words start."""
+    side: str = page.eval_on_selector(
+        selector,
+        """element => {
+            const [words, box] = [new Range(), element.getBoundingClientRect()];
+            words.selectNodeContents(element);
+            const { left, right } = words.getBoundingClientRect();
+            return left - box.left < box.right - right ? "left" : "right";
+        }""",
+    )
+    return side
+
+
+def contrasts(page: Page, selector: str) -> dict[str, float]:
+    """By what they say, how far the ink is from the ground."""
+    found = page.eval_on_selector_all(
+        selector,
+        """all => all.map(element => {
+            let ground = element;
+            while (getComputedStyle(ground).backgroundColor === "rgba(0, 0, 0, 0)") ground = ground.parentElement;
+            const parts = (colour) => colour.match(/\\d+/g).map(Number);
+            const { color, opacity } = getComputedStyle(element);
+            const [ink, paper] = [parts(color), parts(getComputedStyle(ground).backgroundColor)];
+            return [element.textContent, ink.map((part, at) => part * opacity + paper[at] * (1 - opacity)), paper];
+        })""",
+    )
+    return {told: contrast(ink, paper) for told, ink, paper in found}
+
+
+def contrast(*colours: list[float]) -> float:
+    """As WCAG counts it."""
+    shares = ([part / 3294.6 if part <= 10 else ((part / 255 + 0.055) / 1.055) ** 2.4 for part in c] for c in colours)
+    dim, bright = sorted(0.2126 * red + 0.7152 * green + 0.0722 * blue for red, green, blue in shares)
+    return (bright + 0.05) / (dim + 0.05)
+
+
 def overflow(page: Page) -> int:
     wide: int = page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     return wide
@@ -186,6 +228,20 @@ def test_the_search_finds_what_is_on_other_branches_and_goes_there(open_page: Op
     assert shown(page) == OLD_END
 
 
+def test_the_search_finds_what_was_said_and_not_what_the_page_says(open_page: Open, rich_session: Any) -> None:
+    page = open_page(rich_session)
+    page.locator("#e-answer .block pre").hover()
+    expect(page.locator(".copy")).to_be_visible()
+    for own in ("11 words", "show less", "copy", "(nothing)"):
+        page.fill("#query", own)
+        assert lines(page) == []
+    page.fill("#query", "done")
+    assert lines(page) == ["Done."]
+    page.keyboard.press("Enter")
+    assert chosen(page) == "e-old-end"
+    assert page.evaluate("[...CSS.highlights.get('found')].map(String)") == ["Done"]
+
+
 def test_filters_leave_out_lines_by_button_and_by_key(open_page: Open, rich_session: Any) -> None:
     page = open_page(rich_session)
     everything = lines(page)
@@ -262,6 +318,9 @@ def test_a_link_opens_the_page_at_an_entry_on_its_branch(open_page: Open, rich_s
     assert chosen(page) == "e-wrong"
     page.evaluate("location.hash = '#e-nowhere'")
     assert chosen(page) == "e-wrong"
+    page.evaluate("location.hash = '#e-answer'")
+    top = "document.getElementById('e-answer').getBoundingClientRect().top"
+    page.wait_for_function(f"44 < {top} && {top} < 70")  # Right below the bar.
 
 
 @pytest.mark.parametrize("id", ["a b/c#d%20?", "é", "__proto__", "x'y(z)"])
@@ -279,12 +338,37 @@ def test_every_message_has_a_link_to_copy(open_page: Open, rich_session: Any) ->
     page = open_page(rich_session, permissions=["clipboard-read", "clipboard-write"])
     page.locator("#e-answer > .meta .link").click()
     expect(page.locator("#told")).to_have_text("Link copied")
-    assert page.evaluate("navigator.clipboard.readText()") == page.url
+    assert clipboard(page) == page.url
     assert page.url.endswith("#e-answer")
     page.locator("#e-answer .block pre").hover()
     page.locator(".copy").click()
     expect(page.locator("#told")).to_have_text("Text copied")
-    assert page.evaluate("navigator.clipboard.readText()").startswith("def allows(self")
+    assert clipboard(page).startswith("def allows(self")
+
+
+def test_short_code_can_be_copied_without_a_mouse(open_page: Open, rich_session: Any) -> None:
+    page = open_page(rich_session, "#e-answer", permissions=["clipboard-read", "clipboard-write"])
+    for _ in ("the thinking", "the code"):
+        page.keyboard.press("Tab")
+    expect(page.locator("#e-answer .code pre")).to_be_focused()
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#told")).to_have_text("Text copied")
+    assert clipboard(page).startswith("def allows(self")
+
+
+def test_a_diff_is_copied_with_its_signs_and_without_its_numbers(open_page: Open, rich_session: Any) -> None:
+    page = open_page(rich_session, "#e-edit", permissions=["clipboard-read", "clipboard-write"])
+    diff = page.locator("#e-edit .diff")
+    diff.hover()
+    diff.get_by_role("button", name="Copy").click()
+    expect(page.locator("#told")).to_have_text("Text copied")
+    whole = clipboard(page).split("\n")
+    assert [line[:5] for line in whole] == ["@@ -9", "     ", " ", "-    ", "+    ", "     ", "     ", "     "]
+    gone, come = diff.locator(".del").element_handle(), diff.locator(".add").element_handle()
+    page.evaluate("([gone, come]) => getSelection().setBaseAndExtent(gone, 0, come, 2)", [gone, come])
+    page.keyboard.press("ControlOrMeta+c")
+    assert clipboard(page).split("\n") == whole[3:5]
 
 
 def test_j_and_k_go_from_message_to_message(open_page: Open, rich_session: Any) -> None:
@@ -308,6 +392,24 @@ def test_arrows_walk_along_the_outline(open_page: Open, rich_session: Any) -> No
     assert chosen(page) == "e-wrong"
 
 
+def test_tab_leads_to_the_outline_whatever_is_left_of_it(open_page: Open, rich_session: Any) -> None:
+    page = open_page(rich_session, "#e-read")
+    stop = page.locator("#outline a[tabindex='0']")
+    for key in "2341":
+        page.keyboard.press(key)
+        expect(stop).to_be_visible()
+    page.fill("#query", "no such words")
+    expect(page.get_by_text("Nothing to show.")).to_be_visible()
+    page.fill("#query", "changelog")
+    expect(page.get_by_text("Nothing to show.")).to_be_hidden()
+    page.get_by_role("button", name="Labelled").focus()
+    page.keyboard.press("Tab")
+    expect(stop).to_be_focused()
+    page.keyboard.press("ArrowDown")
+    expect(stop).to_be_focused()
+    expect(stop).to_have_accessible_name("write CHANGELOG.md")
+
+
 def test_light_and_dark_follow_the_system_until_someone_chooses(open_page: Open, rich_session: Any) -> None:
     page = open_page(rich_session, color_scheme="dark")
     background = "getComputedStyle(document.documentElement).backgroundColor"
@@ -319,6 +421,30 @@ def test_light_and_dark_follow_the_system_until_someone_chooses(open_page: Open,
     assert page.evaluate(background) == light
     page.locator("#theme").click()
     assert page.evaluate(background) == dark
+
+
+def test_whatever_a_command_printed_can_be_read_in_the_light_and_in_the_dark(open_page: Open, session: Any) -> None:
+    inks = ["", "2", "7", *map(str, (*range(30, 38), *range(90, 98)))]
+    grounds = ["", "48;5;18", "48;5;244", "48;2;255;255;0", *map(str, (*range(40, 48), *range(100, 108)))]
+    codes = [f"{ink};{ground}".strip(";") for ink in inks for ground in grounds]
+    session.tool("bash", {"command": "colours"}, " ".join(f"\x1b[{code}m{code}\x1b[0m" for code in codes if code))
+    page = open_page(session)
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        found = contrasts(page, ".out span")
+        assert {"97;40", "97;48;5;18", "37;41", "30;42", "2"} <= set(found)
+        assert {code: seen for code, seen in found.items() if seen < 4.5} == {}
+
+
+def test_what_is_written_from_right_to_left_starts_at_the_right(open_page: Open, session: Any) -> None:
+    session.user("שלום!\n\nhello", id="ask")
+    session.reply("שלום עולם.\n\n- ראשון\n\n  ```\n  code\n  ```\n\n> ציטוט\n\n| עברית |\n|---|\n| כן |", id="rtl")
+    session.reply("Hello.\n\n- first", id="ltr")
+    page = open_page(session)
+    sides = {"#e-rtl .prose > p": "right", "#e-rtl li": "right", "#e-rtl li pre": "left", "#e-ltr .prose > p": "left"}
+    assert {selector: starts(page, selector) for selector in sides} == sides
+    assert page.eval_on_selector("#e-rtl blockquote", "e => getComputedStyle(e).borderRightWidth") == "3px"
+    assert page.eval_on_selector("#e-ltr ul", "e => getComputedStyle(e).paddingRight") == "0px"
 
 
 def test_help_opens_and_escape_closes_it(open_page: Open, rich_session: Any) -> None:
@@ -349,6 +475,9 @@ def test_on_a_phone_nothing_is_too_wide_and_the_outline_is_a_drawer(open_page: O
     expect(page.locator("#side")).to_be_hidden()
     page.get_by_role("button", name="Outline").click()
     expect(page.locator("#side")).to_be_visible()
+    layers = page.eval_on_selector_all("#side, #veil, #bar", "all => all.map(e => getComputedStyle(e).zIndex)")
+    assert layers == sorted(layers, reverse=True)
+    assert len(set(layers)) == 3
     page.keyboard.press("Escape")
     expect(page.locator("#side")).to_be_hidden()
     page.get_by_role("button", name="Outline").click()
@@ -391,6 +520,18 @@ def test_paper_gets_the_words_and_no_buttons(open_page: Open, rich_session: Any)
     for hidden in ("#side", "#bar", ".fork >> nth=0", ".link >> nth=0"):
         expect(page.locator(hidden)).to_be_hidden()
     expect(page.locator("#e-end")).to_be_visible()
+    assert overflow(page) == 0
+
+
+def test_paper_cuts_nothing_off(open_page: Open, session: Any) -> None:
+    diff = f"@@ -1 +1 @@\n-{'old ' * 80}\n+{'new ' * 80}\n"
+    session.tool("edit", {"path": "x", "edits": []}, diff, details={"diff": diff})
+    session.reply(f"|{' a head |' * 12}\n|{'---|' * 12}\n|{' something |' * 12}")
+    page = open_page(session, viewport={"width": 700, "height": 1000})
+    page.keyboard.press("t")
+    page.emulate_media(media="print")
+    is_cut = "all => all.filter(e => e.scrollWidth > e.clientWidth).map(e => e.className || e.parentElement.className)"
+    assert page.eval_on_selector_all("pre, .table", is_cut) == []
     assert overflow(page) == 0
 
 

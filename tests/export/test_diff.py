@@ -11,12 +11,15 @@ from linnet.export.diff import is_unified, lines, replaced
 from linnet.export.escape import clean
 
 unhurried = settings(deadline=None)
-LINE = re.compile(r'<span class="l (\w+)"(?: data-l="(\d+)")?>([^<]*)</span>')
+LINE = re.compile(r'<span class="l (\w+)"(?: data-l="(\d+)")?>(?:<i>([-+ ])</i>)?([^<]*)</span>')
+SIGNS = {"add": "+", "del": "-", "same": " "}
 rows = st.lists(st.text(st.characters(exclude_characters="\n\r")), min_size=1)
 
 
 def seen(diff: str) -> list[tuple[str, str, str]]:
-    return [(found[1], found[2] or "", unescape(found[3])) for line in lines(diff) if (found := LINE.fullmatch(line))]
+    shown = [found for line in lines(diff) if (found := LINE.fullmatch(line))]
+    assert all(found[3] == SIGNS.get(found[1]) for found in shown)
+    return [(found[1], found[2] or "", unescape(found[4])) for found in shown]
 
 
 def test_hunks_number_the_lines_they_show() -> None:
@@ -61,7 +64,19 @@ def test_only_what_has_a_hunk_is_a_diff() -> None:
 
 
 def test_a_change_that_was_not_made_shows_what_was_asked() -> None:
-    assert replaced("a\nb\n", "") == ['<span class="l del">a</span>', '<span class="l del">b</span>']
+    assert replaced("a\nb\n", "") == ['<span class="l del"><i>-</i>a</span>', '<span class="l del"><i>-</i>b</span>']
+
+
+def test_what_is_around_the_hunks_is_shown_as_it_is() -> None:
+    assert seen("diff a b\nOnly in a: x\n@@ -1 +1 @@\n-y\n+z\n\nbye") == [
+        ("head", "", "diff a b"),
+        ("plain", "", "Only in a: x"),
+        ("hunk", "", "@@ -1 +1 @@"),
+        ("del", "1", "y"),
+        ("add", "1", "z"),
+        ("plain", "", " "),
+        ("plain", "", "bye"),
+    ]
 
 
 @unhurried
@@ -78,7 +93,7 @@ def test_whatever_comes_every_line_is_shown_once(texts: list[str]) -> None:
 def test_all_that_was_added_is_there(texts: list[str]) -> None:
     head = f"@@ -0,0 +1,{len(texts)} @@\n"
     added = [text for kind, _, text in seen(head + "\n".join(f"+{text}" for text in texts)) if kind == "add"]
-    assert added == [clean(text) or " " for text in texts]
+    assert added == [clean(text) for text in texts]
 
 
 def test_a_long_block_shows_its_beginning_and_how_much_there_is() -> None:

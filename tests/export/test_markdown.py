@@ -20,7 +20,8 @@ places = st.sampled_from(["javascript:alert(1)", "data:text/html,x", 'https://a.
 texts = st.lists(syntax | hooks | places | st.text(max_size=5)).map("".join)
 HARMLESS = re.compile(
     r"</?(?:p|h[3-6]|ul|ol|li|em|strong|s|code|pre|hr|br|blockquote|thead|tbody|tr|th|td|figcaption|table|a) ?/?>"
-    r'|<ol start="\d+">|<t[hd] class="(?:left|right|center)">|</?(?:div|span|figure)(?: class="[a-z ]+")?>'
+    r'|<(?:ul|ol|blockquote)(?: start="\d+")? dir="auto">'
+    r'|<t[hd] class="(?:left|right|center)">|</?(?:div|span|figure)(?: class="[a-z ]+")?>'
     r'|<a href="(?:https?://|mailto:)[^"<>\s]*" rel="noopener noreferrer nofollow">',
     re.IGNORECASE,
 )

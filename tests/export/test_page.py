@@ -15,9 +15,11 @@ from linnet.core.messages import Image, Text, Thinking, ToolCall, Usage
 from linnet.export.page import page
 from linnet.export.tree import Tree, is_shown
 from linnet.store import entries
-from linnet.store.entries import MOVED, Custom, Entry, Header, Labelled, Said, Unknown
+from linnet.store.entries import MOVED, Custom, Entry, Header, Labelled, ModelChanged, Said, Unknown
 
 Check = Callable[[str], Any]
+DAY = 86_400_000
+DAYS = re.compile(r'<p class="day">(.*?)</p>')
 
 ids = st.sampled_from(["a", "b", "c", "d", "", "x y", "<b>", "é", "\ud800", "a~2", "%61"])
 words = st.sampled_from(
@@ -206,7 +208,12 @@ def test_a_result_is_shown_with_the_call_above_it(session: Any) -> None:
         (("read", {"path": "x.py", "offset": 5, "limit": 10}), "import x", {}, "x.py:5–14"),
         (("read", {"path": "x.py"}), "no such file", {"is_error": True}, '<span class="verdict failed">failed</span>'),
         (("write", {"path": "x.py", "content": "import x"}), "Wrote it", {}, '<p class="remark">Wrote it</p>'),
-        (("edit", {"path": "x", "oldText": "a", "newText": "b"}), "no", {"is_error": True}, '<span class="l del">a'),
+        (
+            ("edit", {"path": "x", "oldText": "a", "newText": "b"}),
+            "no",
+            {"is_error": True},
+            '<span class="l del"><i>-</i>a',
+        ),
         (
             ("edit", {"path": "x", "edits": []}),
             "ok",
@@ -218,7 +225,7 @@ def test_a_result_is_shown_with_the_call_above_it(session: Any) -> None:
             ("bash", {"command": "git diff"}),
             "--- a\n+++ b\n@@ -1 +1 @@\n-a\n+b",
             {},
-            '<span class="l add" data-l="1">b',
+            '<span class="l add" data-l="1"><i>+</i>b',
         ),
         (("bash", {"command": "x", "timeout": 5}), "", {}, '<p class="remark">timeout: 5</p>'),
         (("grep", {"path": "src", "pattern": "<x>"}), "{}", {}, '<span class="arg">&lt;x&gt;</span>'),
@@ -232,13 +239,22 @@ def test_a_call_is_shown_as_its_tool_deserves(
     assert shown in session.html()
 
 
+def test_a_command_of_several_lines_is_told_on_one(session: Any) -> None:
+    session.tool("bash", {"command": "ls\n\n  pwd\n"}, "/")
+    session.add(Said(messages.BashRun("ls\npwd", "/", 0, 0)))
+    html = session.html()
+    assert html.count('<span class="arg">ls ↵ pwd</span>') == 2
+    assert ">bash ls ↵ pwd</a>" in html
+    assert ">$ ls ↵ pwd</a>" in html
+
+
 def test_a_call_without_a_result_says_so(session: Any) -> None:
     edit = ToolCall("c", "edit", {"path": "x", "edits": [{"oldText": "a", "newText": "b"}]})
     session.reply(ToolCall("d", "bash", {}, "not {json"), edit, stop="tool_use")
     html = session.html()
     assert html.count("no result") == 2
     assert "not {json" in html
-    assert '<span class="l add">b</span>' in html
+    assert '<span class="l add"><i>+</i>b</span>' in html
 
 
 @pytest.mark.parametrize(
@@ -248,6 +264,56 @@ def test_a_call_without_a_result_says_so(session: Any) -> None:
 def test_a_reply_that_went_wrong_says_how(session: Any, stop: str, error: str, shown: str) -> None:
     session.reply("half", stop=stop, error=error)
     assert shown in session.html()
+
+
+def test_a_new_day_has_a_heading_whatever_came_first_on_it(session: Any) -> None:
+    session.user("one")
+    session.clock += DAY
+    session.add(ModelChanged("anthropic", "claude-opus-4-5"), type="model_change")
+    session.user("two")
+    call = ToolCall("c", "bash", {"command": "sleep 1d"})
+    session.reply(call, stop="tool_use")
+    session.clock += DAY
+    session.result(call, "done")
+    session.reply("three")
+    session.reply("four")
+    assert DAYS.findall(session.html()) == ["17 November 2026", "18 November 2026"]
+
+
+def test_of_several_beginnings_all_but_the_current_one_are_set_in(session: Any) -> None:
+    for id in ("one", "two", "three"):
+        session.leaf = None
+        session.user(id, id=id)
+        session.reply(f"{id}!", id=f"{id}!")
+    tree = Tree(session.entries, "two!")
+    assert [(node.entry.id, node.depth) for node in tree.nodes if node.parent is None] == [
+        ("one", 1),
+        ("three", 1),
+        ("two", 0),
+    ]
+    html = "".join(page(session.header, session.entries, "two!"))
+    assert html.count('<li class="u d1 side"') == 2
+    assert '<li class="a d1"' in html
+
+
+@pytest.mark.parametrize(
+    ("content", "title"),
+    [
+        (None, "An empty session"),
+        (ModelChanged("anthropic", "claude-sonnet-4-5"), "An empty session"),
+        (entries.Compacted(Compaction(messages.Summary("so far", 9, 0), 0, "", (), (), Usage())), "An unnamed session"),
+        (Said(messages.UserMessage((Image("image/png", "iVBORw0KGgo="),), 0)), "An unnamed session"),
+        (Said(messages.UserMessage((Text("hello"),), 0)), "hello"),
+        (entries.Named("mine"), "mine"),
+    ],
+    ids=["nothing", "a model", "a summary", "a picture", "words", "a name"],
+)
+def test_what_has_no_name_is_called_by_its_first_words(
+    session: Any, content: entries.Content | None, title: str
+) -> None:
+    if content is not None:
+        session.add(content)
+    assert f"<title>{title}</title>" in session.html()
 
 
 @pytest.mark.parametrize(

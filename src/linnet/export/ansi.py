@@ -6,7 +6,7 @@ from typing import TypeAlias
 from msgspec import Struct, structs
 
 from linnet.export.escape import escape
-from linnet.export.palette import RGB, Palette, indexed, opposite
+from linnet.export.palette import RGB, Palette, indexed, opposite, own, readable
 
 Colour: TypeAlias = int | RGB | None  # One of the terminal's own 16, a mixed one, or the usual.
 
@@ -158,15 +158,20 @@ def _mixed(parts: list[str]) -> Colour:
 
 def _classes(style: Style, palette: Palette) -> list[str]:
     ink, ground = (style.ground, style.ink) if style.inverse else (style.ink, style.ground)
-    names = [name for name in ("bold", "dim", "italic", "underline", "strike") if getattr(style, name)]
+    names = [name for name in ("bold", "italic", "underline", "strike") if getattr(style, name)]
     if ground is not None:
-        names.append(f"b{ground}" if isinstance(ground, int) else palette.ground(ground))
-    elif style.inverse:
-        names.append("inverse")
-    if isinstance(ink, int):
-        names.append(f"f{ink}")
-    elif ink is not None:
-        names.append(palette.ink(ink) if ground is None and not style.inverse else palette.exact(ink))
-    elif isinstance(ground, tuple):
-        names.append(palette.exact(opposite(ground)))
-    return names
+        return [*names, *_on(ink, ground, palette)]
+    if style.inverse:
+        return [*names, "inverse"]  # Whatever its ink, that was chosen for another ground.
+    if ink is not None:
+        return [*names, f"f{ink}" if isinstance(ink, int) else palette.ink(ink)]
+    return [*names, "dim"] if style.dim else names
+
+
+def _on(ink: Colour, ground: int | RGB, palette: Palette) -> list[str]:
+    """Where both were asked for, they are the same in the light and in the dark."""
+    if ink is None and isinstance(ground, int):
+        return [f"b{ground}"]
+    below = own(ground) if isinstance(ground, int) else ground
+    above = own(ink) if isinstance(ink, int) else ink
+    return [palette.ground(below), palette.exact(opposite(below) if above is None else readable(above, below))]

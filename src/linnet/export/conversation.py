@@ -2,13 +2,14 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from datetime import datetime
 from typing import assert_never
 
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.export import figures
 from linnet.export.block import block
-from linnet.export.escape import escape, short
+from linnet.export.escape import LINE_END, escape, short
 from linnet.export.highlight import Highlighter
 from linnet.export.image import picture
 from linnet.export.markdown import Markdown
@@ -16,6 +17,8 @@ from linnet.export.palette import Palette
 from linnet.export.tool import Tools, headline
 from linnet.export.tree import Node, Tree
 from linnet.store import entries
+
+_NOTHING = '<p class="absent">(nothing)</p>'
 
 
 class Conversation:
@@ -57,7 +60,7 @@ class Conversation:
                 return self._aside(node, escape(short(kind, 80)) or "Custom entry", body)
             case entries.Unknown():
                 return self._aside(node, f"Entry of type {escape(short(node.entry.type, 80))}", self._raw(node))
-            case entries.Labelled():
+            case entries.Labelled() | entries.Ran():
                 return ""
             case _:
                 assert_never(content)
@@ -75,7 +78,7 @@ class Conversation:
             case messages.BashRun():
                 return self._article(node, "run", "Command", self._run(said))
             case messages.Summary():
-                return self._card(node, _compacted(said), self._markdown.reply(said.text))
+                return self._card(node, _compacted(said), self._prose(said.text))
             case messages.BranchSummary(text, from_id):
                 return self._card(node, f"Summary of a branch that was left{self._link(from_id)}", self._prose(text))
             case messages.Note(kind, content):
@@ -85,7 +88,7 @@ class Conversation:
 
     def _article(self, node: Node, kind: str, name: str, body: str, spent: str = "") -> str:
         parent = self._tree.nodes[node.parent].entry if node.parent is not None else None
-        time, before = figures.moment(node.entry), figures.moment(parent) if parent is not None else None
+        time, before = figures.moment(node.entry), self._before(node)
         day = f'<p class="day">{figures.day(time)}</p>' if time and before and time.date() != before.date() else ""
         follows = " next" if kind == "reply" and parent is not None and _is_agents(parent) and not day else ""
         title = f"<h2>{name}</h2>{self._tags(node)}"
@@ -93,6 +96,14 @@ class Conversation:
             f'<article class="e {kind}{follows}" {_about(node)} tabindex="-1">{day}{self._fork(node)}'
             f'<header class="by">{title}</header><div class="said">{body}</div>{self._meta(node, spent)}</article>\n'
         )
+
+    def _before(self, node: Node) -> datetime | None:
+        """When the message above it was said, or the first entry written: what is between has no heading of its own."""
+        while node.parent is not None:
+            node = self._tree.nodes[node.parent]
+            if node.owner is None and _has_day(node.entry):
+                break
+        return figures.moment(node.entry)
 
     def _card(self, node: Node, title: str, body: str) -> str:
         return (
@@ -162,7 +173,7 @@ class Conversation:
                     parts.append(self._call(part, answers.pop(part.id, [])))  # If two have the same id, the first.
                 case _:
                     assert_never(part)
-        return "".join([*parts, _fault(reply)])
+        return "".join([*parts, _fault(reply)]) or _NOTHING
 
     def _thinking(self, text: str) -> str:
         words = len(text.split())
@@ -185,7 +196,7 @@ class Conversation:
         )
 
     def _answer(self, call: messages.ToolCall, node: Node) -> str:
-        body = self._tools.result(call, _answered(node)) or '<p class="remark">(nothing)</p>'
+        body = self._tools.result(call, _answered(node)) or _NOTHING
         return (
             f'<div class="e result {_verdict(node)}" {_about(node)} tabindex="-1">'
             f"{self._fork(node)}{body}{self._meta(node)}</div>"
@@ -204,8 +215,9 @@ class Conversation:
             body += f'<p class="remark">{escape(f"The output was cut.{where}")}</p>'
         if run.private:
             body += '<p class="remark">Not shown to the model.</p>'
+        command = short(run.command, 160, end=LINE_END)
         return (
-            f'<details class="call"><summary><b>bash</b><span class="arg">{escape(short(run.command, 160))}</span>'
+            f'<details class="call"><summary><b>bash</b><span class="arg">{escape(command)}</span>'
             f'<span class="verdict {verdict}">{told}</span></summary>{body}</details>'
         )
 
@@ -251,6 +263,11 @@ def _compacted(summary: messages.Summary) -> str:
 def _is_agents(entry: entries.Entry) -> bool:
     said = entry.content.message if isinstance(entry.content, entries.Said) else None
     return isinstance(said, messages.AssistantMessage | messages.ToolResult)
+
+
+def _has_day(entry: entries.Entry) -> bool:
+    said = entry.content.message if isinstance(entry.content, entries.Said) else None
+    return said is not None and not isinstance(said, messages.Summary | messages.BranchSummary)
 
 
 def _answered(node: Node) -> messages.ToolResult:

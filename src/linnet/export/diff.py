@@ -9,6 +9,7 @@ _UNIFIED = re.compile(r"(?:diff |index |Index: |=== |--- [^\n]*\n\+\+\+ |@@ -\d+
 _NUMBERED = re.compile(r"([-+ ]) {0,8}(\d{1,9}) (.*)")
 _SKIPPED = re.compile(r" {2,}\.\.\.")
 _KINDS = {"+": "add", "-": "del", " ": "same"}
+_SIGNS = {kind: sign for sign, kind in _KINDS.items()}
 _HEADERS = ("diff ", "index ", "--- ", "+++ ", "new file ", "deleted file ", "similarity ", "rename ", "Index: ", "===")
 
 
@@ -56,14 +57,17 @@ def _unified(rows: list[str]) -> list[str]:
         elif sign == "+":
             out.append(_line("add", str(new) if inside else "", rest))
             new, new_left = new + 1, new_left - 1
+        elif not inside:
+            out.append(_line("plain", "", row))
         else:
-            out.append(_line("same", str(new) if inside else "", rest if inside else row))
+            out.append(_line("same", str(new), rest))
             old, old_left = old + 1, old_left - 1
             new, new_left = new + 1, new_left - 1
     return out
 
 
 def _line(kind: str, number: str, text: str) -> str:
-    # The number is no text: whoever copies the lines does not want it.
+    # The sign is text and the number is not: whoever copies the lines wants the one without the other.
     told = f' data-l="{number}"' if number else ""
-    return f'<span class="l {kind}"{told}>{escape(text) or " "}</span>'
+    words = f"<i>{_SIGNS[kind]}</i>{escape(text)}" if kind in _SIGNS else escape(text) or " "
+    return f'<span class="l {kind}"{told}>{words}</span>'

@@ -3,15 +3,28 @@
 import re
 from html import escape as _escape
 
-# What cannot be written, cannot be seen, or turns the direction of what follows: all but tab and line feed.
-_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff\ufffe\uffff]")
+# What cannot be written, cannot be seen, or turns the direction of what follows: all but tab and line feed. Joiners are
+# part of words and of emoji.
+_CONTROL = "\x00-\x08\x0b-\x1f\x7f"
+_UNWRITABLE = "\x80-\x9f\ud800-\udfff\ufffe\uffff"
+_HIDDEN = (
+    "\u00ad\u115f\u1160\u17b4\u17b5\u180e\u200b\u202a-\u202e\u2060-\u206f\u3164\ufeff\uffa0\ufff9-\ufffb"
+    "\U0001d173-\U0001d17a\U000e0000-\U000e00ff\U000e01f0-\U000e0fff"
+)
+_VARIANT = "\ufe00-\ufe0f\U000e0100-\U000e01ef"  # One may follow what it is a variant of; in a row they hide a text.
+_ODD = re.compile(f"[{_CONTROL}{_UNWRITABLE}{_HIDDEN}{_VARIANT}]")
+_SPELLED = re.compile(
+    "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"  # Some flags are spelled in tags.
+    f"|(?P<control>[{_CONTROL}])|(?P<unwritable>[{_UNWRITABLE}])|(?P<hidden>[{_HIDDEN}]|(?<=[{_VARIANT}])[{_VARIANT}])"
+)
+LINE_END = " ↵ "  # In a command that is shown on one line.
 
 
 def clean(text: str) -> str:
     """Without characters that hide or that cannot be encoded. Lines end in a line feed."""
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
-    return _ODD.sub(_visible, text)
+    return _SPELLED.sub(_visible, text) if _ODD.search(text) else text
 
 
 def escape(text: str) -> str:
@@ -19,16 +32,20 @@ def escape(text: str) -> str:
     return _escape(clean(text))
 
 
-def short(text: str, most: int) -> str:
-    """On one line, and cut where it gets long. Not escaped."""
-    words = " ".join(clean(text[: most * 4]).split())
+def short(text: str, most: int, *, end: str = " ") -> str:
+    """On one line, and cut where it gets long. `end` is what stands where a line ended. Not escaped."""
+    lines = (" ".join(line.split()) for line in clean(text[: most * 4]).split("\n"))
+    words = end.join(filter(None, lines))
     return f"{words[: most - 1].rstrip()}…" if len(words) > most or len(text) > most * 4 else words
 
 
 def _visible(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x20:
-        return chr(0x2400 + code)
-    if code == 0x7F:
-        return "\u2421"
-    return f"[U+{code:04X}]" if 0x202A <= code <= 0x2069 else "\ufffd"
+    match found.lastgroup:
+        case "flag":
+            return found[0]
+        case "control":
+            return "\u2421" if found[0] == "\x7f" else chr(0x2400 + ord(found[0]))
+        case "unwritable":
+            return "\ufffd"
+        case _:
+            return f"[U+{ord(found[0]):04X}]"

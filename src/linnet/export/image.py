@@ -19,7 +19,7 @@ def picture(image: Image) -> str:
     if kind not in KINDS:
         what = ", ".join(short(part, 80) for part in (image.mime_type, image.url) if part) or "of no kind"
         told = f" ({size(len(data))})" if data else ""
-        return f'<p class="absent">Image not shown: {escape(what)}{told}</p>'
+        return f'<p class="remark">Image not shown: {escape(what)}{told}</p>'
     name = f"{KINDS[kind]} image, {size(len(data))}"
     wide, high = _extent(data)
     extent = f' width="{wide}" height="{high}"' if wide and high else ""

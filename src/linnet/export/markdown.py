@@ -15,6 +15,7 @@ from linnet.export.highlight import Highlighter
 MOST = 200_000  # Characters; what is longer is not prose.
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*([^\s`]{0,40})[^`]*")
 _INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
+_SIDED = ("bullet_list_open", "ordered_list_open", "blockquote_open")  # On the side on which their writing starts.
 _SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 
 
@@ -31,7 +32,12 @@ class Markdown:
         text = clean(text)
         if len(text) > MOST:
             return block.block(escape(text).split("\n"))
-        rendered: str = self._parser.render(text, dict(self._env))
+        env = dict(self._env)
+        tokens = self._parser.parse(text, env)
+        for token in tokens:
+            if token.type in _SIDED:
+                token.attrSet("dir", "auto")
+        rendered: str = self._parser.renderer.render(tokens, self._parser.options, env)
         return rendered
 
     def prompt(self, text: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import assert_never
 
 from linnet.core import messages
-from linnet.export.escape import escape, short
+from linnet.export.escape import LINE_END, escape, short
 from linnet.export.tool import headline
 from linnet.export.tree import Node, Tree
 from linnet.store import entries
@@ -50,7 +50,7 @@ class Outline:
     def _line(self, node: Node, also: int | None) -> str:
         kind, text = self._words(node)
         label = self._labels.get(node.entry.id)
-        side = node.depth > 0 and node.parent is not None and self._tree.nodes[node.parent].depth < node.depth
+        side = node.depth > (0 if node.parent is None else self._tree.nodes[node.parent].depth)
         names = [kind, f"d{min(node.depth, DEEPEST)}" if node.depth else "", "side" if side else ""]
         names += ["tagged" if label else "", "on" if node.current else ""]
         tag = f'<span class="tag">{escape(short(label, 30))}</span>' if label else ""
@@ -76,7 +76,7 @@ class Outline:
                 return "m", f"Named {name}" if name.strip() else "Name removed"
             case entries.Custom(kind):
                 return "m", kind
-            case entries.Unknown() | entries.Labelled():
+            case entries.Unknown() | entries.Labelled() | entries.Ran():
                 return "m", node.entry.type
             case _:
                 assert_never(content)
@@ -91,7 +91,7 @@ class Outline:
                 bad = " bad" if said.is_error else ""
                 return f"t{bad}", f"{name} {self._argument(node, call_id)}"
             case messages.BashRun(command, _, exit_code):
-                return "t" if exit_code == 0 else "t bad", f"$ {command}"
+                return "t" if exit_code == 0 else "t bad", f"$ {short(command, LONGEST, end=LINE_END)}"
             case messages.Summary():
                 return "s", "Compacted"
             case messages.BranchSummary(text):

@@ -9,6 +9,10 @@ NIGHT: RGB = (30, 33, 34)
 MOST = 4096
 READABLE = 4.5
 _STEPS = (0, 95, 135, 175, 215, 255)
+# The terminal's own 16, for where it matters what is on what: elsewhere the style sheet has gentler ones.
+_OWN = bytes.fromhex(
+    "0b0c0d b8352f 2f7d43 d8a51e 1f5fae 93408b 14777d d5d3cd 6d6c66 ee8f87 8cc69a efcd7d 8bb8ea d79bd2 77c5c7 ffffff"
+)
 
 
 class Palette:
@@ -49,6 +53,16 @@ def indexed(number: int) -> RGB:
         return grey, grey, grey
     number -= 16
     return _STEPS[number // 36], _STEPS[number // 6 % 6], _STEPS[number % 6]
+
+
+def own(number: int) -> RGB:
+    red, green, blue = _OWN[number * 3 : number * 3 + 3]
+    return red, green, blue
+
+
+def readable(ink: RGB, ground: RGB) -> RGB:
+    """As little of the way to black or to white, whichever is further from the ground."""
+    return _towards(ink, opposite(ground), ground)
 
 
 def opposite(ground: RGB) -> RGB:

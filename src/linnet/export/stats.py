@@ -56,6 +56,7 @@ def stats(header: Header, entries: Sequence[Entry]) -> Stats:
             case _:
                 pass
     start = next((time for time in (at(header.timestamp), *map(moment, entries)) if time is not None), None)
-    title = short(name, 200) or first or "An empty session"
+    said = any(isinstance(entry.content, Said | Compacted) for entry in entries)
+    title = short(name, 200) or first or ("An unnamed session" if said else "An empty session")
     told = {target: label for target, label in labels.items() if label.strip()}
     return Stats(title, start, prompts, replies, results, tuple(models), usage, told)

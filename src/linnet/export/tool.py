@@ -11,7 +11,7 @@ from msgspec import UNSET
 from linnet.core.messages import Image, ToolCall, ToolResult, texts
 from linnet.export import ansi, diff
 from linnet.export.block import block
-from linnet.export.escape import escape, short
+from linnet.export.escape import LINE_END, escape, short
 from linnet.export.highlight import Highlighter
 from linnet.export.image import picture
 from linnet.export.palette import Palette
@@ -113,7 +113,7 @@ def headline(call: ToolCall) -> str:
     value = next((args[name] for name in _MAIN if isinstance(args.get(name), str)), UNSET)
     if value is UNSET:
         value = next((each for each in args.values() if isinstance(each, str)), call.unparsed)
-    told = short(str(value), 160)
+    told = short(str(value), 160, end=LINE_END)
     offset, limit = args.get("offset"), args.get("limit")
     if call.name == "read" and (isinstance(offset, int) or isinstance(limit, int)):
         first = offset if isinstance(offset, int) else 1

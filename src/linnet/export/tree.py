@@ -7,7 +7,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from linnet.core.messages import AssistantMessage, Note, ToolResult
-from linnet.store.entries import MOVED, SPENT, Custom, Entry, Labelled, Said
+from linnet.store.entries import MOVED, SPENT, Custom, Entry, Labelled, Ran, Said
 
 
 class Node(Struct):
@@ -66,7 +66,7 @@ class Tree:
 def is_shown(entry: Entry) -> bool:
     """Marks and bookmarks are no part of what was said, and some notes are for the model alone."""
     match entry.content:
-        case Labelled() | Said(Note(display=False)):
+        case Labelled() | Ran() | Said(Note(display=False)):
             return False
         case Custom(kind):
             return kind not in (MOVED, SPENT)
@@ -157,7 +157,8 @@ def _nodes(
     numbers: dict[int, int] = {}
     anchors: dict[str, int] = {}
     asked: dict[str, list[int]] = defaultdict(list)  # Who asked for what, on the way to where we are.
-    todo = [(place, 0) for place in reversed(_side_branches_first(children[None], newest, path))]
+    roots = _side_branches_first(children[None], newest, path)
+    todo = [(place, int(place != roots[-1])) for place in reversed(roots)]
     while todo:
         place, depth = todo.pop()
         if place < 0:  # The branch of this one is done.

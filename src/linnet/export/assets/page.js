@@ -25,6 +25,19 @@ document.addEventListener("DOMContentLoaded", () => {
     if (row.dataset.also) rows[row.dataset.also] = row;
   }
 
+  // Of the lines that are listed, one can be reached by Tab, and arrows lead from there to the others.
+  const listed = () => [...outline.children].filter((row) => row.getClientRects().length);
+  const stop = () => outline.querySelector("[tabindex='0']");
+  const rove = (line) => {
+    if (stop()) stop().tabIndex = -1;
+    line.tabIndex = 0;
+  };
+  const settle = () => {
+    const left = listed();
+    if (left.length && !left.includes(stop()?.parentElement)) rove(left[0].firstElementChild);
+    $("#none").hidden = left.length > 0;
+  };
+
   // The branch: `tip` is its end, `path` the way there from the root.
   const trail = (n) => {
     const found = [];
@@ -61,8 +74,7 @@ document.addEventListener("DOMContentLoaded", () => {
     main[n].classList.add("at");
     const line = rows[n].firstElementChild, list = outline.parentElement;
     line.setAttribute("aria-current", "true");
-    outline.querySelector("[tabindex='0']").tabIndex = -1;
-    line.tabIndex = 0;
+    rove(line);
     const { top, bottom } = line.getBoundingClientRect(), frame = list.getBoundingClientRect();
     if (top < frame.top || bottom > frame.bottom) list.scrollTop += top - frame.top - frame.height / 3;
     if (focus) main[n].focus({ preventScroll: true });
@@ -147,12 +159,13 @@ document.addEventListener("DOMContentLoaded", () => {
 
   // Search: in all that was said, whatever branch it is on.
   let index = null, hits = [], hit = -1, filter = "all";
+  const OURS = ".by, .meta, .fork, .day, .absent, .verdict, .thinking > summary, .more > summary"; // Nobody said those words.
   const words = (n) => {
     const found = [rows[n].querySelector(".tag")?.textContent ?? ""];
     const walk = (element) => {
       for (const child of element.children) {
-        if (child.matches(".said, .call, .block, .more")) walk(child);
-        else if (!child.matches(".by, .meta, .fork, .day, .result, .more > summary")) found.push(child.textContent);
+        if (child.matches(".said, .call, .thinking, .call > summary, .block, .more")) walk(child);
+        else if (!child.matches(`${OURS}, .result, .call > summary > [data-n]`)) found.push(child.textContent);
       }
     };
     walk(main[n]);
@@ -186,7 +199,7 @@ document.addEventListener("DOMContentLoaded", () => {
       range.setStart(...place(at));
       range.setEnd(...place(at + wanted.length - 1));
       range.setEnd(range.endContainer, Math.min(range.endOffset + 1, range.endContainer.length));
-      if (!range.startContainer.parentElement.closest(".meta, .fork")) ranges.push(range);
+      if (!range.startContainer.parentElement.closest(OURS)) ranges.push(range);
     }
     if (ranges.length) CSS.highlights.set("found", new Highlight(...ranges));
     return ranges[0] ?? null;
@@ -202,6 +215,7 @@ document.addEventListener("DOMContentLoaded", () => {
     hit = -1;
     mark(-1);
     tell();
+    settle();
   };
   const seek = (by) => {
     if (!hits.length) return;
@@ -220,6 +234,7 @@ document.addEventListener("DOMContentLoaded", () => {
     outline.dataset.filter = filter = name;
     for (const button of all("[data-filter][aria-pressed]")) button.setAttribute("aria-pressed", button.dataset.filter === name);
     if (query.value) search();
+    else settle();
   };
 
   const steady = (act) => {
@@ -242,6 +257,7 @@ document.addEventListener("DOMContentLoaded", () => {
   const drawer = (on) => {
     root.classList.toggle("drawer", on);
     menu.setAttribute("aria-expanded", on);
+    $("main").inert = bar.inert = on;
     (on ? $("#side") : menu).focus({ preventScroll: true });
   };
   let fading;
@@ -260,11 +276,14 @@ document.addEventListener("DOMContentLoaded", () => {
     }
   };
 
-  const copier = Object.assign(document.createElement("button"), { type: "button", className: "copy", textContent: "Copy" });
-  document.addEventListener("pointerover", (event) => {
+  const copier = Object.assign(document.createElement("button"), { type: "button", className: "copy", ariaLabel: "Copy" });
+  for (const pre of all(".block pre")) pre.tabIndex = 0; // Tab leads there, and from there to Copy.
+  const offer = (event) => {
     const block = event.target.closest(".block");
     if (block && copier.parentElement !== block) block.append(copier);
-  });
+  };
+  document.addEventListener("pointerover", offer);
+  document.addEventListener("focusin", offer);
   const source = (block) =>
     [...block.querySelectorAll("pre")].map((pre) => (block.matches(".diff") ? [...pre.children].map((line) => line.textContent).join("\n") : pre.textContent)).join("\n");
 
@@ -299,6 +318,8 @@ document.addEventListener("DOMContentLoaded", () => {
   $("#tools").addEventListener("click", (event) => unfold(".call", event.currentTarget));
   $("#theme").addEventListener("click", repaint);
   $("#keys").addEventListener("click", () => help.showModal());
+  matchMedia("(max-width: 62rem)").addEventListener("change", () => { if (root.classList.contains("drawer")) drawer(false); });
+  outline.addEventListener("focusin", (event) => rove(event.target));
   query.addEventListener("focus", prepare);
   query.addEventListener("input", search);
 
@@ -328,7 +349,7 @@ document.addEventListener("DOMContentLoaded", () => {
   };
   ["all", "user", "talk", "tagged"].forEach((name, at) => { keys[at + 1] = () => sift(name); });
   const along = (event) => {
-    const lines = [...outline.children].filter((row) => row.getClientRects().length);
+    const lines = listed();
     const at = lines.indexOf(event.target.closest("li"));
     const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: lines.length - 1 }[event.key];
     if (to === undefined) return false;
@@ -347,7 +368,7 @@ document.addEventListener("DOMContentLoaded", () => {
       else if (event.key === "Escape") {
         keys.Escape();
         query.blur();
-      } else if (event.key === "ArrowDown") [...outline.children].find((row) => row.getClientRects().length)?.firstElementChild.focus();
+      } else if (event.key === "ArrowDown") listed()[0]?.firstElementChild.focus();
       else done = false;
     } else if (outline.contains(event.target) && along(event)) done = true;
     else if (Object.hasOwn(keys, event.key)) keys[event.key]();

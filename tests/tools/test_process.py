@@ -76,7 +76,7 @@ def test_an_abort_waits_for_nobody(bench: "Bench") -> None:
 
 
 def test_killing_one_command_does_not_touch_another(bench: "Bench") -> None:
-    tree = "(setsid sh -c 'echo $$; echo ready; exec sleep 600' &); sleep 600 & echo $!; wait"
+    tree = "sleep 600 & echo $!; (setsid sh -c 'echo $$; echo ready; exec sleep 600' &); wait"
     one, two = bench.start("bash", command=tree), bench.start("bash", command=tree)
     background = bench.ok("bash", command="setsid sleep 600 >/dev/null 2>&1 & echo $!")
     one.hears("ready")

@@ -97,6 +97,13 @@ class Session:
             if token is not None:
                 token.set()
 
+    def cancel(self, job: Job) -> None:
+        """Abort it, if it is what runs."""
+        with self.lock:
+            token = self._interrupt() if self._active is job else None
+        if token is not None:
+            token.set()
+
     def ask(self, query: commands.Query, deliver: Callable[[commands.Answer], None]) -> None:
         """Answer at once. `deliver` runs under the lock: an answer keeps its place among the events around it."""
         actions: list[Callable[[], None]] = []

@@ -9,21 +9,20 @@ from typing import Any
 from linnet.core import commands
 from linnet.core.messages import Image
 from linnet.runtime.config import Config
-from linnet.sdk.runtime import Runtime, abandon, compacted, prompt_command
+from linnet.sdk.runtime import Runtime, Started, compacted, prompt_command
 from linnet.sdk.sessions import Sessions
-from linnet.sdk.stream import Stream
 from linnet.wire.zot import frames
 
 
 class AsyncRun(AsyncIterator[frames.Event]):
     """The events of one run. Cancelling the task that waits for one aborts the run."""
 
-    def __init__(self, stream: Stream, runtime: Runtime, loop: asyncio.AbstractEventLoop) -> None:
-        self._stream = stream
-        self._runtime = runtime
+    def __init__(self, started: Started, loop: asyncio.AbstractEventLoop) -> None:
+        self._started = started
+        self._stream = started.stream
         self._loop = loop
         self._arrived = asyncio.Event()
-        stream.notify = self._notify
+        self._stream.notify = self._notify
 
     async def __anext__(self) -> frames.Event:
         while True:
@@ -36,12 +35,12 @@ class AsyncRun(AsyncIterator[frames.Event]):
             try:
                 await self._arrived.wait()
             except asyncio.CancelledError:
-                self._runtime.abort()
+                self._started.abort()
                 raise
 
     async def aclose(self) -> None:
         """Abort the run, if it has not ended, and wait until it has."""
-        await asyncio.to_thread(abandon, self._stream, self._runtime.session)
+        await asyncio.to_thread(self._started.abandon)
 
     def _notify(self) -> None:
         with suppress(RuntimeError):  # The loop has been closed, and nobody waits any more.
@@ -63,11 +62,11 @@ class AsyncRuntime:
     def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> AsyncRun:
         """`async for event in runtime.prompt(…)`. Raises Busy while another run goes on."""
         loop = asyncio.get_running_loop()  # Before anything is started that nobody could follow.
-        return AsyncRun(self._runtime.start(prompt_command(text, images)), self._runtime, loop)
+        return AsyncRun(self._runtime.start(prompt_command(text, images)), loop)
 
     async def compact(self, instructions: str = "") -> str:
         loop = asyncio.get_running_loop()
-        run = AsyncRun(self._runtime.start(commands.Compact(instructions)), self._runtime, loop)
+        run = AsyncRun(self._runtime.start(commands.Compact(instructions)), loop)
         return compacted([event async for event in run])
 
     async def abort(self) -> None:

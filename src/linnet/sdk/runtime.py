@@ -26,12 +26,34 @@ Self = TypeVar("Self", bound="Runtime")
 CLOSING = 5.0  # How long, at most, letting go of a run waits for its end.
 
 
+class Started:
+    """A run that is under way, and what is heard of it."""
+
+    def __init__(self, stream: Stream, job: Job, session: Session) -> None:
+        self.stream = stream
+        self._job = job
+        self._session = session
+
+    def abandon(self) -> None:
+        """Abort it, if it has not ended, and wait until it has."""
+        if not self.stream.ended:
+            self.stream.close()
+            self.stop()
+
+    def abort(self) -> None:
+        self._session.cancel(self._job)
+
+    def stop(self) -> None:
+        self.abort()
+        self.stream.wait()
+
+
 class Run(Iterator[frames.Event]):
     """The events of one run, up to its last. Letting go of it before the end aborts the run."""
 
-    def __init__(self, stream: Stream, session: Session) -> None:
-        self._stream = stream
-        self._session = session
+    def __init__(self, started: Started) -> None:
+        self._started = started
+        self._stream = started.stream
 
     def __next__(self) -> frames.Event:
         event = self._stream.take(block=True)
@@ -41,14 +63,14 @@ class Run(Iterator[frames.Event]):
 
     def close(self) -> None:
         """Abort the run, if it has not ended, and wait until it has."""
-        abandon(self._stream, self._session)
+        self._started.abandon()
 
     def __del__(self) -> None:
         """Wherever that happens: it may be in the run's own thread, or while somebody holds a lock."""
         if self._stream.ended or sys.is_finalizing():
             return
         self._stream.close()
-        closing = Thread(target=stop, args=(self._stream, self._session), name="linnet-closing", daemon=True)
+        closing = Thread(target=self._started.stop, name="linnet-closing", daemon=True)
         closing.start()
         if not current_thread().name.startswith("linnet-"):
             closing.join(CLOSING)
@@ -85,12 +107,11 @@ class Runtime:
 
     def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> Run:
         """Start a run and iterate over its events. Images are given as their bytes."""
-        return Run(self.start(prompt_command(text, images)), self.session)
+        return Run(self.start(prompt_command(text, images)))
 
     def compact(self, instructions: str = "") -> str:
         """Replace all but the newest messages by a summary, and return it."""
-        run = Run(self.start(commands.Compact(instructions)), self.session)
-        return compacted(list(run))
+        return compacted(list(Run(self.start(commands.Compact(instructions)))))
 
     def abort(self) -> None:
         """Cancel what runs, if anything does. Its last events follow."""
@@ -126,15 +147,16 @@ class Runtime:
         """Abort what runs and leave no child process behind. Idempotent."""
         self.session.close(timeout=5)
 
-    def start(self, work: commands.Work) -> Stream:
+    def start(self, work: commands.Work) -> Started:
         """Raises Busy while another run goes on."""
         stream = Stream()
 
         def started() -> None:
             self._stream = stream
 
-        self.session.submit(Job(work, started=started), queue=False)
-        return stream
+        job = Job(work, started=started)
+        self.session.submit(job, queue=False)
+        return Started(stream, job, self.session)
 
     def hear(self, events: Sequence[Event]) -> None:
         """Called by the session."""
@@ -161,18 +183,6 @@ def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Promp
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
     return commands.Prompt(text, tuple(map(_image, images)))
-
-
-def abandon(stream: Stream, session: Session) -> None:
-    if not stream.ended:
-        stream.close()
-        stop(stream, session)
-
-
-def stop(stream: Stream, session: Session) -> None:
-    """Abort the run whose stream it is, and wait until it has ended. Another may have begun by then."""
-    session.ask(commands.Abort(), lambda answer: None)
-    stream.wait()
 
 
 def compacted(events: Sequence[frames.Event]) -> str:

@@ -33,7 +33,8 @@ def main(program: Program = LINNET) -> NoReturn:
     except BrokenPipeError:
         code = 1  # Whoever read has seen enough.
     except OSError as error:
-        print(f"{program.name}: {error.strerror}", file=sys.stderr)
+        where = f": {error.filename}" if isinstance(error.filename, str) else ""
+        print(f"{program.name}: {error.strerror}{where}", file=sys.stderr)
         code = 1
     with suppress(OSError):
         if sys.stderr is not None:
@@ -58,6 +59,8 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     if flags.export is not None:
         from linnet.shelf import export_to
 
+        if len(flags.words) > 1:
+            raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
         return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
         return _rpc(flags, program.dialect or "pi")

@@ -7,7 +7,6 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linnet.core.printable import printable
 from linnet.errors import ConfigError, SessionError
 from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 
@@ -59,15 +58,24 @@ def sessions(argv: Sequence[str]) -> int:
         raise UsageError(f"linnet sessions takes no words, only flags: {flags.words[0]!r}; see linnet sessions --help")
     from linnet.store.sessions import folders, summaries
 
-    places = [_folder(flags), *(folders(_home()) if flags.everywhere else [])]
-    only = None if flags.everywhere or "session_dir" in flags.config else _cwd(flags)
-    found = [info for info in summaries(list(dict.fromkeys(places)), only) if info.messages or flags.json]
+    chosen = "session_dir" in flags.config
+    places = [_folder(flags)] if chosen or not flags.everywhere else []
+    places += folders(_home()) if flags.everywhere else []
+    only = None if flags.everywhere or chosen else _cwd(flags)
+    unread: list[str] = []
+    listed = summaries(list(dict.fromkeys(places)), only, unread)
+    found = [info for info in listed if info.messages or flags.json]
     if flags.json:
         _print_json(found)
     elif found:
-        print("\n".join(_rows(found, everywhere=flags.everywhere)))
+        from linnet.table import rows
+
+        print("\n".join(rows(found, folders=flags.everywhere or chosen)))
     else:
-        print(f"No sessions in {places[0]}" + ("" if flags.everywhere else "; --all looks in every folder"))
+        where = os.path.join(_home(), "sessions") if flags.everywhere else f"{places[0]}; --all looks in every folder"
+        unread.append(f"no sessions in {where}")
+    for reason in unread:
+        print(f"linnet: {reason}", file=sys.stderr)
     return 0
 
 
@@ -85,7 +93,10 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
     from linnet.runtime.errands import Exporting, default_name
     from linnet.store.sessions import find, folders, open_store
 
-    path = find(word, [_folder(flags), *folders(_home())])
+    if not word.strip() or (out is not None and not out.strip()):
+        raise UsageError("a session or a page must have a name; see linnet export --help")
+    here = [] if os.path.isabs(word) else [_folder(flags)]
+    path = find(word, [*here, *folders(_home())])
     if path is None:
         raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
     store = open_store(path, to_write=False).store
@@ -113,7 +124,9 @@ def _folder(flags: Flags) -> str:
 
 
 def _cwd(flags: Flags) -> str:
-    return os.path.abspath(flags.config.get("cwd") or os.getcwd())
+    from linnet.runtime.config import work_folder
+
+    return work_folder(flags.config.get("cwd"))
 
 
 def _home() -> str:
@@ -126,33 +139,5 @@ def _print_json(found: "Sequence[SessionInfo]") -> None:
     from linnet.wire.jsonl import encode_lines
     from linnet.wire.pi.answers import session_item
 
-    sys.stdout.write(encode_lines([session_item(session) for session in found]).decode())
-
-
-def _rows(found: "Sequence[SessionInfo]", *, everywhere: bool) -> list[str]:
-    header = ("LAST USED", "ID", "MESSAGES", "COST", "MODEL", "FIRST PROMPT, OR NAME")
-    table = [header, *(_row(session, everywhere=everywhere) for session in found)]
-    widths = [max(len(row[column]) for row in table) for column in range(len(header) - 1)]
-    return [
-        "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths, strict=False)), row[-1]]).rstrip()
-        for row in table
-    ]
-
-
-def _row(session: "SessionInfo", *, everywhere: bool) -> tuple[str, ...]:
-    said = _shown(session.name or session.first_message)
-    said = said if len(said) <= 60 else said[:59] + "…"
-    return (
-        session.modified[:16].replace("T", " "),
-        _shown(session.id[:8] if "-" in session.id else session.id),
-        str(session.messages),
-        f"${session.cost:.2f}",
-        _shown(session.model),
-        f"{said}  ({_shown(session.cwd)})" if everywhere else said,
-    )
-
-
-def _shown(text: str) -> str:
-    """On one line, and nothing in it that a terminal would obey: neither codes nor a change of direction."""
-    shown = "".join(each for each in printable(text) if each.isprintable() or each.isspace())
-    return " ".join(shown.split())
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.buffer.write(encode_lines([session_item(session) for session in found]))

@@ -92,7 +92,7 @@ def test_a_link_stays_a_link_and_an_old_session_is_kept_as_it_was(pi: Callable[.
     original = real.read_bytes()
     link.symlink_to(real)
     agent = pi("--session", str(link))
-    assert Path(state(agent)["sessionFile"]) == real
+    assert Path(state(agent)["sessionFile"]) == link
     assert link.is_symlink()
     assert (tmp_path / "real.jsonl.v1").read_bytes() == original
     second = pi("--session", str(real))
@@ -153,11 +153,12 @@ def test_whoever_stops_reading_has_seen_enough(pi: Callable[..., Agent], server:
     agent = pi()
     run(agent, "one")
     command = [str(Path(sys.executable).with_name("linnet")), *(word.format(file=file_of(agent)) for word in words)]
+    env = {**os.environ, "LINNET_HOME": str(file_of(agent).parents[2])}
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as stdout:
-        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=file_of(agent).parent)
+        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=file_of(agent).parent, env=env)
     assert (done.returncode, done.stderr) == (1, b"")
     with open("/dev/full", "wb") as stdout:
-        full = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE)
+        full = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=env)
     assert (full.returncode, full.stderr) == (1, b"linnet: No space left on device\n")

@@ -87,10 +87,10 @@ def test_an_id_that_nobody_has_or_that_several_have_is_refused(
     pi: Callable[..., Agent], begun: Callable[..., Frame]
 ) -> None:
     file = Path(begun("one")["sessionFile"])
-    assert refusal(pi("--session", "zzzz")) == ("no session has an id that begins with zzzz; see linnet sessions")
+    assert refusal(pi("--session", "zzzz")) == ("no session has an id that begins with zzzz; see linnet sessions --all")
     for end in "12":
         file.with_name(f"2026-01-01T00-00-00-000Z_abcdef{end}.jsonl").write_bytes(file.read_bytes())
-    assert refusal(pi("--session", "abcd")) == "abcd is the beginning of 2 sessions; write more of its id"
+    assert refusal(pi("--session", "abcd")).startswith("abcd is the beginning of 2 sessions; write more of its id, or ")
     assert state(pi("--session", "abcdef2"))["messageCount"] == 2
 
 
@@ -170,7 +170,7 @@ def test_fork_goes_on_with_a_copy(pi: Callable[..., Agent], begun: Callable[...,
     assert texts(agent) == ["one", HELLO]
     run(agent, "two")
     assert Path(one["sessionFile"]).read_bytes() == before
-    assert refusal(pi("--fork", "zzzz")) == "no session has an id that begins with zzzz; see linnet sessions"
+    assert refusal(pi("--fork", "zzzz")) == "no session has an id that begins with zzzz; see linnet sessions --all"
     assert refusal(pi("--fork", "/nowhere.jsonl")) == "/nowhere.jsonl does not exist"
 
 
@@ -221,8 +221,10 @@ def test_what_is_asked_for_wins_over_what_the_session_remembers(
     agent = pi("--session", one["sessionFile"], "--model", "claude-haiku-4-5", "--thinking", "low")
     told = state(agent)
     assert (told["model"]["id"], told["thinkingLevel"]) == ("claude-haiku-4-5", "low")
+    assert len(lines(one["sessionFile"])) == before  # It is not changed by being looked at.
+    run(agent, "two")
     added = lines(one["sessionFile"])[before:]
-    assert [entry.get("modelId") or entry.get("thinkingLevel") for entry in added] == ["claude-haiku-4-5", "low"]
+    assert [entry.get("modelId") or entry.get("thinkingLevel") for entry in added[:2]] == ["claude-haiku-4-5", "low"]
     agent.end()
     agent.wait()
     told = state(pi("--session", one["sessionFile"]))
@@ -301,3 +303,83 @@ def test_the_earlier_protocol_keeps_sessions_too(pi: Callable[..., Agent]) -> No
     agent.end()
     agent.wait()
     assert texts(pi("--session", "mine.jsonl")) == ["one", HELLO]
+
+
+def test_a_session_is_not_changed_by_being_looked_at(pi: Callable[..., Agent], begun: Callable[..., Frame]) -> None:
+    file = Path(begun("one")["sessionFile"])
+    before = file.read_bytes().replace(b'"anthropic"', b'"openai"').replace(b"claude-sonnet-4-5", b"gpt-5")
+    file.write_bytes(before)
+    agent = pi("--session", str(file))
+    assert state(agent)["model"]["provider"] == "anthropic"
+    assert agent.ask("switch_session", sessionPath=begun("two")["sessionFile"])["success"] is True
+    assert "openai/gpt-5 cannot be used" in agent.ask("switch_session", sessionPath=str(file))["data"]["warning"]
+    agent.ask("set_thinking_level", level="low")
+    agent.end()
+    added = lines(str(file))[len(before.splitlines()) :]
+    assert [entry["type"] for entry in added] == ["thinking_level_change"]
+
+
+def test_a_start_that_fails_leaves_no_session_behind(
+    spawn: Callable[..., Agent], begun: Callable[..., Frame], tmp_path: Path
+) -> None:
+    source = begun("one")["sessionFile"]
+    home = tmp_path / "new"
+    for flags in (["--session", "new.jsonl"], ["--continue"], ["--fork", source]):
+        agent = spawn("--mode", "rpc", *flags, env={"LINNET_HOME": str(home), "ANTHROPIC_API_KEY": ""})
+        assert agent.wait() == 1
+        assert "no credential for anthropic" in agent.stderr
+    assert not (tmp_path / "work" / "new.jsonl").exists()
+    assert list(home.rglob("*.jsonl")) == []
+
+
+def test_the_beginning_of_an_id_in_several_folders_means_none_of_them(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    root = tmp_path / "home" / "sessions"
+    for name in ("aaa", "bbb"):
+        (root / f"--{name}--").mkdir(parents=True)
+        header = {"type": "session", "version": 3, "id": f"abcd-{name}", "timestamp": "", "cwd": f"/{name}"}
+        (root / f"--{name}--" / f"x_abcd-{name}.jsonl").write_text(json.dumps(header) + "\n")
+    home = {"LINNET_HOME": str(tmp_path / "home")}
+    assert "abcd is the beginning of 2 sessions" in refusal(pi("--session", "abcd", env=home))
+    agent = pi("--session", "abcd-b", env=home)
+    assert state(agent)["sessionId"] == "abcd-bbb"
+    assert "2 sessions" in agent.ask("switch_session", sessionPath="abcd")["error"]
+
+
+def test_paths_are_whole_wherever_the_home_is(spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> None:
+    (tmp_path / "work" / "in").mkdir()
+    flags = ("--mode", "rpc", "--base-url", server.url, "--api-key", "x", "--cwd", "in")
+    agent = spawn(*flags, env={"LINNET_HOME": "home"})
+    one = state(agent)["sessionFile"]
+    assert one.startswith(str(tmp_path / "work" / "home" / "sessions"))
+    agent.ask("new_session")
+    assert agent.ask("switch_session", sessionPath=one)["success"] is True
+    other = spawn(*flags, env={"LINNET_HOME": "~/mine", "HOME": str(tmp_path)})
+    assert state(other)["sessionFile"].startswith(str(tmp_path / "mine" / "sessions"))
+
+
+def test_a_folder_has_one_list_whichever_link_leads_there(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to(tmp_path / "work")
+    agent = pi()
+    run(agent, "one")
+    one = state(agent)["sessionFile"]
+    agent.end()
+    assert state(pi("--continue", "--cwd", str(tmp_path / "link")))["sessionFile"] == one
+
+
+def test_a_newer_session_that_cannot_be_read_is_mentioned(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    kept = tmp_path / "kept"
+    agent = pi("--session-dir", str(kept))
+    run(agent, "one")
+    one = state(agent)["sessionFile"]
+    agent.end()
+    newer = kept / "newer.jsonl"
+    newer.write_text('{"type":"session","version":4,"id":"x"}\n')
+    agent = pi("--session-dir", str(kept), "--continue")
+    assert state(agent)["sessionFile"] == one
+    assert agent.stderr == f"linnet: {newer} is a session of version 4; the newest that linnet knows is 3\n"
+
+
+def test_an_empty_name_is_none(pi: Callable[..., Agent]) -> None:
+    reason = "must name a file, or the beginning of a session's id"
+    assert refusal(pi("--session", "")) == f"--session {reason}"
+    assert refusal(pi("--fork", " ")) == f"--fork {reason}"

@@ -115,7 +115,7 @@ def test_a_session_may_be_named_by_a_relative_path_or_the_beginning_of_its_id(
     assert agent.ask("switch_session", sessionPath=second["sessionId"][:13])["success"]
     assert state(agent)["sessionFile"] == second["sessionFile"]
     refused = agent.ask("switch_session", sessionPath="ffffffff")
-    assert refused["error"] == "ffffffff does not exist"
+    assert refused["error"] == "no session has an id that begins with ffffffff"
 
 
 def test_switching_to_where_one_is_changes_nothing(pi: Callable[..., Agent]) -> None:

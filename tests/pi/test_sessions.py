@@ -427,3 +427,26 @@ def test_a_session_of_pi_is_opened_and_gone_on_with(pi: Callable[..., Agent], tm
     run(agent, "go on")
     assert lines(file)[: len(theirs)] == theirs
     assert lines(file)[len(theirs)]["parentId"] == "a9"
+
+
+def test_the_open_session_is_in_the_list_wherever_it_is(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    agent = pi("--session-dir", str(tmp_path / "link"))
+    run(agent, "one")
+    one = state(agent)["sessionFile"]
+    agent.ask("new_session")
+    agent.ask("switch_session", sessionPath=str(tmp_path / "real" / Path(one).name))
+    listed = agent.ask("list_sessions")["data"]["sessions"]
+    assert [(session["path"], session["current"]) for session in listed][1:] == [(one, True)]
+    agent = pi("--session", str(tmp_path / "mine.jsonl"))
+    listed = agent.ask("list_sessions")["data"]["sessions"]
+    assert (listed[0]["path"], listed[0]["current"]) == (str(tmp_path / "mine.jsonl"), True)
+
+
+def test_where_a_move_led_is_where_the_session_stands(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    for target in (None, agent.ask("get_tree")["data"]["nodes"][2]["id"]):
+        told = agent.ask("navigate", entryId=target)["data"]["leafId"]
+        assert told == agent.ask("get_tree")["data"]["leafId"]

@@ -260,3 +260,31 @@ def test_asynchronously_too(server: ModelServer, tmp_path: Path) -> None:
             assert len(await again.messages()) == 2
 
     asyncio.run(main())
+
+
+def test_paths_may_be_paths(start: Open, tmp_path: Path) -> None:
+    runtime = start(session=tmp_path / "one.jsonl", session_dir=tmp_path / "kept")
+    say(runtime, "hi")
+    assert runtime.sessions.export_html(tmp_path / "page.html") == str(tmp_path / "page.html")
+    runtime.sessions.new(tmp_path / "one.jsonl")
+    runtime.sessions.switch(tmp_path / "one.jsonl")
+    assert runtime.sessions.file == str(tmp_path / "one.jsonl")
+
+
+def test_a_name_of_blanks_is_none(runtime: Runtime) -> None:
+    with pytest.raises(BadInput, match="Session name cannot be empty"):
+        runtime.sessions.name = " "
+
+
+def test_nothing_is_read_of_a_session_that_was_let_go_of(runtime: Runtime) -> None:
+    runtime.close()
+    for ask in (runtime.sessions.prompts, runtime.sessions.outline, runtime.sessions.entries):
+        with pytest.raises(Closed):
+            ask()
+
+
+def test_whoever_wants_to_save_must_be_able_to(start: Open, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("x")
+    for wanted in ({"save": True}, {"resume": True}):
+        with pytest.raises(SessionError, match="could not be made"):
+            start(session_dir=str(tmp_path / "file"), **wanted)

@@ -72,7 +72,7 @@ def test_a_table_shows_the_newest_first(run: Run, begin: Callable[..., None]) ->
     found = listed(run)
     done = run("linnet", "sessions")
     header, newest, oldest = done.stdout.splitlines()
-    assert header.split("  ")[0] == "LAST USED"
+    assert header.split("  ")[0] == "LAST USED (UTC)"
     for row, session in zip((newest, oldest), found, strict=True):
         assert row.startswith(session["modified"][:16].replace("T", " "))
         assert row.split()[2] == session["id"][:8]
@@ -109,9 +109,9 @@ def test_a_name_is_shown_instead_of_the_first_prompt(run: Run, begin: Callable[.
 def test_sessions_of_other_folders_are_shown_if_asked_for(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
     (tmp_path / "other").mkdir()
     begin("elsewhere", cwd="other")
-    assert run("linnet", "sessions").stdout == (
-        f"No sessions in {files(tmp_path)[0].parent.with_name(place(tmp_path / 'work'))}; --all looks in every folder\n"
-    )
+    folder = files(tmp_path)[0].parent.with_name(place(tmp_path / "work"))
+    done = run("linnet", "sessions")
+    assert (done.stdout, done.stderr) == ("", f"linnet: no sessions in {folder}; --all looks in every folder\n")
     begin("here")
     assert [session["firstMessage"] for session in listed(run)] == ["here"]
     assert [session["firstMessage"] for session in listed(run, "--cwd", "../other")] == ["elsewhere"]
@@ -130,7 +130,7 @@ def test_a_folder_of_sessions_may_be_named(run: Run, begin: Callable[..., None],
     assert listed(run) == []
     assert [session["firstMessage"] for session in listed(run, "--session-dir", "apart")] == ["kept apart"]
     assert "kept apart" in run("linnet", "sessions", "--session-dir", str(tmp_path / "work" / "apart")).stdout
-    assert run("linnet", "sessions", "--session-dir", "none").stdout.startswith("No sessions in ")
+    assert run("linnet", "sessions", "--session-dir", "none").stderr.startswith("linnet: no sessions in ")
 
 
 def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[...
 def test_sessions_in_which_nothing_was_said_are_only_in_the_json(run: Run) -> None:
     run("linnet-pi", "--mode", "rpc", say='{"type":"get_state"}\n')
     assert [session["messageCount"] for session in listed(run)] == [0]
-    assert run("linnet", "sessions").stdout.startswith("No sessions in ")
+    assert run("linnet", "sessions").stderr.startswith("linnet: no sessions in ")
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback\u2066 \x00\x08\x7f\n\r\u2028 end"
@@ -286,3 +286,76 @@ def test_pi_exports_a_file_and_takes_the_name_of_the_page_as_a_word(
     done = run("linnet-pi", "--export", "missing.jsonl")
     assert (done.stdout, done.returncode) == ("", 1)
     assert done.stderr == f"linnet-pi: {tmp_path / 'work' / 'missing.jsonl'} does not exist\n"
+
+
+def write_session(folder: Path, id: str, prompt: str, model: str = "m") -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    said = [
+        {"role": "user", "content": prompt},
+        {"role": "assistant", "content": [], "provider": "p", "model": model},
+    ]
+    lines = [{"type": "session", "version": 3, "id": id, "timestamp": "", "cwd": "/"}]
+    lines += [{"type": "message", "id": f"{at}", "parentId": None, "message": each} for at, each in enumerate(said)]
+    (folder / f"x_{id}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+
+def test_as_much_of_an_id_is_shown_as_names_one_session(run: Run, tmp_path: Path) -> None:
+    for id in ("01a1e0f3-9a16-7", "01a1e0f3-9afc-7", "99999999-0000"):
+        write_session(tmp_path / "kept", id, "hi")
+    rows = run("linnet", "sessions", "--session-dir", "../kept").stdout.splitlines()[1:]
+    assert {row.split()[2] for row in rows} == {"01a1e0f3-9a1", "01a1e0f3-9af", "99999999"}
+
+
+def test_columns_are_straight_whatever_is_written_in_them(run: Run, tmp_path: Path) -> None:
+    write_session(tmp_path / "kept", "one", "日本語" * 40, "モデル")
+    write_session(tmp_path / "kept", "two", "short", "x" * 200)
+    rows = run("linnet", "sessions", "--session-dir", "../kept").stdout.splitlines()[1:]
+    wide = next(row for row in rows if "日本" in row)
+    narrow = next(row for row in rows if "short" in row)
+    assert wide.index("日本") + len("モデル") == narrow.index("short")
+    assert "…  (/)" in wide
+    assert len(narrow) < 140
+
+
+def test_json_is_json_whatever_the_terminal_speaks(run: Run, tmp_path: Path) -> None:
+    write_session(tmp_path / "kept", "one", "ß 🎉")
+    program = "import linnet.cli, sys; sys.argv = ['linnet', *sys.argv[1:]]; linnet.cli.main()"
+    done = subprocess.run(
+        [sys.executable, "-c", program, "sessions", "--json", "--session-dir", str(tmp_path / "kept")],
+        capture_output=True,
+        env={"PYTHONIOENCODING": "latin-1", "LINNET_HOME": str(tmp_path)},
+    )
+    assert json.loads(done.stdout)["firstMessage"] == "ß 🎉"
+
+
+def test_what_cannot_be_read_is_mentioned(run: Run, tmp_path: Path) -> None:
+    write_session(tmp_path / "kept", "one", "hi")
+    (tmp_path / "kept" / "junk.jsonl").write_text("junk\n")
+    done = run("linnet", "sessions", "--session-dir", "../kept")
+    assert len(done.stdout.splitlines()) == 2
+    assert done.stderr.startswith(f"linnet: {tmp_path / 'kept' / 'junk.jsonl'} is not a session")
+
+
+def test_a_folder_that_is_gone_is_only_needed_where_it_matters(tmp_path: Path) -> None:
+    write_session(tmp_path / "kept", "one", "hi")
+    gone = tmp_path / "gone"
+    linnet = Path(sys.executable).with_name("linnet")
+
+    def run(*words: str) -> Done:
+        gone.mkdir()
+        script = 'rmdir "$PWD"; exec "$@"'
+        env = {"LINNET_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"}
+        return subprocess.run(
+            ["sh", "-c", script, "-", str(linnet), *words], capture_output=True, text=True, cwd=gone, env=env
+        )
+
+    file, page = tmp_path / "kept" / "x_one.jsonl", tmp_path / "page.html"
+    assert run("sessions").stderr == "linnet: the current folder no longer exists; pass --cwd\n"
+    assert run("sessions", "--all").returncode == 0
+    assert run("export", str(file), "-o", str(page)).returncode == 0
+    assert page.exists()
+
+
+def test_a_page_must_have_a_name(run: Run) -> None:
+    for words in (["export", ""], ["export", "x.jsonl", "--out", ""]):
+        assert run("linnet", *words).returncode == 2

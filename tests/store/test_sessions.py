@@ -155,7 +155,8 @@ def test_a_session_is_found_by_the_beginning_of_its_id(keep: Keep, tmp_path: Pat
     assert sessions.find("2026", folders, "/") is None
     with pytest.raises(SessionError) as refused:
         sessions.find("012", folders, "/")
-    assert str(refused.value) == "012 is the beginning of 2 sessions; write more of its id"
+    which = ", ".join(sorted([paths["0123-abc"], paths["0124-abd"]], reverse=True))
+    assert str(refused.value) == f"012 is the beginning of 2 sessions; write more of its id, or name {which}"
 
 
 def test_the_first_folder_that_has_such_a_session_is_meant(keep: Keep, tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linnet.providers.script import Script
 
 DEFAULT_MAX_STEPS = 100
+Path: TypeAlias = str | os.PathLike[str]
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -28,7 +29,7 @@ class Config(Struct, frozen=True, kw_only=True):
 
     provider: str | None = None
     model: str | None = None
-    cwd: str | None = None
+    cwd: Path | None = None
     api_key: str | None = None
     base_url: str | None = None
     system_prompt: str | None = None
@@ -36,24 +37,27 @@ class Config(Struct, frozen=True, kw_only=True):
     reasoning: Reasoning | None = None
     max_steps: int = DEFAULT_MAX_STEPS
     tools: Sequence[str] | None = None
-    script: str | None = None
+    script: Path | None = None
     timeout: float = 600
     retries: int = 3
     retry_delay: float | None = None
     compact_reserve: int | None = None
     compact_keep: int | None = None
-    session: str | None = None
+    session: Path | None = None
     resume: bool = False
-    fork: str | None = None
-    session_dir: str | None = None
+    fork: Path | None = None
+    session_dir: Path | None = None
     save: bool | None = None
     confine: bool = False
 
 
 class Keeping(Struct, frozen=True, kw_only=True):
-    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk."""
+    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk; `insists`: or else
+    nothing is started, since somebody asked for that.
+    """
 
     wanted: bool = False
+    insists: bool = False
     saves: bool = False
     home: str = ""
     folder: str | None = None
@@ -107,7 +111,7 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
     accounts = Accounts(environ, home_folder(environ), provider, config.api_key, config.base_url)
     model = accounts.find(name, config.model or provider.default_model)
-    cwd = _folder(config.cwd)
+    cwd = work_folder(config.cwd)
     keeping = _keeping(config, home_folder(environ), policy)
     if config.provider is not None or not keeping.remembers:
         accounts.require(name)  # Or else the session's own provider may be another.
@@ -137,15 +141,19 @@ def _keeping(config: Config, home: str, policy: Policy) -> Keeping:
         raise Contradiction(*asked)
     if config.save is False and (config.session is not None or config.resume):
         raise Contradiction("--no-session", *asked)
+    for flag, word in (("--session", config.session), ("--fork", config.fork)):
+        if word is not None and not os.fspath(word).strip():
+            raise ConfigError(f"{flag} must name a file, or the beginning of a session's id")
     saves = config.save if config.save is not None else policy.saves or bool(asked)
     return Keeping(
+        insists=config.save is True or bool(asked),
         wanted=saves or policy.saves or bool(asked),
         saves=saves,
         home=home,
         folder=os.path.abspath(os.path.expanduser(config.session_dir)) if config.session_dir else None,
-        session=config.session,
+        session=None if config.session is None else os.fspath(config.session),
         resume=config.resume,
-        fork=config.fork,
+        fork=None if config.fork is None else os.fspath(config.fork),
         confine=config.confine,
     )
 
@@ -165,7 +173,8 @@ def check_reasoning(level: str) -> None:
 
 def home_folder(environ: Mapping[str, str]) -> str:
     """Where linnet keeps what is the user's own. Nothing is created here by looking."""
-    return environ.get("LINNET_HOME") or os.path.join(os.path.expanduser("~"), ".linnet")
+    given = environ.get("LINNET_HOME") or os.path.join("~", ".linnet")
+    return os.path.abspath(os.path.expanduser(given))
 
 
 def _policy(policy: Policy, config: Config) -> Policy:
@@ -181,9 +190,10 @@ def _policy(policy: Policy, config: Config) -> Policy:
     )
 
 
-def _folder(cwd: str | None) -> str:
+def work_folder(cwd: Path | None) -> str:
+    """What is worked on has one name, whichever link led there."""
     try:
-        path = os.path.abspath(cwd or os.getcwd())
+        path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
         raise ConfigError("the current folder no longer exists; pass --cwd") from None
     if not os.path.isdir(path):
@@ -199,9 +209,9 @@ def _tools(names: Sequence[str] | None) -> tuple[str, ...] | None:
     return tuple(tool.spec.name for tool in standard_tools(names))
 
 
-def _script(path: str | None) -> "Script | None":
+def _script(path: Path | None) -> "Script | None":
     if path is None:
         return None
     from linnet.providers.script import load
 
-    return load(path)
+    return load(os.fspath(path))

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from linnet.store.store import Store
 
 Errand: TypeAlias = Callable[[Cancel], Answer]
+LONGEST_NAME = 200  # Bytes.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
@@ -36,7 +37,7 @@ def errand(
             if state.sessions is None or state.journal is None:
                 raise BadInput(NO_SESSIONS)
             sessions, current = state.sessions, state.journal.store.path
-            return lambda cancel: SessionList(sessions.listed(everywhere=everywhere), current)
+            return lambda cancel: SessionList(*sessions.listed(current, everywhere=everywhere))
         case ExportHtml(path):
             if state.sessions is None or state.journal is None or state.journal.store.path is None:
                 raise SessionError(IN_MEMORY)
@@ -79,4 +80,5 @@ class Exporting:
 
 
 def default_name(path: str) -> str:
-    return f"linnet-session-{os.path.basename(path).removesuffix('.jsonl')}.html"
+    name = os.fsencode(os.path.basename(path).removesuffix(".jsonl"))[:LONGEST_NAME]
+    return f"linnet-session-{os.fsdecode(name)}.html"

@@ -81,7 +81,7 @@ def _carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
         case Navigate(entry):
             _find(entry, _kept(state)[0])
             state.go_to(entry)
-            return Navigated(entry)
+            return Navigated(_kept(state)[0].store.leaf)
         case _:
             assert_never(work)
 

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from linnet.runtime.machinery import Machinery
 
 SHUTTING_DOWN = "the agent is shutting down"
+_IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
 
 class Session:
@@ -108,6 +109,8 @@ class Session:
         """Answer at once. `deliver` runs under the lock: an answer keeps its place among the events around it."""
         actions: list[Callable[[], None]] = []
         with self.lock:
+            if self._closed and isinstance(query, _IN_THE_FILE):
+                raise Closed
             deliver(self._state.answer(query, busy=self._active is not None))
             if isinstance(query, commands.Abort):
                 interrupted = self._interrupt()

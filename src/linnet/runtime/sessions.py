@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -25,6 +26,14 @@ class Place(Struct, frozen=True):
     thinking: str | None = None
     spent: Usage = Usage()
     problem: str = ""  # Why it is not saved, though it should be.
+    made: bool = False  # Just now: it was not there before.
+
+    def discard(self) -> None:
+        """Let go of it. If it was made for nothing, it is taken away again."""
+        self.store.log.close()
+        if self.made and self.store.path is not None:
+            with suppress(OSError):
+                os.unlink(self.store.path)
 
 
 class Sessions:
@@ -36,6 +45,7 @@ class Sessions:
         self._making = making
         self._new_session_id = new_session_id
         self._unsaved = False  # The first session could not be saved; neither need the next ones be.
+        self.remarks: list[str] = []  # Newer sessions that could not be read, where the newest was asked for.
         self.folder = keeping.folder or sessions.folder(keeping.home, cwd)
 
     def begin(self) -> Place:
@@ -45,9 +55,9 @@ class Sessions:
             path = self._named(keeping.session)
             if os.path.lexists(path):
                 return self.open(path)
-            return Place(self._made(None, (), path)[0])
+            return Place(self._made(None, (), path)[0], made=True)
         if keeping.resume:
-            newest = sessions.newest(self.folder, self._only)
+            newest = sessions.newest(self.folder, self._only, self.remarks)
             if newest is not None:
                 return self.open(newest)
         if keeping.fork is not None:
@@ -55,12 +65,14 @@ class Sessions:
         try:
             return self.new(None)
         except SessionError:
+            if keeping.insists:
+                raise
             self._unsaved = True
             return self.new(None)
 
     def new(self, parent: str | None) -> Place:
         store, problem = self._made(parent, ())
-        return Place(store, problem=problem)
+        return Place(store, problem=problem, made=True)
 
     def open(self, path: str) -> Place:
         """With nothing to be written anywhere, what is there is only read."""
@@ -72,13 +84,13 @@ class Sessions:
         lines = store.copied(leaf)
         copy, problem = self._made(parent or store.path, lines)
         standing = copy.standing()
-        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines), problem)
+        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines), problem, made=True)
 
     def path_of(self, word: str) -> str:
         """The file of an existing session that a client named. Raises SessionError."""
         found = sessions.find(word, self._folders(), self._cwd)
         if found is None:
-            raise SessionError(f"{word} does not exist")
+            raise SessionError(f"no session has an id that begins with {word}")
         path = self.allowed(found)
         if self._keeping.confine and os.path.dirname(path) == self.folder and not sessions.is_of(path, self._only):
             raise SessionError(f"{word} does not exist")  # It is another project's, whose name looks alike.
@@ -88,7 +100,7 @@ class Sessions:
         """The path in full. Raises BadInput for what is none, and for one that leads outside, where that matters."""
         if "\0" in path:
             raise BadInput(f"{path!r} is not a path: there is a zero byte in it")
-        full = os.path.abspath(os.path.join(self._cwd, path))
+        full = os.path.abspath(os.path.join(self._cwd, os.path.expanduser(path)))
         if self._keeping.confine:
             real = os.path.realpath(full)
             roots = [os.path.realpath(root) for root in (self.folder, self._cwd)]
@@ -103,12 +115,19 @@ class Sessions:
             return False
         return True
 
-    def listed(self, *, everywhere: bool) -> list[SessionInfo]:
+    def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
+        """And which of them is the one that is open, wherever that is."""
         if everywhere:
-            found = list(sessions.summaries(self._folders(), self._cwd if self._keeping.confine else None))
+            found = sessions.summaries(self._folders(), self._cwd if self._keeping.confine else None)
         else:
-            found = list(sessions.summaries([self.folder], self._only))
-        return [info for info in found if self._is_allowed(info.path)]
+            found = sessions.summaries([self.folder], self._only)
+        listed = [info for info in found if self._is_allowed(info.path)]
+        if here is None or not os.path.exists(here):
+            return listed, None
+        same = next((info.path for info in listed if _is_same(info.path, here)), None)
+        if same is None:
+            listed.insert(0, sessions.summary(here))
+        return listed, same or here
 
     @property
     def _only(self) -> str | None:
@@ -129,7 +148,7 @@ class Sessions:
         """What the command line means."""
         path = sessions.find(word, self._folders())
         if path is None:
-            raise SessionError(f"no session has an id that begins with {word}; see linnet sessions")
+            raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
         return path
 
     def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> tuple[Store, str]:
@@ -149,5 +168,14 @@ class Sessions:
         return sessions.new_header(self._new_session_id(), self._making.clock(), self._cwd, parent)
 
 
-def _place(store: Store, standing: Standing, past: Past, spent: Usage, problem: str = "") -> Place:
-    return Place(store, past, standing.model, standing.thinking, spent, problem)
+def _is_same(path: str, other: str) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
+def _place(
+    store: Store, standing: Standing, past: Past, spent: Usage, problem: str = "", *, made: bool = False
+) -> Place:
+    return Place(store, past, standing.model, standing.thinking, spent, problem, made)

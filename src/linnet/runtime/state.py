@@ -16,11 +16,12 @@ from linnet.core.events import (
     RetryScheduled,
     RunEnded,
     RunStarted,
+    UserSaid,
 )
 from linnet.core.messages import AssistantMessage, Message, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Queues
-from linnet.errors import BadInput, ConfigError, UnknownModel
+from linnet.errors import BadInput, ConfigError, MissingKey, UnknownModel
 from linnet.runtime.config import Settings
 
 if TYPE_CHECKING:
@@ -66,10 +67,11 @@ class State:
             making = Making(clock, new_id)
             self.sessions = sessions.Sessions(settings.keeping, settings.cwd, making, new_session_id)
             place = self.sessions.begin()
+            self.remarks = self.sessions.remarks
             try:
                 self._begin(place)
             except BaseException:
-                place.store.log.close()
+                place.discard()
                 raise
         else:
             self.session_id = new_session_id()
@@ -104,6 +106,8 @@ class State:
         if self.journal is None:
             return
         if conversation is self.conversation:
+            if isinstance(event, UserSaid):
+                self._note_settings()  # A session is not changed by being looked at, only by being gone on with.
             self.journal.record(event, conversation, self.spent)
             if isinstance(event, ReplyEnded | RetryScheduled | CompactionEnded):
                 self._note_settings()  # What was set while it went on is still what is set.
@@ -139,7 +143,7 @@ class State:
         """
         from linnet.runtime.journal import Journal
 
-        remark = self._remember(place) if remember else ""
+        unusable = self._remember(place) if remember else ""
         if self.journal is not None:
             self.journal.close()
         self.journal = Journal(place.store, self._tell, place.problem, place.model, place.thinking)
@@ -147,8 +151,9 @@ class State:
         self.conversation = Conversation(self._new_id, place.past)
         self.session_id = place.store.header.id
         self.spent = place.spent
-        self._note_settings()
-        return remark
+        if place.made:
+            self._note_settings()
+        return self._instead(unusable)
 
     def go_to(self, entry: str | None) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
@@ -160,18 +165,22 @@ class State:
     def _begin(self, place: "Place") -> None:
         """What was asked for on the command line wins over what a session remembers."""
         settings, model, level = self._settings, self.model, self._thinking
-        remark = self._remember(place)
+        unusable = self._remember(place)
         other = place.model is not None and place.model.provider != model.provider
         if settings.chosen_model or (settings.chosen_provider and other):
-            self.model, remark = model, ""
+            self.model, unusable = model, ""
         if settings.chosen_reasoning:
             self._thinking = level
-        settings.accounts.require(self.model.provider)
+        try:
+            settings.accounts.require(self.model.provider)
+        except MissingKey as error:
+            raise (ConfigError(f"{unusable}, and {error}") if unusable else error) from None
         self.enter(place)
-        self.remarks = [f"this session is not saved: {place.problem}"] if place.problem else []
-        self.remarks += [remark] if remark else []
+        self.remarks += [f"this session is not saved: {place.problem}"] if place.problem else []
+        self.remarks += [self._instead(unusable)] if unusable else []
 
     def _remember(self, place: "Place") -> str:
+        """Why the model that was last used there cannot be, if it cannot."""
         for level in get_args(Reasoning):
             if level == place.thinking:
                 self._thinking = level
@@ -180,30 +189,39 @@ class State:
         try:
             self.model = self._settings.accounts.choose(place.model.provider, place.model.model)
         except ConfigError as error:
-            wanted, here = f"{place.model.provider}/{place.model.model}", f"{self.model.provider}/{self.model.id}"
             reason = "" if isinstance(error, UnknownModel) else f" ({error})"
-            return f"the session's model {wanted} cannot be used here{reason}; going on with {here}"
+            return f"the session's model {place.model.provider}/{place.model.model} cannot be used here{reason}"
         return ""
+
+    def _instead(self, unusable: str) -> str:
+        return f"{unusable}; going on with {self.model.provider}/{self.model.id}" if unusable else ""
 
     def _note_settings(self) -> None:
         """Where they are not what the session says they are."""
-        if self.journal is None:
-            return
-        from linnet.store.entries import ModelChanged, ThinkingChanged
+        self._note_model()
+        self._note_thinking()
 
-        here = ModelChanged(self.model.provider, self.model.id)
-        if self.journal.model != here:
-            self.journal.note(here)
-        if self.journal.thinking != self._thinking:
+    def _note_model(self) -> None:
+        if self.journal is not None:
+            from linnet.store.entries import ModelChanged
+
+            here = ModelChanged(self.model.provider, self.model.id)
+            if self.journal.model != here:
+                self.journal.note(here)
+
+    def _note_thinking(self) -> None:
+        if self.journal is not None and self.journal.thinking != self._thinking:
+            from linnet.store.entries import ThinkingChanged
+
             self.journal.note(ThinkingChanged(self._thinking))
 
     def _set_model(self, model: Model) -> None:
         self.model = model
-        self._note_settings()
+        self._note_model()
 
     def _set_thinking(self, level: Reasoning) -> None:
         self._thinking = level
-        self._note_settings()
+        self._note_thinking()
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         match query:

@@ -1,16 +1,18 @@
 """What a program can do with sessions: begin, open, branch, go back, name, list and export them."""
 
+import os
 from collections.abc import Sequence
 from threading import Event
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from linnet.core import commands
 from linnet.core.sessions import OutlineEntry, SessionInfo
-from linnet.errors import SessionError
+from linnet.errors import BadInput, SessionError
 from linnet.runtime.job import Job
 from linnet.runtime.session import Session
 
 T = TypeVar("T")
+Path: TypeAlias = str | os.PathLike[str]
 
 
 class Sessions:
@@ -34,15 +36,17 @@ class Sessions:
 
     @name.setter
     def name(self, name: str) -> None:
+        if not name.strip():
+            raise BadInput("Session name cannot be empty")
         self._ask(commands.SetSessionName(name), commands.Ok)
 
-    def new(self, parent: str | None = None) -> None:
+    def new(self, parent: Path | None = None) -> None:
         """Begin an empty one. `parent` is the session it came from."""
-        self._move(commands.NewSession(parent), commands.SessionOpened)
+        self._move(commands.NewSession(None if parent is None else os.fspath(parent)), commands.SessionOpened)
 
-    def switch(self, session: str) -> None:
+    def switch(self, session: Path) -> None:
         """Go on with another: a file, or the beginning of an id."""
-        self._move(commands.SwitchSession(session), commands.SessionOpened)
+        self._move(commands.SwitchSession(os.fspath(session)), commands.SessionOpened)
 
     def branch(self, entry: str) -> str:
         """A session of its own that goes on from before this message of the user's, which is returned."""
@@ -71,9 +75,9 @@ class Sessions:
         """Newest first: those of the folder that is worked in, or all."""
         return self._wait(commands.ListSessions(everywhere), commands.SessionList).sessions
 
-    def export_html(self, path: str | None = None) -> str:
+    def export_html(self, path: Path | None = None) -> str:
         """Write one page that shows the session, and return where it is."""
-        return self._wait(commands.ExportHtml(path), commands.Exported).path
+        return self._wait(commands.ExportHtml(None if path is None else os.fspath(path)), commands.Exported).path
 
     @property
     def _state(self) -> commands.State:

@@ -51,13 +51,13 @@ def open_locked(path: str) -> tuple[FileLog, Loaded]:
     """To go on with. Raises SessionError, and leaves untouched what is no session."""
     try:
         fd = _locked(path)
-        path = os.path.realpath(path)  # A link stays one; what was there before is kept beside the file itself.
+        real = os.path.realpath(path)  # A link stays one; what was there before is kept beside the file itself.
         try:
             with open(os.dup(fd), "rb") as file:
                 loaded = load(file.read(), path)
             if loaded.version < VERSION:
-                fd, loaded = _brought_up_to_date(fd, path, loaded)
-            size = _mended(fd, path, loaded)
+                fd, loaded = _brought_up_to_date(fd, real, loaded)
+            size = _mended(fd, real, loaded)
         except BaseException:
             os.close(fd)
             raise

@@ -17,6 +17,7 @@ from linnet.store.store import DEFAULT, Making, Store, spent, stamp
 
 SUFFIX = ".jsonl"
 LONGEST_NAME = 240  # Bytes; file systems take 255.
+_MOST_NAMED = 3
 
 
 def folder(home: str, cwd: str) -> str:
@@ -73,40 +74,53 @@ def paid(lines: Sequence[bytes]) -> Usage:
 
 
 def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
-    """The session that a word means: a path, or the beginning of an id. Raises SessionError if it means several."""
+    """The session that a word means: a path, or the beginning of an id. Raises SessionError if it means several.
+
+    The first folder comes before the others, among which none does.
+    """
     path = os.path.abspath(os.path.join(cwd, os.path.expanduser(word)))
     if os.sep in word or word.endswith(SUFFIX) or os.path.exists(path):
         return path
-    for each in folders:
-        paths = [path for path in files(each) if any(id.startswith(word) for id in _ids(path))]
+    for group in (folders[:1], folders[1:]):
+        paths = [path for each in group for path in files(each) if any(id.startswith(word) for id in _ids(path))]
         if len(paths) > 1:
-            raise SessionError(f"{word} is the beginning of {len(paths)} sessions; write more of its id")
+            which = ", ".join(paths[:_MOST_NAMED]) + (", …" if len(paths) > _MOST_NAMED else "")
+            raise SessionError(
+                f"{word} is the beginning of {len(paths)} sessions; write more of its id, or name {which}"
+            )
         if paths:
             return paths[0]
     return None
 
 
-def newest(folder: str, cwd: str | None = None) -> str | None:
+def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None) -> str | None:
     """The one that was said something in last; sessions in which nothing was said do not count.
 
-    Folders with much the same path share one for their sessions; `cwd` says which of them is meant.
+    Folders with much the same path share one for their sessions; `cwd` says which of them is meant. `unread` is told
+    why a newer one could not be read.
     """
     for path in files(folder):
         try:
             loaded = file.read(path)
-        except SessionError:
+        except SessionError as error:
+            if unread is not None:
+                unread.append(str(error))
             continue
         if any(seen.message is not None for seen in loaded.glances) and _belongs(loaded.header.cwd, cwd):
             return path
     return None
 
 
-def summaries(folders: Sequence[str], cwd: str | None = None) -> Iterator[SessionInfo]:
-    """Newest first. Files that are no sessions are left out, and so are those of another folder than `cwd`."""
+def summaries(folders: Sequence[str], cwd: str | None = None, unread: list[str] | None = None) -> Iterator[SessionInfo]:
+    """Newest first. Those of another folder than `cwd` are left out, and so are files that cannot be read: `unread` is
+    told why.
+    """
     for path in _newest_first(path for each in folders for path in files(each)):
         try:
             found = summary(path)
-        except (SessionError, OSError):
+        except (SessionError, OSError) as error:
+            if unread is not None:
+                unread.append(str(error))
             continue
         if _belongs(found.cwd, cwd):
             yield found

@@ -493,3 +493,101 @@ def test_a_model_that_was_set_during_a_run_survives_sudden_death(pi: Callable[..
     agent.process.kill()
     agent.process.wait()
     assert state(pi("--session", str(file)))["model"]["id"] == "claude-opus-4-5"
+
+
+def test_a_file_that_was_rewritten_in_place_is_not_taken_for_what_it_was(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    file = file_of(agent)
+    told = messages(agent)
+    with file.open("r+b") as opened:
+        opened.write(b" " * 40 + file.read_bytes())
+    refusal = f"{file} was changed by another program"
+    for command in ("get_entries", "get_tree", "get_branch_messages", "clone"):
+        assert agent.ask(command)["error"] == refusal
+    assert state(agent)["sessionFile"] == str(file)
+    assert messages(agent) == told
+
+
+def test_a_session_that_was_replaced_by_another_can_be_switched_to(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    agent = pi("--session", str(tmp_path / "s.jsonl"))
+    run(agent, "one")
+    other = pi("--session", str(tmp_path / "other.jsonl"))
+    run(other, "another")
+    other.end()
+    other.wait()
+    (tmp_path / "other.jsonl").rename(tmp_path / "s.jsonl")
+    assert failures(run(agent, "two"))
+    assert agent.ask("switch_session", sessionPath=str(tmp_path / "s.jsonl"))["success"] is True
+    assert messages(agent)[0]["content"][0]["text"] == "another"
+    assert "sessionError" not in state(agent)
+
+
+def test_a_session_that_was_added_to_by_others_is_not_opened_twice(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    file = file_of(agent)
+    with file.open("ab") as opened:
+        opened.write(b'{"type":"custom","id":"theirs","parentId":null,"customType":"x"}\n')
+    refused = agent.ask("switch_session", sessionPath=str(file))
+    assert refused["error"] == f"{file} was changed by another program; begin another session, then switch to it"
+    assert agent.ask("new_session")["success"] is True
+    assert agent.ask("switch_session", sessionPath=str(file))["success"] is True
+    assert len(messages(agent)) == 0  # It stands where the others left it.
+
+
+def test_others_are_listed_though_the_open_one_cannot_be(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    run(agent, "one")
+    one = state(agent)["sessionFile"]
+    agent.ask("new_session")
+    file_of(agent).write_bytes(b"")
+    assert [session["path"] for session in agent.ask("list_sessions")["data"]["sessions"]] == [one]
+
+
+def test_a_command_of_another_program_does_not_stand_for_one_of_ours(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    agent.ask("bash", command="echo ours")
+    file = file_of(agent)
+    agent.process.kill()
+    agent.process.wait()
+    theirs = {"role": "bashExecution", "command": "echo theirs", "output": "theirs\n", "exitCode": 0, "timestamp": 5}
+    entry = {"type": "message", "id": "t", "parentId": lines(file)[-1]["id"], "timestamp": "", "message": theirs}
+    with file.open("a") as opened:
+        opened.write(json.dumps(entry) + "\n")
+    for _ in range(2):
+        agent = pi("--session", str(file))
+        assert [message.get("command") for message in messages(agent)] == [None, "echo theirs", "echo ours"]
+        agent.end()
+        agent.wait()
+
+
+def test_nothing_follows_a_command_that_is_only_kept(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    agent.ask("bash", command="echo kept")
+    agent.ask("abort")
+    agent.until("agent_end")
+    entries = agent.ask("get_entries")["data"]["entries"]
+    (kept,) = (entry for entry in entries if entry.get("customType") == "linnet.ran")
+    assert agent.ask("navigate", entryId=kept["id"])["data"]["leafId"] == kept["parentId"]
+    agent.ask("clone")
+    run(agent, "and now?")
+    told, file = messages(agent), file_of(agent)
+    agent.end()
+    agent.wait()
+    assert messages(pi("--session", str(file))) == told
+
+
+def test_a_command_that_begins_between_two_sessions_is_kept_where_it_ends(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+    agent.send({"type": "new_session"}, {"id": "b", "type": "bash", "command": "echo between"})
+    for _ in range(2):
+        agent.until(lambda frame: frame.get("command") in ("new_session", "bash"))
+    folder = file_of(agent).parent
+    assert sum("between" in file.read_text() for file in folder.glob("*.jsonl")) == 1

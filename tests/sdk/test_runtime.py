@@ -124,6 +124,18 @@ next(run)
     assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
 
 
+def test_a_program_may_end_inside_a_generator(server: ModelServer, tmp_path: Path) -> None:
+    program = f"""
+from linnet import Runtime
+def events():
+    with Runtime(provider="anthropic", base_url="{server.url}", api_key="x", cwd="{tmp_path}") as runtime:
+        yield from runtime.prompt("!gate never")
+heard = events()
+next(heard)
+"""
+    assert subprocess.run([sys.executable, "-c", program], timeout=60).returncode == 0
+
+
 def test_closing_a_run_waits_for_its_end(runtime: Runtime) -> None:
     run = runtime.prompt("!gate never")
     next(event for event in run if isinstance(event, frames.TextDelta))

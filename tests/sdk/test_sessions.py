@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from linnet import AsyncRuntime, Config, LinnetError, Runtime
 from linnet.errors import BadInput, Closed, ConfigError, SessionError
+from linnet.store.log import FileLog
 from linnet.testing.model_server import ModelServer
 
 HELLO = "Hello from the scripted model."
@@ -288,3 +290,41 @@ def test_whoever_wants_to_save_must_be_able_to(start: Open, tmp_path: Path) -> N
     for wanted in ({"save": True}, {"resume": True}):
         with pytest.raises(SessionError, match="could not be made"):
             start(session_dir=str(tmp_path / "file"), **wanted)
+
+
+def test_sessions_may_be_switched_from_many_threads(start: Open, tmp_path: Path) -> None:
+    files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
+    for file in files:
+        start(session=file).close()
+    runtime = start(save=True)
+    failures: list[Exception] = []
+
+    def switch() -> None:
+        try:
+            for at in range(20):
+                runtime.sessions.switch(files[at % 2])
+        except LinnetError as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=switch) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_a_forked_off_process_may_close_what_is_not_its_own(start: Open, tmp_path: Path) -> None:
+    runtime = start(session=str(tmp_path / "mine.jsonl"))
+    journal = runtime.session._state.journal
+    assert journal is not None
+    log = journal.store.log
+    assert isinstance(log, FileLog)
+    with log._syncing:  # As if another thread were at it when the process is forked.
+        child = os.fork()
+        if child == 0:
+            log.close()
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    with pytest.raises(SessionError, match="is in use"):
+        start(session=str(tmp_path / "mine.jsonl"))

@@ -15,7 +15,7 @@ from linnet.core.commands import (
     SessionOpened,
     SwitchSession,
 )
-from linnet.errors import BadInput, SessionInUse
+from linnet.errors import BadInput, SessionError, SessionInUse
 from linnet.runtime.journal import Journal, user_text
 from linnet.runtime.sessions import Place, Sessions
 from linnet.runtime.state import State
@@ -91,9 +91,16 @@ def _elsewhere(word: str, state: State) -> Place | None:
     journal, sessions = _kept(state)
     path = sessions.path_of(word)
     here = journal.store.path
-    if here is not None and os.path.exists(path) and os.path.exists(here) and os.path.samefile(here, path):
+    if here is None or not os.path.exists(path) or not os.path.exists(here) or not os.path.samefile(here, path):
+        return sessions.open(path)
+    if journal.store.log.intact:
         return None
-    return sessions.open(path)
+    try:
+        return sessions.open(path)
+    except SessionInUse as error:
+        if error.holder != os.getpid():
+            raise
+        raise SessionError(f"{path} was changed by another program; begin another session, then switch to it") from None
 
 
 def _settle(work: Move, state: State) -> None:

@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from threading import Condition, RLock, Thread
+from threading import Condition, Lock, RLock, Thread
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
@@ -62,6 +62,7 @@ class Session:
         self.end_wait: Callable[[], None] | None = None
         self._closed = False
         self._ready = RLock()
+        self._switching = Lock()  # Taken before `lock`, so that what one switch fetched is not in the way of another.
         self._machinery: Machinery | None = None
 
     def submit(self, job: Job, *, queue: bool = True) -> None:
@@ -69,10 +70,16 @@ class Session:
 
         A job is active from here on: an abort that follows will find it.
         """
+        if isinstance(job.work, commands.SwitchSession):
+            with self._switching:
+                self._fetch(job, job.work)
+                self._submit(job, queue=queue)
+        else:
+            self._submit(job, queue=queue)
+
+    def _submit(self, job: Job, *, queue: bool) -> None:
         ended: list[CancelToken | None] = []
         work = job.work
-        if isinstance(work, commands.SwitchSession):
-            self._fetch(job, work)
         with self.lock:
             if self._closed:
                 job.drop(SHUTTING_DOWN)
@@ -133,7 +140,8 @@ class Session:
             if self._closed:
                 raise Closed
             work = errand(command, self.settings.cwd, self._state, self._get_machinery, self.clock)
-            args = (work, token, self._state.journal, finished, refused)
+            begun_in = None if self._is_leaving() else self._state.journal
+            args = (work, token, begun_in, finished, refused)
             start(Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True))
             self._errands += 1
             if isinstance(command, commands.Bash):
@@ -254,12 +262,15 @@ class Session:
             self._state.streaming = False
 
     def _check(self, work: commands.Work) -> None:
-        """Where another move waits, this one is about the session which that leads to."""
         if not isinstance(work, commands.Prompt | commands.Compact | commands.SwitchSession):
             from linnet.runtime.moves import check
 
-            if not any(isinstance(job.work, commands.Move) for job in self._waiting):
+            if not self._is_leaving():
                 check(work, self._state)
+
+    def _is_leaving(self) -> bool:
+        """Whether what is asked for now is about the session that a move is going to lead to."""
+        return any(isinstance(job.work, commands.Move) for job in self._waiting)
 
     def _fetch(self, job: Job, work: commands.SwitchSession) -> None:
         from linnet.runtime.moves import check, fetch
@@ -333,7 +344,9 @@ class Session:
         finished: Callable[[commands.Answer], None],
         refused: Callable[[str], None],
     ) -> None:
-        """A command that ends in another session than it began in is not told there: it has nothing to do with it."""
+        """A command that ends in another session than it began in is not told there: it has nothing to do with it. One
+        that began in none, between two sessions, is told wherever it ends.
+        """
         answer: commands.Answer | None = None
         reason = ""
         try:
@@ -343,12 +356,13 @@ class Session:
         with self.lock:
             self._commands.discard(token)
             self._errands -= 1
-            if isinstance(answer, commands.BashDone) and begun_in is self._state.journal:
+            here = self._state.journal
+            if isinstance(answer, commands.BashDone) and (begun_in is None or begun_in is here):
                 self._ran.append(answer.run)
                 if self._active is None:
                     self._tell_commands()  # Before it is answered: what was answered is saved.
-                elif begun_in is not None:
-                    begun_in.keep(answer.run)
+                elif here is not None:
+                    here.keep(answer.run)
             if answer is not None:
                 finished(answer)
             else:

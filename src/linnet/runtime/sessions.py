@@ -29,11 +29,11 @@ class Place(Struct, frozen=True):
     made: bool = False  # Just now: it was not there before.
 
     def discard(self) -> None:
-        """Let go of it. If it was made for nothing, it is taken away again."""
-        self.store.log.close()
+        """Let go of it. If it was made for nothing, it is taken away again, before anybody else may have it."""
         if self.made and self.store.path is not None:
             with suppress(OSError):
                 os.unlink(self.store.path)
+        self.store.log.close()
 
 
 class Sessions:
@@ -55,7 +55,12 @@ class Sessions:
             path = self._named(keeping.session)
             if os.path.lexists(path):
                 return self.open(path)
-            return Place(self._made(None, (), path)[0], made=True)
+            try:
+                return Place(self._made(None, (), path)[0], made=True)
+            except SessionError:
+                if not os.path.lexists(path):
+                    raise
+                return self.open(path)  # Somebody else has just made it.
         if keeping.resume:
             newest = sessions.newest(self.folder, self._only, self.remarks)
             if newest is not None:
@@ -126,7 +131,8 @@ class Sessions:
             return listed, None
         same = next((info.path for info in listed if _is_same(info.path, here)), None)
         if same is None:
-            listed.insert(0, sessions.summary(here))
+            with suppress(SessionError, OSError):  # It may have been changed by others beyond recognition.
+                listed.insert(0, sessions.summary(here))
         return listed, same or here
 
     @property

@@ -38,7 +38,8 @@ class Started:
         """Abort it, if it has not ended, and wait until it has."""
         if not self.stream.ended:
             self.stream.close()
-            self.stop()
+            if not sys.is_finalizing():  # Or else its thread is gone, and nobody would ever say that it has ended.
+                self.stop()
 
     def abort(self) -> None:
         self._session.cancel(self._job)
@@ -145,7 +146,8 @@ class Runtime:
 
     def close(self) -> None:
         """Abort what runs and leave no child process behind. Idempotent."""
-        self.session.close(timeout=5)
+        if not sys.is_finalizing():  # Or else the other threads are gone, with whatever locks they held.
+            self.session.close(timeout=5)
 
     def start(self, work: commands.Work) -> Started:
         """Raises Busy while another run goes on."""

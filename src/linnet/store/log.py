@@ -21,6 +21,10 @@ class Log(Protocol):
     def lost(self) -> bool:
         """Whether the file is no longer ours: nothing more is going to be written there."""
 
+    @property
+    def intact(self) -> bool:
+        """Whether it is as we left it."""
+
     def append(self, line: bytes, *, strict: bool = False) -> None:
         """Raises SessionError if it could not be written down. It is kept all the same, and can be read back, unless
         `strict`.
@@ -41,6 +45,7 @@ class Log(Protocol):
 class MemoryLog:
     path: str | None = None
     lost = False
+    intact = True
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self._lines = list(lines)
@@ -87,6 +92,13 @@ class FileLog:
     def lost(self) -> bool:
         return bool(self._lost)
 
+    @property
+    def intact(self) -> bool:
+        try:
+            return not (self._closed or self._lost or self._change())
+        except OSError:
+            return False
+
     def append(self, line: bytes, *, strict: bool = False) -> None:
         self._waiting.append(line)
         try:
@@ -120,23 +132,29 @@ class FileLog:
             try:
                 os.fsync(self._fd)
                 if self._new:
-                    sync_folder(self._name)
+                    sync_folder(os.path.realpath(self._name))
                 self._new = False
             except OSError as error:
                 self._dirty = True
                 raise SessionError(f"{self._name} could not be saved: {error.strerror}") from None
 
     def close(self) -> None:
+        if os.getpid() != self._owner:
+            self._let_go()  # It was forked off: the file is not ours, and who held the lock inside is gone.
+            return
         with suppress(SessionError):
             if self._waiting:
                 self._write()
             self.sync()
         with self._syncing:
             if not self._closed:
-                self._closed = True
-                if os.getpid() == self._owner:
-                    unlock(self._fd)  # Or else a process that was forked off meanwhile would keep the lock.
-                os.close(self._fd)
+                unlock(self._fd)  # Or else a process that was forked off meanwhile would keep the lock.
+            self._let_go()
+
+    def _let_go(self) -> None:
+        if not self._closed:
+            self._closed = True
+            os.close(self._fd)
 
     def _write(self) -> None:
         self._check()

@@ -93,17 +93,24 @@ class Store:
 
     def move(self, target: str | None, *, strict: bool = False) -> None:
         """Go on from there. That is written down, too: a session is reopened where it was left. Raises as `append`."""
+        target = self.unmarked(target)  # Nothing follows a mark.
         if target != self.leaf:
             self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
 
     def say_unsaid(self) -> bool:
         """Say what was kept and then not said any more, since the process ended. Whether there was anything."""
-        kept = self.entries(node for node in map(self.tree.find, self._unsaid) if node is not None)
+        nodes = [node for node in map(self.tree.find, self._unsaid) if node is not None]
         self._unsaid.clear()
-        for each in kept:
-            if isinstance(each.content, Ran):
-                with suppress(SessionError):  # Whoever adds the next one is told.
-                    self.append(Said(each.content.run))
+        if not nodes:
+            return False
+        kept = [each.content.run for each in self.entries(nodes) if isinstance(each.content, Ran)]
+        later = self.tree.nodes[nodes[0].index :]
+        for each in self.entries(node for node in later if node.role == "bashExecution"):
+            if isinstance(each.content, Said) and each.content.message in kept:
+                kept.remove(each.content.message)  # Another program may have run some, too: those say nothing of ours.
+        for run in kept:
+            with suppress(SessionError):  # Whoever adds the next one is told.
+                self.append(Said(run))
         return bool(kept)
 
     def forget_failure(self) -> bool:
@@ -122,17 +129,16 @@ class Store:
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """In the order of the file, unless other nodes are given."""
-        return [self._read(node, self.log.line) for node in (self.tree.nodes if nodes is None else nodes)]
+        return [self._read(node, self._line(node)) for node in (self.tree.nodes if nodes is None else nodes)]
 
     def lines(self, since: int = 0) -> list[bytes]:
-        return [self.log.line(index) for index in range(since, len(self.tree))]
+        return [self._line(node) for node in self.tree.nodes[since:]]
 
     def standing(self) -> Standing:
-        return standing(self.tree.path(self.tree.leaf), lambda node: self._read(node, self.log.line))
+        return standing(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))
 
     def past(self, standing: Standing, lines: Sequence[bytes] | None = None) -> Past:
         """What a conversation goes on from. `lines` are all there are, for whoever has them at hand."""
-        line = self.log.line if lines is None else lines.__getitem__
         summary, compaction = standing.summary, standing.compaction
 
         def read() -> list[tuple[str, Message]]:
@@ -140,7 +146,7 @@ class Store:
             if summary is not None and compaction is not None:
                 out.append((summary.id, compaction.summary))
             for node in standing.shown:
-                content = self._read(node, line).content
+                content = self._read(node, self._line(node) if lines is None else lines[node.index]).content
                 if isinstance(content, Said):
                     out.append((node.id, content.message))
             return out
@@ -151,7 +157,7 @@ class Store:
     def copied(self, leaf: str | None) -> list[bytes]:
         """The path to `leaf`, word for word, and the labels that were put on it or taken away elsewhere."""
         nodes = self.tree.path(leaf)
-        lines = [self.log.line(node.index) for node in nodes]
+        lines = [self._line(node) for node in nodes]
         here = {node.id for node in nodes}
         told = {node.id for node in nodes if node.type == "label"}
         parent = nodes[-1].id if nodes else None
@@ -188,8 +194,6 @@ class Store:
         role, failed = (message.role, message.stop_reason == "error") if message is not None else ("", False)
         leaf = self.tree.leaf
         self.tree.add(seen.id, seen.parent_id, seen.timestamp, seen.type, role, failed)
-        if role == "bashExecution" and self._unsaid:
-            self._unsaid.pop(0)
         if seen.type == "session_info":
             self.name = (seen.name or "").strip()
         elif seen.custom_type == MOVED:
@@ -204,8 +208,16 @@ class Store:
             else:
                 self.labels.pop(seen.target_id, None)
 
-    def _read(self, node: Node, line: Callable[[int], bytes]) -> Entry:
-        return entry(line(node.index), Line(node.type, node.id, node.parent, node.time))
+    def _line(self, node: Node) -> bytes:
+        """Raises SessionError if something else is there by now."""
+        line = self.log.line(node.index)
+        seen = glance(line)
+        if seen is None or seen.id != node.id:
+            raise SessionError(f"{self.path} was changed by another program")
+        return line
+
+    def _read(self, node: Node, line: bytes) -> Entry:
+        return entry(line, Line(node.type, node.id, node.parent, node.time))
 
 
 def spent(glances: Iterable[Line]) -> Usage:

@@ -164,7 +164,7 @@ def test_compact_returns_the_summary_or_says_why_not(runtime: Runtime) -> None:
 def test_an_aborted_compact_is_cancelled(server: ModelServer, tmp_path: Path) -> None:
     with open_runtime(server, tmp_path) as runtime:
         for _ in range(3):
-            list(runtime.prompt("hi"))
+            list(runtime.prompt("HOLD SUMMARY never"))
         started = runtime.start
 
         def start_and_abort(work: Any) -> Any:

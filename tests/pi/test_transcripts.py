@@ -154,6 +154,13 @@ def told_before(frames: list[Frame]) -> list[Frame]:
     return out
 
 
+def uncounted(frame: Frame) -> Frame:
+    """Whether a prompt counts yet when the next line of the same write is answered is up to the machine."""
+    if frame.get("command") != "get_state" or not frame["data"]["isStreaming"]:
+        return frame
+    return {**frame, "data": {**frame["data"], "messageCount": "COUNT"}}
+
+
 def streaming(frame: Frame) -> Frame:
     return {**frame, "data": {**frame["data"], "isStreaming": True}} if frame.get("id") == "s2" else frame
 
@@ -484,7 +491,7 @@ def test_linnet_prints_what_pi_printed(name: str, start: Start, server: ModelSer
     ours = [frame for frame in agent.seen if frame["type"] not in setup.added]
     theirs = expected(setup, printed(capture))
     if setup.at_once:
-        ours, theirs = answers_first(ours), answers_first(theirs)
+        ours, theirs = (list(map(uncounted, answers_first(frames))) for frames in (ours, theirs))
     stable = partial(Stable, cut=setup.cut)
     assert stable(str(tmp_path / "work"), server.url)(ours) == stable("CWD", "http://127.0.0.1:PORT")(theirs)
     assert {frame["type"] for frame in agent.seen} >= set(setup.added)

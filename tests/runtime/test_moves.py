@@ -1,5 +1,6 @@
 """Moves that are asked for from several sides at once."""
 
+import os
 from pathlib import Path
 from threading import Event as Signal
 from threading import Thread
@@ -7,7 +8,7 @@ from threading import Thread
 import pytest
 
 from linnet.core import commands
-from linnet.errors import BadInput
+from linnet.errors import BadInput, SessionError
 from linnet.runtime import moves
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
@@ -57,3 +58,34 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
     other.join()
     session.close()
     assert story == ["branched", "moved"]
+
+
+def test_a_session_that_is_being_written_to_is_not_taken_for_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = resolve(Config(provider="scripted", cwd=str(tmp_path), session=str(tmp_path / "s.jsonl")), {}, PI)
+    session = Session(config, Quiet(), lambda: Machinery(config, adopt_orphans=False))
+    story: list[str] = []
+
+    def switch() -> None:
+        work = commands.SwitchSession(str(tmp_path / "s.jsonl"))
+        try:
+            session.submit(Job(work, finished=lambda answer: story.append("switched"), refused=story.append))
+        except SessionError as error:
+            story.append(str(error))
+
+    other = Thread(target=switch)
+    write = os.write
+
+    def write_slowly(fd: int, data: bytes) -> int:
+        written = write(fd, data)
+        other.start()
+        other.join(0.1)  # It is in the file, and nobody has been told yet.
+        return written
+
+    monkeypatch.setattr(os, "write", write_slowly)
+    session.ask(commands.SetSessionName("mine"), lambda answer: story.append("named"))
+    monkeypatch.undo()
+    other.join()
+    session.close()
+    assert story == ["named", "switched"]

@@ -1,6 +1,7 @@
 """From one place to go on from to another: a new session, another one, a branch, an earlier entry."""
 
 import os
+from contextlib import AbstractContextManager
 from typing import assert_never
 
 from linnet.core.commands import (
@@ -39,13 +40,20 @@ def check(work: Move, state: State) -> None:
             assert_never(work)
 
 
-def fetch(work: SwitchSession, state: State, *, others_wait: bool) -> Place | None:
+def fetch(
+    work: SwitchSession, state: State, lock: AbstractContextManager[object], *, others_wait: bool
+) -> Place | None:
     """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
 
-    What it returns is to be carried out, or closed.
+    What it returns is to be carried out, or closed. `lock` is the session's.
     """
+    sessions = _kept(state)[1]
+    path = sessions.path_of(work.session)
+    with lock:
+        if _is_here(path, state):
+            return None
     try:
-        return _elsewhere(work.session, state)
+        return sessions.open(path)
     except SessionInUse as error:
         if error.holder != os.getpid() or not others_wait:
             raise
@@ -88,19 +96,16 @@ def _carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
 
 def _elsewhere(word: str, state: State) -> Place | None:
     """That session, unless we are there."""
-    journal, sessions = _kept(state)
+    sessions = _kept(state)[1]
     path = sessions.path_of(word)
-    here = journal.store.path
-    if here is None or not os.path.exists(path) or not os.path.exists(here) or not os.path.samefile(here, path):
-        return sessions.open(path)
-    if journal.store.log.intact:
-        return None
-    try:
-        return sessions.open(path)
-    except SessionInUse as error:
-        if error.holder != os.getpid():
-            raise
-        raise SessionError(f"{path} was changed by another program; begin another session, then switch to it") from None
+    return None if _is_here(path, state) else sessions.open(path)
+
+
+def _is_here(path: str, state: State) -> bool:
+    log = _kept(state)[0].store.log
+    if log.holds(path) and not log.intact:
+        raise SessionError(f"{path} was changed by another program; begin another session, then switch to it")
+    return log.holds(path)
 
 
 def _settle(work: Move, state: State) -> None:

@@ -278,7 +278,7 @@ class Session:
         with self.lock:
             check(work, self._state)
             others_wait = any(job.fetched is not None for job in self._waiting)
-        job.fetched = fetch(work, self._state, others_wait=others_wait)
+        job.fetched = fetch(work, self._state, self.lock, others_wait=others_wait)
 
     def _move(self, job: Job, work: commands.Move) -> None:
         from linnet.runtime.moves import carry_out

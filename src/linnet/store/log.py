@@ -25,6 +25,9 @@ class Log(Protocol):
     def intact(self) -> bool:
         """Whether it is as we left it."""
 
+    def holds(self, path: str) -> bool:
+        """Whether that is the very file, under whatever name."""
+
     def append(self, line: bytes, *, strict: bool = False) -> None:
         """Raises SessionError if it could not be written down. It is kept all the same, and can be read back, unless
         `strict`.
@@ -49,6 +52,9 @@ class MemoryLog:
 
     def __init__(self, lines: Iterable[bytes] = ()) -> None:
         self._lines = list(lines)
+
+    def holds(self, path: str) -> bool:
+        return False
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         self._lines.append(line)
@@ -95,7 +101,13 @@ class FileLog:
     @property
     def intact(self) -> bool:
         try:
-            return not (self._closed or self._lost or self._change())
+            return not (self._lost or self._change())
+        except OSError:
+            return False
+
+    def holds(self, path: str) -> bool:
+        try:
+            return not self._closed and os.path.samestat(os.fstat(self._fd), os.stat(path))
         except OSError:
             return False
 

@@ -16,6 +16,7 @@ from linnet.runtime.machinery import Machinery
 from linnet.runtime.moves import check
 from linnet.runtime.policy import PI
 from linnet.runtime.session import Session
+from linnet.runtime.sessions import Sessions
 from linnet.runtime.state import State
 from linnet.testing.audience import Quiet
 
@@ -75,14 +76,23 @@ def test_a_session_that_is_being_written_to_is_not_taken_for_changed(
             story.append(str(error))
 
     other = Thread(target=switch)
-    write = os.write
+    looking, written = Signal(), Signal()
+    write, path_of = os.write, Sessions.path_of
 
     def write_slowly(fd: int, data: bytes) -> int:
-        written = write(fd, data)
-        other.start()
+        size = write(fd, data)
+        written.set()
         other.join(0.1)  # It is in the file, and nobody has been told yet.
-        return written
+        return size
 
+    def look_slowly(sessions: Sessions, word: str) -> str:
+        looking.set()
+        written.wait()
+        return path_of(sessions, word)
+
+    monkeypatch.setattr(Sessions, "path_of", look_slowly)
+    other.start()
+    looking.wait()
     monkeypatch.setattr(os, "write", write_slowly)
     session.ask(commands.SetSessionName("mine"), lambda answer: story.append("named"))
     monkeypatch.undo()

@@ -43,6 +43,12 @@ def files_of(agent: Agent, *, at_most: int) -> None:
     resource.prlimit(agent.process.pid, resource.RLIMIT_FSIZE, (at_most, hard))
 
 
+def keep_busy(agent: Agent) -> None:
+    """With a run that does not end by itself."""
+    agent.send({"type": "prompt", "message": "!gate never"})
+    agent.until("message_update")
+
+
 def test_a_second_process_is_refused_and_told_who_has_the_session(pi: Callable[..., Agent]) -> None:
     first = pi()
     run(first, "one")
@@ -100,8 +106,7 @@ def test_a_process_that_was_killed_holds_up_nobody(pi: Callable[..., Agent], tmp
 
 def test_a_process_that_is_told_to_stop_saves_how_it_ended(pi: Callable[..., Agent]) -> None:
     agent = pi()
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     file = file_of(agent)
     agent.signal(signal.SIGTERM)
     assert agent.wait() == 128 + signal.SIGTERM
@@ -385,8 +390,7 @@ def test_a_move_that_waits_does_not_leave_behind_what_could_not_be_saved_meanwhi
     run(agent, "one")
     one = file_of(agent)
     agent.ask("new_session")
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     file = file_of(agent)
     files_of(agent, at_most=file.stat().st_size + 20)
     agent.send({"id": "m", "type": "switch_session", "sessionPath": str(one)})
@@ -453,8 +457,7 @@ def test_a_session_whose_model_has_no_usable_key_is_opened_all_the_same(
 
 def test_a_command_that_was_answered_during_a_run_survives_sudden_death(pi: Callable[..., Agent]) -> None:
     agent = pi()
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     assert agent.ask("bash", command="echo precious")["success"] is True
     file = file_of(agent)
     agent.process.kill()
@@ -547,8 +550,7 @@ def test_others_are_listed_though_the_open_one_cannot_be(pi: Callable[..., Agent
 
 def test_a_command_of_another_program_does_not_stand_for_one_of_ours(pi: Callable[..., Agent]) -> None:
     agent = pi()
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     agent.ask("bash", command="echo ours")
     file = file_of(agent)
     agent.process.kill()
@@ -566,8 +568,7 @@ def test_a_command_of_another_program_does_not_stand_for_one_of_ours(pi: Callabl
 
 def test_nothing_follows_a_command_that_is_only_kept(pi: Callable[..., Agent]) -> None:
     agent = pi()
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     agent.ask("bash", command="echo kept")
     agent.ask("abort")
     agent.until("agent_end")
@@ -584,8 +585,7 @@ def test_nothing_follows_a_command_that_is_only_kept(pi: Callable[..., Agent]) -
 
 def test_a_command_that_begins_between_two_sessions_is_kept_where_it_ends(pi: Callable[..., Agent]) -> None:
     agent = pi()
-    agent.send({"type": "prompt", "message": "!gate never"})
-    agent.until("message_update")
+    keep_busy(agent)
     agent.send({"type": "new_session"}, {"id": "b", "type": "bash", "command": "echo between"})
     for _ in range(2):
         agent.until(lambda frame: frame.get("command") in ("new_session", "bash"))

@@ -103,9 +103,11 @@ def _elsewhere(word: str, state: State) -> Place | None:
 
 def _is_here(path: str, state: State) -> bool:
     log = _kept(state)[0].store.log
-    if log.holds(path) and not log.intact:
+    if not log.holds(path):
+        return False
+    if not log.intact:
         raise SessionError(f"{path} was changed by another program; begin another session, then switch to it")
-    return log.holds(path)
+    return True
 
 
 def _settle(work: Move, state: State) -> None:

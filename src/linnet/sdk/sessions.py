@@ -3,16 +3,16 @@
 import os
 from collections.abc import Sequence
 from threading import Event
-from typing import TypeAlias, TypeVar
+from typing import TypeVar
 
 from linnet.core import commands
 from linnet.core.sessions import OutlineEntry, SessionInfo
 from linnet.errors import BadInput, SessionError
+from linnet.runtime.config import Path
 from linnet.runtime.job import Job
 from linnet.runtime.session import Session
 
 T = TypeVar("T")
-Path: TypeAlias = str | os.PathLike[str]
 
 
 class Sessions:

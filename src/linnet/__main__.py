@@ -1,5 +1,5 @@
 """`python -m linnet`."""
 
-from linnet.start import main
+from linnet.entry_points import main
 
 main()

@@ -13,9 +13,9 @@ from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
-    from linnet.runtime.audience import Audience
     from linnet.runtime.config import Settings
-    from linnet.runtime.machinery import Machinery
+    from linnet.runtime.listener import Listener
+    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
     from linnet.wire.dialect import Dialect
 
@@ -44,9 +44,9 @@ def main(program: Program = LINNET) -> NoReturn:
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
     if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
-        from linnet import shelf
+        from linnet import cli_sessions
 
-        return shelf.sessions(argv[1:]) if argv[0] == "sessions" else shelf.export(argv[1:])
+        return cli_sessions.sessions(argv[1:]) if argv[0] == "sessions" else cli_sessions.export(argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -57,7 +57,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     for note in dict.fromkeys(flags.notes):
         print(f"{program.name}: {note}", file=sys.stderr)
     if flags.export is not None:
-        from linnet.shelf import export_to
+        from linnet.cli_sessions import export_to
 
         if len(flags.words) > 1:
             raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
@@ -111,12 +111,12 @@ def _once(flags: Flags, dialect: str) -> int:
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
     settings = _settings(flags, dialect)
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
-    return once(prompts, lambda audience: _session(settings, audience), spoken)
+    return once(prompts, lambda listener: _session(settings, listener), spoken)
 
 
 def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
     if dialect == "pi":
-        from linnet.namesakes import prompts
+        from linnet.drop_in import prompts
 
         return prompts(words)
     from linnet.core.commands import Prompt
@@ -131,15 +131,15 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
 
 
-def _session(settings: "Settings", audience: "Audience") -> "Session":
+def _session(settings: "Settings", listener: "Listener") -> "Session":
     from linnet.runtime.session import Session
 
-    def build() -> "Machinery":
-        from linnet.runtime.machinery import Machinery
+    def build() -> "Resources":
+        from linnet.runtime.resources import Resources
 
-        return Machinery(settings, adopt_orphans=True)
+        return Resources(settings, adopt_orphans=True)
 
-    session = Session(settings, audience, build)
+    session = Session(settings, listener, build)
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

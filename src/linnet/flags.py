@@ -1,7 +1,7 @@
 """The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says.
 
 A table and a loop instead of argparse, whose import and set-up would be a tenth of the time to the first answer.
-What `linnet-pi` and `linnet-zot` accept besides is in `namesakes`.
+What `linnet-pi` and `linnet-zot` accept besides is in `drop_in`.
 """
 
 from collections.abc import Callable, Iterable, Sequence

@@ -19,7 +19,7 @@ from linnet.core.events import (
 )
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Mode, Queues
-from linnet.core.turn import SKIPPED, Aborted, Answered, Emit, Fact, Prompted, Replied, Turn
+from linnet.core.run import SKIPPED, Aborted, Answered, Emit, Fact, Prompted, Replied, Turn
 
 MODES: tuple[Mode, ...] = ("all", "one-at-a-time")
 Kind: TypeAlias = Literal["steer", "follow_up"]

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet import namesakes, shelf
+from linnet import cli_sessions, drop_in
 from linnet.core import commands
 from linnet.flags import TABLE, Program
 from linnet.store import entries, reading
@@ -377,13 +377,13 @@ def test_every_flag_is_documented() -> None:
     for flag in TABLE:
         for name in flag.names:
             assert name in known or f"`{name}`" in PROTOCOL.read_text()
-    for flag in (*shelf.LIST.flags, *shelf.EXPORT.flags):
+    for flag in (*cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags):
         for name in flag.names:
             assert f"`{name}`" in SESSIONS.read_text() or f"`{name} " in SESSIONS.read_text()
 
 
 @pytest.mark.parametrize(
-    ("page", "program"), [(PI, namesakes.PI), (PROTOCOL, namesakes.ZOT)], ids=["linnet-pi", "linnet-zot"]
+    ("page", "program"), [(PI, drop_in.PI), (PROTOCOL, drop_in.ZOT)], ids=["linnet-pi", "linnet-zot"]
 )
 def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) -> None:
     text = page.read_text()
@@ -395,7 +395,7 @@ def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) ->
 
 @names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
 def test_no_flag_is_made_up(page: Path) -> None:
-    flags = (*TABLE, *namesakes.PI.flags, *namesakes.ZOT.flags, *shelf.LIST.flags, *shelf.EXPORT.flags)
+    flags = (*TABLE, *drop_in.PI.flags, *drop_in.ZOT.flags, *cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags)
     known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
     assert set(FLAG.findall(page.read_text())) <= known
 

@@ -32,8 +32,8 @@ from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.flags import Flags, parse
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.machinery import Machinery
 from linnet.runtime.policy import PI, ZOT, Policy
+from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.store.sessions import folder as session_folder
@@ -124,7 +124,7 @@ def play(folder: Path, dialect: str, cwd: Path) -> tuple[bytes, bytes]:
     session = Session(
         settings,
         desk,
-        lambda: Machinery(settings, adopt_orphans=False),
+        lambda: Resources(settings, adopt_orphans=False),
         clock=lambda: NOON,
         new_id=lambda: f"{next(ids):08x}",
         new_session_id=lambda: f"SESSION-{next(sessions)}",

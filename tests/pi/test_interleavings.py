@@ -23,11 +23,11 @@ from linnet.errors import ProviderUnavailable
 from linnet.providers.base import Provider, Request
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
-from linnet.runtime.machinery import Machinery
 from linnet.runtime.policy import PI
+from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.testing.agent import Agent, Frame, types
-from linnet.testing.audience import Quiet
+from linnet.testing.listener import Quiet
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
 
@@ -615,15 +615,15 @@ def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
     """For when it is, and stdin has ended, the process does."""
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     for _ in range(20):
-        audience = Quiet()
-        session = Session(config, audience, lambda: Machinery(config, adopt_orphans=False))
-        session.submit(Job(commands.Compact(), refused=audience.story.append))
+        listener = Quiet()
+        session = Session(config, listener, lambda: Resources(config, adopt_orphans=False))
+        session.submit(Job(commands.Compact(), refused=listener.story.append))
         session.finish()
-        assert audience.story == ["Nothing to compact (session too small)", "at rest"]
+        assert listener.story == ["Nothing to compact (session too small)", "at rest"]
         session.close()
 
 
-class Model(Machinery):
+class Model(Resources):
     """`speak` is all there is to it."""
 
     name = "scripted"
@@ -659,12 +659,12 @@ class Failing(Model):
 def test_a_failed_run_and_the_retry_of_it_are_told_in_one_breath() -> None:
     """Whoever is told that it ended, and asks, must not be told that all is over."""
     config = resolve(Config(provider="scripted", retry_delay=0.001, save=False), {}, PI)
-    audience = Quiet()
-    session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
+    listener = Quiet()
+    session = Session(config, listener, lambda: Failing(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
     session.finish()
     session.close()
-    ends = [breath for breath in audience.breaths if RunEnded in breath]
+    ends = [breath for breath in listener.breaths if RunEnded in breath]
     assert ends == [[RunEnded, RetryScheduled], [RunEnded, RetryScheduled], [RunEnded, RetryEnded, Settled]]
 
 
@@ -688,13 +688,13 @@ class Impatient(Quiet):
 
 def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> None:
     config = resolve(Config(provider="scripted", retry_delay=60, save=False), {}, PI)
-    audience = Impatient()
-    audience.session = session = Session(config, audience, lambda: Failing(config, adopt_orphans=False))
+    listener = Impatient()
+    listener.session = session = Session(config, listener, lambda: Failing(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
-    rested = audience.rests.wait(5)
+    rested = listener.rests.wait(5)
     session.close()
     assert rested, "it waits as if nobody had said anything"
-    assert audience.breaths[-1] == [RetryEnded, Settled]
+    assert listener.breaths[-1] == [RetryEnded, Settled]
 
 
 class Interrupted(Model):
@@ -710,12 +710,12 @@ class Interrupted(Model):
 
 def test_an_abort_is_not_for_what_was_said_after_it() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
-    audience = Quiet()
-    machinery = Interrupted(config, adopt_orphans=False)
-    machinery.session = session = Session(config, audience, lambda: machinery)
+    listener = Quiet()
+    resources = Interrupted(config, adopt_orphans=False)
+    resources.session = session = Session(config, listener, lambda: resources)
     session.submit(Job(commands.Prompt("first")))
     session.finish()
     session.close()
-    stops = [event.message.stop for event in audience.heard if isinstance(event, ReplyEnded)]
-    assert sum(isinstance(event, UserSaid) for event in audience.heard) == 2
+    stops = [event.message.stop for event in listener.heard if isinstance(event, ReplyEnded)]
+    assert sum(isinstance(event, UserSaid) for event in listener.heard) == 2
     assert stops[1:] == ["end"]

@@ -9,10 +9,10 @@ from linnet.core.events import Event, Settled
 from linnet.errors import LinnetError
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
-from linnet.runtime.machinery import Machinery
 from linnet.runtime.policy import PI
+from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.testing.audience import Quiet
+from linnet.testing.listener import Quiet
 
 NO_THREAD = "the system is at its limits: it gives this process no further thread"
 
@@ -28,26 +28,26 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("full")
 def test_a_run_that_gets_no_thread_fails_and_the_session_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
-    audience = Quiet()
-    session = Session(config, audience, lambda: Machinery(config, adopt_orphans=False))
+    listener = Quiet()
+    session = Session(config, listener, lambda: Resources(config, adopt_orphans=False))
     for work in (commands.Prompt("hello"), commands.Compact()):
         refused: list[str] = []
         session.submit(Job(work, refused=refused.append))
         assert refused == [NO_THREAD]
     ends: list[Event] = [Settled("prompt", "error", NO_THREAD), Settled("compact", "error", NO_THREAD)]
-    assert audience.heard == ends
+    assert listener.heard == ends
     assert not session.busy
     monkeypatch.undo()
     session.submit(Job(commands.Compact()))
     session.finish()
-    assert audience.heard[-1] != ends[-1]
+    assert listener.heard[-1] != ends[-1]
     session.close()
 
 
 @pytest.mark.usefixtures("full")
 def test_a_command_that_gets_no_thread_is_refused_and_not_waited_for() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
-    session = Session(config, Quiet(), lambda: Machinery(config, adopt_orphans=False))
+    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
     with pytest.raises(LinnetError, match=NO_THREAD):
         session.aside(commands.Bash("true"), lambda answer: None, lambda reason: None)
     assert not session.busy

@@ -12,13 +12,13 @@ from linnet.errors import BadInput, SessionError
 from linnet.runtime import moves
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
-from linnet.runtime.machinery import Machinery
 from linnet.runtime.moves import check
 from linnet.runtime.policy import PI
+from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.sessions import Sessions
 from linnet.runtime.state import State
-from linnet.testing.audience import Quiet
+from linnet.testing.listener import Quiet
 
 
 def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
@@ -26,7 +26,7 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
 ) -> None:
     """It is refused only if it came second, and then after the answer to the first."""
     config = resolve(Config(provider="scripted", cwd=str(tmp_path), session_dir=str(tmp_path)), {}, PI)
-    session = Session(config, Quiet(), lambda: Machinery(config, adopt_orphans=False))
+    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
     session.submit(Job(commands.Prompt("hello")))
     session.finish()
     answers: list[commands.Answer] = []
@@ -65,7 +65,7 @@ def test_a_session_that_is_being_written_to_is_not_taken_for_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = resolve(Config(provider="scripted", cwd=str(tmp_path), session=str(tmp_path / "s.jsonl")), {}, PI)
-    session = Session(config, Quiet(), lambda: Machinery(config, adopt_orphans=False))
+    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
     story: list[str] = []
 
     def switch() -> None:

@@ -27,7 +27,7 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model
 from linnet.core.queues import Queues
-from linnet.core.turn import Aborted, Answered, AskModel, Effect, Emit, Prompted, Replied, RunTool, Turn
+from linnet.core.run import Aborted, Answered, AskModel, Effect, Emit, Prompted, Replied, RunTool, Turn
 from linnet.wire.dialect import Asked
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi.dialect import Pi

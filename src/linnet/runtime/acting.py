@@ -9,10 +9,10 @@ from linnet.core.cancel import Cancel
 from linnet.core.conversation import Conversation
 from linnet.core.events import Event, JobKind, QueueChanged, RunEnded, Settled
 from linnet.core.messages import StopReason, Usage, UserMessage
-from linnet.core.turn import Emit, Fact, Turn
+from linnet.core.run import Emit, Fact, Turn
 from linnet.errors import Cancelled
-from linnet.runtime.audience import Audience
 from linnet.runtime.job import Job
+from linnet.runtime.listener import Listener
 from linnet.runtime.stage import Next
 from linnet.runtime.state import State
 
@@ -21,7 +21,7 @@ class Theatre(Protocol):
     """What of a session its stage works with. All of it but the clock is used under the lock."""
 
     lock: RLock
-    audience: Audience
+    listener: Listener
     clock: Callable[[], int]
     end_wait: Callable[[], None] | None
 
@@ -68,7 +68,7 @@ class Acting:
         self._pace()
 
     def preview(self, event: Event) -> bool:
-        if self._theatre.audience.is_behind():
+        if self._theatre.listener.is_behind():
             return False
         with self._theatre.lock:
             self._theatre.publish([event], self.conversation)
@@ -120,4 +120,4 @@ class Acting:
 
     def _pace(self) -> None:
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
-            self._theatre.audience.pace(self._job.cancel)
+            self._theatre.listener.pace(self._job.cancel)

@@ -51,7 +51,7 @@ class Config(Struct, frozen=True, kw_only=True):
     confine: bool = False
 
 
-class Keeping(Struct, frozen=True, kw_only=True):
+class SessionOptions(Struct, frozen=True, kw_only=True):
     """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk; `insists`: or else
     nothing is started, since somebody asked for that.
     """
@@ -82,7 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     chosen_provider: bool
     chosen_model: bool
     chosen_reasoning: bool
-    keeping: Keeping
+    keeping: SessionOptions
     accounts: Accounts
     cwd: str
     system_prompt: str | None
@@ -135,7 +135,7 @@ def resolve(config: Config, environ: Mapping[str, str], policy: Policy = ZOT) ->
     )
 
 
-def _keeping(config: Config, home: str, policy: Policy) -> Keeping:
+def _keeping(config: Config, home: str, policy: Policy) -> SessionOptions:
     asked = [flag for flag, given in _session_flags(config) if given]
     if len(asked) > 1:
         raise Contradiction(*asked)
@@ -145,7 +145,7 @@ def _keeping(config: Config, home: str, policy: Policy) -> Keeping:
         if word is not None and not os.fspath(word).strip():
             raise ConfigError(f"{flag} must name a file, or the beginning of a session's id")
     saves = config.save if config.save is not None else policy.saves or bool(asked)
-    return Keeping(
+    return SessionOptions(
         insists=config.save is True or bool(asked),
         wanted=saves or policy.saves or bool(asked),
         saves=saves,
@@ -179,7 +179,7 @@ def home_folder(environ: Mapping[str, str]) -> str:
 
 def _policy(policy: Policy, config: Config) -> Policy:
     return Policy(
-        manner=policy.manner,
+        wording=policy.wording,
         retries_runs=policy.retries_runs,
         max_attempts=config.retries if policy.retries_runs else policy.max_attempts,
         retry_delay=policy.retry_delay if config.retry_delay is None else config.retry_delay,

@@ -8,11 +8,11 @@ from msgspec import Struct
 class Policy(Struct, frozen=True, kw_only=True):
     """`retries_runs`: a run that failed for a passing reason is run again, and the client is told; otherwise the
     provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many; otherwise it keeps
-    `keep_tokens` worth. `manner`: in whose words tools answer. `saves`: sessions are kept on disk, unless somebody
+    `keep_tokens` worth. `wording`: in whose words tools answer. `saves`: sessions are kept on disk, unless somebody
     says otherwise.
     """
 
-    manner: Literal["zot", "pi"] = "zot"
+    wording: Literal["zot", "pi"] = "zot"
 
     retries_runs: bool = False
     max_attempts: int = 3
@@ -25,4 +25,4 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 ZOT = Policy(keep_messages=4)
-PI = Policy(manner="pi", retries_runs=True, auto_compacts=True, saves=True)
+PI = Policy(wording="pi", retries_runs=True, auto_compacts=True, saves=True)

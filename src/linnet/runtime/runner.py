@@ -8,12 +8,12 @@ from linnet.core.draft import Draft
 from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.history import repaired
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
-from linnet.core.turn import Aborted, Answered, AskModel, Fact, Prompted, Replied, RunTool, Turn, not_run
+from linnet.core.run import Aborted, Answered, AskModel, Fact, Prompted, Replied, RunTool, Turn, not_run
 from linnet.errors import Cancelled, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.config import Settings
 from linnet.runtime.fault import explained
-from linnet.runtime.machinery import Machinery
+from linnet.runtime.resources import Resources
 from linnet.runtime.stage import Stage
 from linnet.tools.context import ToolContext
 
@@ -23,9 +23,9 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 class Runner:
     """`failure` is why the last reply failed, if it did."""
 
-    def __init__(self, stage: Stage, machinery: Machinery, settings: Settings) -> None:
+    def __init__(self, stage: Stage, resources: Resources, settings: Settings) -> None:
         self._stage = stage
-        self._machinery = machinery
+        self._resources = resources
         self._settings = settings
         self.failure: ProviderError | None = None
 
@@ -52,8 +52,8 @@ class Runner:
 
     def _ask(self) -> AssistantMessage:
         messages = repaired(self._stage.conversation.messages)
-        specs = self._machinery.tools.specs
-        request = Request(self._stage.model, self._machinery.system, messages, specs, self._stage.reasoning)
+        specs = self._resources.tools.specs
+        request = Request(self._stage.model, self._resources.system, messages, specs, self._stage.reasoning)
         return self._stream(request, self._stage.emit)
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
@@ -65,7 +65,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._machinery.provider(model.provider)
+            provider = self._resources.provider(model.provider)
             for batch in provider.stream(request, self._stage.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -94,11 +94,11 @@ class Runner:
                 untold = ""
 
         cancel = self._stage.cancel
-        manner = self._settings.policy.manner
-        context = ToolContext(Path(self._settings.cwd), cancel, progress, self._machinery.processes, manner)
+        wording = self._settings.policy.wording
+        context = ToolContext(Path(self._settings.cwd), cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()
-            output = self._machinery.tools.run(call, context)
+            output = self._resources.tools.run(call, context)
         except Cancelled:
             return not_run(call, self._stage.now())
         return ToolResult(call.id, call.name, output.content, self._stage.now(), output.is_error, output.details)

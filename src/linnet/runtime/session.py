@@ -10,20 +10,20 @@ from linnet.core import commands
 from linnet.core.events import BashRan, Event, JobKind, QueueChanged, Settled
 from linnet.core.messages import BashRun, UserMessage
 from linnet.errors import Busy, Closed
-from linnet.runtime.audience import Audience
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
 from linnet.runtime.fault import explained, start
-from linnet.runtime.identity import entry_id, session_id
+from linnet.runtime.ids import entry_id, session_id
 from linnet.runtime.job import Job
+from linnet.runtime.listener import Listener
 from linnet.runtime.state import State
 
 if TYPE_CHECKING:
     from linnet.core.conversation import Conversation
     from linnet.runtime.acting import Acting
-    from linnet.runtime.errands import Errand
+    from linnet.runtime.background import Errand
     from linnet.runtime.journal import Journal
-    from linnet.runtime.machinery import Machinery
+    from linnet.runtime.resources import Resources
 
 SHUTTING_DOWN = "the agent is shutting down"
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
@@ -40,8 +40,8 @@ class Session:
     def __init__(
         self,
         settings: Settings,
-        audience: Audience,
-        build: Callable[[], "Machinery"],
+        listener: Listener,
+        build: Callable[[], "Resources"],
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         new_id: Callable[[], str] = entry_id,
         new_session_id: Callable[[], str] = session_id,
@@ -49,11 +49,11 @@ class Session:
         """Raises SessionError if a session was asked for that cannot be used."""
         self.settings = settings
         self.clock = clock
-        self.audience = audience
+        self.listener = listener
         self._build = build
         self.lock = RLock()
         self._idle = Condition(self.lock)
-        self._state = State(settings, clock, new_id, new_session_id, audience.hear)
+        self._state = State(settings, clock, new_id, new_session_id, listener.hear)
         self._active: Job | None = None
         self._waiting: deque[Job] = deque()
         self._commands: set[CancelToken] = set()
@@ -63,7 +63,7 @@ class Session:
         self._closed = False
         self._ready = RLock()
         self._switching = Lock()  # Taken before `lock`, so that what one switch fetched is not in the way of another.
-        self._machinery: Machinery | None = None
+        self._resources: Resources | None = None
 
     def submit(self, job: Job, *, queue: bool = True) -> None:
         """Start it, let it wait its turn, or say it to the agent that is working. Raises Busy where it may not.
@@ -133,13 +133,13 @@ class Session:
         self, command: commands.Aside, finished: Callable[[commands.Answer], None], refused: Callable[[str], None]
     ) -> None:
         """Do it now, beside whatever else runs. The model is told of a command with the next prompt."""
-        from linnet.runtime.errands import errand
+        from linnet.runtime.background import errand
 
         token = CancelToken()
         with self.lock:
             if self._closed:
                 raise Closed
-            work = errand(command, self.settings.cwd, self._state, self._get_machinery, self.clock)
+            work = errand(command, self.settings.cwd, self._state, self._get_resources, self.clock)
             begun_in = None if self._is_leaving() else self._state.journal
             args = (work, token, begun_in, finished, refused)
             start(Thread(target=self._run_errand, args=args, name="linnet-errand", daemon=True))
@@ -162,7 +162,7 @@ class Session:
             self._state.conversation.read()
         if journal is not None:
             journal.sync()
-        self._get_machinery().warm()
+        self._get_resources().warm()
 
     @property
     def remarks(self) -> Sequence[str]:
@@ -191,8 +191,8 @@ class Session:
             if self._state.journal is not None:
                 self._state.journal.close()
         with self._ready:
-            if self._machinery is not None:
-                self._machinery.close()
+            if self._resources is not None:
+                self._resources.close()
 
     def _is_listening(self) -> bool:
         """Whether what is said now is said to the run that goes on: not if it is being ended, for whatever reason."""
@@ -236,7 +236,7 @@ class Session:
 
     def _tell_queue(self, dropped: tuple[UserMessage, ...] = ()) -> None:
         queues = self._state.queues
-        self.audience.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
+        self.listener.hear([QueueChanged(tuple(queues.steering), tuple(queues.follow_ups), dropped)])
 
     def _begin(self, job: Job) -> None:
         """What goes wrong here is told to whoever asked: it must not take the session along."""
@@ -294,7 +294,7 @@ class Session:
         try:
             from linnet.runtime.worker import Worker, user_message
 
-            worker = Worker(stage, self._get_machinery(), self.settings)
+            worker = Worker(stage, self._get_resources(), self.settings)
             if isinstance(job.work, commands.Prompt):
                 worker.prompt((user_message(job.work, begun),))
             elif isinstance(job.work, commands.Compact):
@@ -315,7 +315,7 @@ class Session:
 
     def publish(self, events: Sequence[Event], conversation: "Conversation") -> None:
         self._state.apply(events, conversation)
-        self.audience.hear(events)
+        self.listener.hear(events)
 
     def end(self) -> None:
         self._active = None
@@ -329,7 +329,7 @@ class Session:
 
     def _rest(self) -> None:
         self._idle.notify_all()
-        self.audience.idle()
+        self.listener.idle()
 
     def _tell_commands(self) -> None:
         ran, self._ran = self._ran, []
@@ -373,11 +373,11 @@ class Session:
         if journal is not None:
             journal.sync()
 
-    def _get_machinery(self) -> "Machinery":
+    def _get_resources(self) -> "Resources":
         with self._ready:
-            if self._machinery is None:
-                self._machinery = self._build()
-            return self._machinery
+            if self._resources is None:
+                self._resources = self._build()
+            return self._resources
 
 
 def _cuts_short(work: commands.Work, running: commands.Work) -> bool:

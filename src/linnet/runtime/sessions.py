@@ -10,7 +10,7 @@ from linnet.core.conversation import Past
 from linnet.core.messages import Usage
 from linnet.core.sessions import SessionInfo
 from linnet.errors import BadInput, SessionError
-from linnet.runtime.config import Keeping
+from linnet.runtime.config import SessionOptions
 from linnet.store import sessions
 from linnet.store.entries import Header, ModelChanged
 from linnet.store.resume import Standing
@@ -39,7 +39,7 @@ class Place(Struct, frozen=True):
 class Sessions:
     """With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in."""
 
-    def __init__(self, keeping: Keeping, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
+    def __init__(self, keeping: SessionOptions, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
         self._keeping = keeping
         self._cwd = cwd
         self._making = making

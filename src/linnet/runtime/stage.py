@@ -9,7 +9,7 @@ from linnet.core.events import Event, JobKind, RunEnded
 from linnet.core.messages import StopReason, Usage, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.queues import Queues
-from linnet.core.turn import AskModel, Fact, RunTool, Turn
+from linnet.core.run import AskModel, Fact, RunTool, Turn
 
 Next: TypeAlias = AskModel | RunTool | RunEnded
 

@@ -16,13 +16,13 @@ from linnet.core.events import (
     RunEnded,
 )
 from linnet.core.messages import AssistantMessage, Message, StopReason, Summary, Text, Usage, UserMessage, UserPart
+from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
-from linnet.core.turn import Prompted
 from linnet.errors import Cancelled, ContextOverflow, NothingToCompact, ProviderUnavailable
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
 from linnet.runtime.job import Job
-from linnet.runtime.machinery import Machinery
+from linnet.runtime.resources import Resources
 from linnet.runtime.runner import Runner
 from linnet.runtime.stage import Stage
 
@@ -38,10 +38,10 @@ def user_message(prompt: Prompt, time: int) -> UserMessage:
 
 
 class Worker:
-    def __init__(self, stage: Stage, machinery: Machinery, settings: Settings) -> None:
+    def __init__(self, stage: Stage, resources: Resources, settings: Settings) -> None:
         self._stage = stage
         self._policy = settings.policy
-        self._runner = Runner(stage, machinery, settings)
+        self._runner = Runner(stage, resources, settings)
 
     def prompt(self, heard: tuple[UserMessage, ...]) -> None:
         """Until everything that was said has been answered, one way or the other."""

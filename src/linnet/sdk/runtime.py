@@ -16,7 +16,7 @@ from linnet.core.messages import Image
 from linnet.errors import BadInput, Cancelled, LinnetError
 from linnet.runtime.config import Config, resolve
 from linnet.runtime.job import Job
-from linnet.runtime.machinery import Machinery
+from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.sdk.sessions import Sessions
 from linnet.sdk.stream import Stream
@@ -91,11 +91,11 @@ class Runtime:
             raise TypeError("give either a Config or its fields, not both")
         settings = resolve(config or Config(**options), os.environ)
 
-        def machinery() -> Machinery:
-            return Machinery(settings, adopt_orphans=False)
+        def resources() -> Resources:
+            return Resources(settings, adopt_orphans=False)
 
         self._stream = Stream()
-        self.session = Session(settings, self, machinery)
+        self.session = Session(settings, self, resources)
         self.sessions = Sessions(self.session)
 
     def __enter__(self: Self) -> Self:

@@ -8,21 +8,21 @@ from linnet.core.cancel import Cancel
 from linnet.core.commands import Prompt
 from linnet.core.events import Event, ReplyEnded, SessionFailed, Settled
 from linnet.core.messages import StopReason
-from linnet.runtime.audience import Audience
 from linnet.runtime.job import Job
+from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
-from linnet.server.bell import Bell
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim
+from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect
 
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
 
 
 class _Listener:
-    def __init__(self, outlet: Outlet, bell: Bell, dialect: Dialect | None) -> None:
+    def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None) -> None:
         self._outlet = outlet
-        self._bell = bell
+        self._wakeup = wakeup
         self._dialect = dialect
         self.text = ""
         self.ended: Settled | None = None
@@ -40,7 +40,7 @@ class _Listener:
                 self.unsaved = event.error
 
     def idle(self) -> None:
-        self._bell.ring()
+        self._wakeup.wake()
 
     def pace(self, cancel: Cancel) -> None:
         self._outlet.pace(cancel)
@@ -49,33 +49,33 @@ class _Listener:
         return self._outlet.is_behind
 
 
-def once(prompts: Sequence[Prompt], open_session: Callable[[Audience], Session], dialect: Dialect | None) -> int:
+def once(prompts: Sequence[Prompt], open_session: Callable[[Listener], Session], dialect: Dialect | None) -> int:
     """Without a dialect to tell the events in, the final text is printed.
 
     The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 128 and more if a
     signal ended it.
     """
     gc.enable()
-    bell = Bell()
-    bell.on_signals()
-    outlet = Outlet(claim().sink, bell.ring)
+    wakeup = Wakeup()
+    wakeup.on_signals()
+    outlet = Outlet(claim().sink, wakeup.wake)
     outlet.watch()
-    listener = _Listener(outlet, bell, dialect)
+    listener = _Listener(outlet, wakeup, dialect)
     session = open_session(listener)
     for prompt in prompts:
         session.submit(Job(prompt))
-    while session.busy and not (bell.signal or outlet.broken):
-        bell.wait()
+    while session.busy and not (wakeup.signal or outlet.broken):
+        wakeup.wait()
     session.close()  # Aborts the run if it still goes on.
     ended = listener.ended
-    if dialect is None and listener.text and not bell.signal:
+    if dialect is None and listener.text and not wakeup.signal:
         outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
-    while outlet.unread and not (bell.signal or outlet.broken):
-        bell.wait()
+    while outlet.unread and not (wakeup.signal or outlet.broken):
+        wakeup.wait()
     if listener.unsaved:
         sys.stderr.write(f"linnet: {listener.unsaved}\n")
     if ended is not None and ended.error:
         sys.stderr.write(f"linnet: {ended.error}\n")
-    if bell.signal:
-        return 128 + bell.signal
+    if wakeup.signal:
+        return 128 + wakeup.signal
     return EXIT[ended.stop] if ended is not None and not outlet.broken else 1

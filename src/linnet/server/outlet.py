@@ -34,8 +34,8 @@ class Outlet:
         self._sources: deque[tuple[Iterator[Buffers], int]] = deque()
         self._unread = 0
         self._broken = False
-        self._bell: tuple[int, int] | None = None
-        self._ringing = False
+        self._wakeup: tuple[int, int] | None = None
+        self._woken = False
 
     @property
     def broken(self) -> bool:
@@ -57,7 +57,7 @@ class Outlet:
             if idle:
                 self._pump()
             if self._unread:
-                self._ring()
+                self._rouse()
 
     def tell(self, lines: Iterable[Buffers], events: int) -> None:
         """Lines that so many events will be put into, when there is room."""
@@ -81,7 +81,7 @@ class Outlet:
     def watch(self) -> None:
         """Start to look out for a reader that goes away while there is nothing to write."""
         with self._changed:
-            self._ring()
+            self._rouse()
 
     def _pump(self) -> None:
         """Write until the pipe is full or there is nothing left."""
@@ -121,24 +121,24 @@ class Outlet:
         with self._changed:
             self._changed.notify_all()
 
-    def _ring(self) -> None:
-        if self._bell is None:
-            self._bell = os.pipe()
-            Thread(target=self._drain, args=(self._bell[0],), name="linnet-outlet", daemon=True).start()
-        elif not self._ringing:
-            self._ringing = True
-            os.write(self._bell[1], b".")
+    def _rouse(self) -> None:
+        if self._wakeup is None:
+            self._wakeup = os.pipe()
+            Thread(target=self._drain, args=(self._wakeup[0],), name="linnet-outlet", daemon=True).start()
+        elif not self._woken:
+            self._woken = True
+            os.write(self._wakeup[1], b".")
 
-    def _drain(self, bell: int) -> None:
+    def _drain(self, wakeup: int) -> None:
         poll = select.poll()
-        poll.register(bell, select.POLLIN)
+        poll.register(wakeup, select.POLLIN)
         while not self._broken:
             # Asked for nothing, poll still reports that the other end was closed.
             poll.register(self._fd, select.POLLOUT if self._unread else 0)
             for fd, event in poll.poll():
-                if fd == bell:
-                    os.read(bell, 4096)
-                    self._ringing = False
+                if fd == wakeup:
+                    os.read(wakeup, 4096)
+                    self._woken = False
                 else:
                     self._drained(event)
 

@@ -12,11 +12,11 @@ from linnet.core.events import Event
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
 from linnet.runtime.session import Session
-from linnet.server.bell import Bell
 from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
 from linnet.server.outlet import FULL, Outlet
 from linnet.server.stdio import Stdio
+from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
@@ -32,8 +32,8 @@ class Server:
     def __init__(self, dialect: Dialect, stdio: Stdio, open_session: Callable[["Server"], Session], gate: Gate | None):
         self._dialect = dialect
         self._source = stdio.source
-        self._bell = Bell()
-        self._outlet = Outlet(stdio.sink, self._bell.ring)
+        self._wakeup = Wakeup()
+        self._outlet = Outlet(stdio.sink, self._wakeup.wake)
         self._session = open_session(self)
         self._gate = gate
         self._lines = Lines()
@@ -45,7 +45,7 @@ class Server:
 
     def idle(self) -> None:
         if self._ended:
-            self._bell.ring()
+            self._wakeup.wake()
 
     def pace(self, cancel: Cancel) -> None:
         self._outlet.pace(cancel)
@@ -55,21 +55,21 @@ class Server:
 
     def run(self) -> int:
         """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop."""
-        self._bell.on_signals()
-        if not self._bell.wait(self._source, block=False):
+        self._wakeup.on_signals()
+        if not self._wakeup.wait(self._source, block=False):
             self._warm_up()
         while True:
-            if self._bell.signal:
+            if self._wakeup.signal:
                 self._session.close()
                 self._outlet.flush(timeout=0.3)
-                return 128 + self._bell.signal
+                return 128 + self._wakeup.signal
             # In this order: whoever ends a run has written its last words by then.
             done = self._ended and not self._session.busy and not self._outlet.unread
             if done or self._outlet.broken:
                 self._session.close()
                 return 0
             may_read = not self._ended and self._outlet.unread <= FULL
-            if self._bell.wait(self._source if may_read else None) and not self._read():
+            if self._wakeup.wait(self._source if may_read else None) and not self._read():
                 return 1
             self._warm_up()  # Whoever had asked already has been answered by now.
 

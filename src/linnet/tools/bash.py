@@ -62,7 +62,7 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
         status = f"[timed out after {args.timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
     seconds = monotonic() - started
     kept = output.finish()
-    if context.manner == "pi":
+    if context.wording == "pi":
         return _as_pi_says(args, output, kept, exit_code, status)
     footer = f"{status}{_whereabouts(output)}  Took {seconds:.1f}s"
     return ToolOutput(

@@ -11,13 +11,13 @@ from linnet.errors import ToolFailed
 if TYPE_CHECKING:
     from linnet.tools.process import Processes
 
-Manner: TypeAlias = Literal["zot", "pi"]
+Wording: TypeAlias = Literal["zot", "pi"]
 
 
 class ToolContext:
     """`progress` takes new output while the tool runs. `processes` starts children and sees that none is left.
 
-    `manner`: clients show results, and some look into them, so they are told in the words of the agent that a client
+    `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
     was written for.
     """
 
@@ -27,10 +27,10 @@ class ToolContext:
         cancel: Cancel,
         progress: Callable[[str], None],
         processes: "Processes",
-        manner: Manner = "zot",
+        wording: Wording = "zot",
     ) -> None:
         self.cwd = cwd
-        self.manner = manner
+        self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes

@@ -44,7 +44,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     from linnet.tools.replace import NotThere, NotUnique, Source, locate
 
     path = context.resolve(args.path)
-    pi = context.manner == "pi"
+    pi = context.wording == "pi"
     for number, replacement in enumerate(args.edits, 1):
         _check_encodable(replacement.new_text, number)
     try:

@@ -25,7 +25,7 @@ class Registry:
         tool = self._tools.get(call.name)
         try:
             if tool is None:
-                pi = context.manner == "pi"
+                pi = context.wording == "pi"
                 raise ToolFailed(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
             if call.unparsed:
                 raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")

@@ -7,16 +7,16 @@ from contextlib import suppress
 from types import FrameType
 
 
-class Bell:
-    """A handler only notes the signal and rings; what must be done about it is done by the thread that waits."""
+class Wakeup:
+    """A handler only notes the signal and wakes; what must be done about it is done by the thread that waits."""
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
         self.signal = 0
 
-    def ring(self) -> None:
-        with suppress(BlockingIOError):  # A full bell is a bell that rings.
+    def wake(self) -> None:
+        with suppress(BlockingIOError):  # There is a wake-up in it that nobody has taken yet.
             os.write(self._write, b".")
 
     def on_signals(self) -> None:
@@ -28,7 +28,7 @@ class Bell:
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def wait(self, source: int | None = None, *, block: bool = True) -> bool:
-        """Until it rings or `source` has something to read; true in the latter case."""
+        """Until somebody wakes it or `source` has something to read; true in the latter case."""
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
         if source is not None:

@@ -7,7 +7,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 
 
-class Audience(Protocol):
+class Listener(Protocol):
     def hear(self, events: Sequence[Event]) -> None:
         """Called in the order of the changes, one call at a time. Must not block."""
 

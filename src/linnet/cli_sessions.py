@@ -68,7 +68,7 @@ def sessions(argv: Sequence[str]) -> int:
     if flags.json:
         _print_json(found)
     elif found:
-        from linnet.table import rows
+        from linnet.session_table import rows
 
         print("\n".join(rows(found, folders=flags.everywhere or chosen)))
     else:
@@ -90,7 +90,7 @@ def export(argv: Sequence[str]) -> int:
 
 
 def export_to(word: str, out: str | None, flags: Flags) -> int:
-    from linnet.runtime.errands import Exporting, default_name
+    from linnet.runtime.background import Exporting, default_name
     from linnet.store.sessions import find, folders, open_store
 
     if not word.strip() or (out is not None and not out.strip()):

@@ -1,4 +1,4 @@
-"""An audience that only remembers, for tests of a session without a protocol."""
+"""An listener that only remembers, for tests of a session without a protocol."""
 
 from collections.abc import Sequence
 

@@ -12,7 +12,7 @@ from linnet.runtime.moves import NO_SESSIONS
 from linnet.runtime.state import State
 
 if TYPE_CHECKING:
-    from linnet.runtime.machinery import Machinery
+    from linnet.runtime.resources import Resources
     from linnet.store.store import Store
 
 Errand: TypeAlias = Callable[[Cancel], Answer]
@@ -21,16 +21,16 @@ IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
 def errand(
-    command: Aside, cwd: str, state: State, machinery: "Callable[[], Machinery]", clock: Callable[[], int]
+    command: Aside, cwd: str, state: State, resources: "Callable[[], Resources]", clock: Callable[[], int]
 ) -> Errand:
     """To be done in a thread of its own; what it needs of the state is taken from it now. Raises LinnetError."""
     match command:
         case Bash(text):
 
             def bash(cancel: Cancel) -> Answer:
-                from linnet.runtime.command import run_command
+                from linnet.runtime.client_bash import run_command
 
-                return BashDone(run_command(text, cwd, machinery().processes, cancel, clock))
+                return BashDone(run_command(text, cwd, resources().processes, cancel, clock))
 
             return bash
         case ListSessions(everywhere):

@@ -7,13 +7,13 @@ from threading import Lock
 
 from linnet.providers.base import Provider
 from linnet.runtime.config import Settings
-from linnet.runtime.prompt import system_prompt
+from linnet.runtime.system_prompt import system_prompt
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools
 
 
-class Machinery:
+class Resources:
     """`adopt_orphans`: whether children of children become ours when their parents die, so that they can be killed too.
     A process that is all linnet's own wants that; a program that merely hosts a runtime does not.
     """

@@ -16,7 +16,7 @@ from linnet.core.events import (
 )
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
-from linnet.core.turn import Aborted, Answered, AskModel, Effect, Emit, Fact, Prompted, Replied, RunTool, Turn
+from linnet.core.run import Aborted, Answered, AskModel, Effect, Emit, Fact, Prompted, Replied, RunTool, Turn
 
 PROMPT = Prompted((UserMessage((Text("go"),), 0),))
 NOT_ASKED = AssistantMessage((), 0, "p", "m", stop="aborted")

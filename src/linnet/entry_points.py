@@ -16,7 +16,7 @@ def pi() -> NoReturn:
     """`linnet-pi`, for clients that spawn pi."""
     _prepare()
     from linnet.cli import main
-    from linnet.namesakes import PI
+    from linnet.drop_in import PI
 
     main(PI)
 
@@ -25,7 +25,7 @@ def zot() -> NoReturn:
     """`linnet-zot`, for clients that spawn zot."""
     _prepare()
     from linnet.cli import main
-    from linnet.namesakes import ZOT
+    from linnet.drop_in import ZOT
 
     main(ZOT)
 

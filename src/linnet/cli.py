@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from linnet.core.commands import Prompt
     from linnet.runtime.config import Settings
     from linnet.runtime.listener import Listener
-    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
     from linnet.wire.dialect import Dialect
 
@@ -132,14 +131,10 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
 
 
 def _session(settings: "Settings", listener: "Listener") -> "Session":
+    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    def build() -> "Resources":
-        from linnet.runtime.resources import Resources
-
-        return Resources(settings, adopt_orphans=True)
-
-    session = Session(settings, listener, build)
+    session = Session(settings, Resources(settings, adopt_orphans=True), [listener])
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -77,8 +77,8 @@ class Busy(LinnetError):
 class Closed(LinnetError):
     code = "closed"
 
-    def __init__(self) -> None:
-        super().__init__("The runtime is closed.")
+    def __init__(self, reason: str = "The runtime is closed.") -> None:
+        super().__init__(reason)
 
 
 class BadInput(LinnetError):

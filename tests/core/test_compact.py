@@ -124,7 +124,7 @@ def test_files_that_were_changed_are_not_listed_as_read_too() -> None:
 
 
 def test_the_summary_stands_first_and_the_kept_messages_follow() -> None:
-    conversation = Conversation(ids)
+    conversation = Conversation()
     messages = [UserMessage((Text(str(n)),), n) for n in range(6)]
     for message in messages:
         conversation.apply(UserSaid(message))
@@ -138,7 +138,7 @@ def test_the_summary_stands_first_and_the_kept_messages_follow() -> None:
 
 
 def test_a_failed_reply_is_forgotten_when_it_is_asked_for_again() -> None:
-    conversation = Conversation(ids)
+    conversation = Conversation()
     conversation.apply(UserSaid(UserMessage((Text("hi"),), 0)))
     conversation.apply(ReplyEnded(AssistantMessage((), 0, "p", "m", stop="error", error="no"), Usage()))
     conversation.apply(RetryScheduled(1, 3, 2000, "no"))

@@ -10,6 +10,7 @@ from msgspec import Struct
 from linnet.core.events import (
     Event,
     QueueChanged,
+    QueueMode,
     ReplyEnded,
     RunEnded,
     StepEnded,
@@ -17,11 +18,24 @@ from linnet.core.events import (
     ToolFinished,
     UserSaid,
 )
+from linnet.core.inputs import Input
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
-from linnet.core.queues import Mode, Queues
-from linnet.core.run import SKIPPED, Aborted, Answered, Emit, Fact, Prompted, Replied, Turn
+from linnet.core.queues import Queues
+from linnet.core.run import (
+    SKIPPED,
+    Aborted,
+    Answered,
+    Emit,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Run,
+)
+from linnet.runtime.prepare import prepared
 
-MODES: tuple[Mode, ...] = ("all", "one-at-a-time")
+MODES: tuple[QueueMode, ...] = ("all", "one-at-a-time")
 Kind: TypeAlias = Literal["steer", "follow_up"]
 
 
@@ -31,12 +45,12 @@ class Push(Struct, frozen=True):
 
 class SetMode(Struct, frozen=True):
     kind: Kind
-    mode: Mode
+    mode: QueueMode
 
 
 Action: TypeAlias = Push | SetMode | Fact
 
-ids = st.sampled_from("abc")
+indices = st.integers(0, 2)
 kinds: st.SearchStrategy[Kind] = st.sampled_from(("steer", "follow_up"))
 stops: st.SearchStrategy[StopReason] = st.sampled_from(("end", "length", "error", "aborted"))
 
@@ -50,18 +64,18 @@ def reply(calls: list[str], stop: StopReason = "end") -> Replied:
     return Replied(AssistantMessage(content, 0, "p", "m", Usage(), "tool_use" if calls else stop))
 
 
-def result(id: str) -> ToolResult:
-    return ToolResult(id, "read", (Text("ok"),), 0)
+def answered(index: int) -> Answered:
+    return Answered(index, ToolResult("abcdef"[index], "read", (Text("ok"),), 0))
 
 
-def aborted(id: str) -> Aborted:
-    return Aborted(result(id), AssistantMessage((), 0, "p", "m", stop="aborted"))
+def aborted(index: int) -> Aborted:
+    return Aborted(index, answered(index).result, AssistantMessage((), 0, "p", "m", stop="aborted"))
 
 
 facts: st.SearchStrategy[Fact] = st.one_of(
-    st.builds(reply, st.lists(ids, unique=True, max_size=3), stops),
-    st.builds(Answered, ids.map(result)),
-    ids.map(aborted),
+    st.builds(reply, st.integers(0, 3).map(lambda count: list("abc"[:count])), stops),
+    indices.map(answered),
+    indices.map(aborted),
 )
 pushes: st.SearchStrategy[Action] = st.builds(Push, kinds)
 actions: st.SearchStrategy[Action] = st.one_of(
@@ -77,9 +91,9 @@ class Listener:
 
     def __init__(self, max_steps: int) -> None:
         self.queues = Queues()
-        self.turn = Turn(max_steps, Usage(), self.queues)
-        self.waiting: dict[Kind, list[UserMessage]] = {"steer": [], "follow_up": []}
-        self.modes: dict[Kind, Mode] = {"steer": "one-at-a-time", "follow_up": "one-at-a-time"}
+        self.run = Run(max_steps, Usage(), self.queues)
+        self.waiting: dict[Kind, list[Input]] = {"steer": [], "follow_up": []}
+        self.modes: dict[Kind, QueueMode] = {"steer": "one-at-a-time", "follow_up": "one-at-a-time"}
         self.pushed = 0
         self.heard: list[UserMessage] = []
         self.events: list[Event] = []
@@ -92,7 +106,7 @@ class Listener:
     def _do(self, action: Action) -> None:
         match action:
             case Push(kind):
-                message = said(f"{kind} {self.pushed}")
+                message = Input(f"{kind} {self.pushed}")
                 self.pushed += 1
                 self.waiting[kind].append(message)
                 (self.queues.steering if kind == "steer" else self.queues.follow_ups).append(message)
@@ -104,7 +118,10 @@ class Listener:
                 self.feed(action)
 
     def feed(self, fact: Fact) -> None:
-        events = [effect.event for effect in self.turn.feed(fact) if isinstance(effect, Emit)]
+        effects = self.run.feed(fact)
+        if effects and isinstance(effects[-1], Prepare):
+            effects += self.run.feed(Prepared(tuple(map(prepared, effects[-1].inputs))))
+        events = [effect.event for effect in effects if isinstance(effect, Emit)]
         self.events += events
         new = [event.message for event in events if isinstance(event, UserSaid)]
         if not isinstance(fact, Prompted):
@@ -120,7 +137,7 @@ class Listener:
             kind: Kind = "steer" if self.waiting["steer"] else "follow_up"
             count = len(self.waiting[kind]) if self.modes[kind] == "all" else 1
             expected, self.waiting[kind] = self.waiting[kind][:count], self.waiting[kind][count:]
-            assert new == expected
+            assert new == list(map(prepared, expected))
             self.heard += new
             assert told == [QueueChanged(tuple(self.waiting["steer"]), tuple(self.waiting["follow_up"]))]
             assert events.index(told[0]) < events.index(UserSaid(new[0]))
@@ -135,7 +152,7 @@ def test_nothing_said_at_any_moment_is_lost_or_heard_out_of_order(arriving: list
     listener = Listener(max_steps)
     listener.do(Prompted((said("go"),)), *arriving)
 
-    left = [*listener.queues.steering, *listener.queues.follow_ups]
+    left = [prepared(input) for input in (*listener.queues.steering, *listener.queues.follow_ups)]
     assert len(listener.heard) + len(left) == listener.pushed
     for kind in ("steer", "follow_up"):
         mine = [message for message in [*listener.heard, *left] if message.content[0] in texts_of(kind, listener)]
@@ -157,7 +174,7 @@ def number(message: UserMessage) -> int:
 
 @given(st.lists(actions, max_size=40))
 @example([Push("follow_up"), reply([])])
-@example([reply(["a", "b"]), Push("steer"), Answered(result("a"))])
+@example([reply(["a", "b"]), Push("steer"), answered(0)])
 def test_a_run_that_went_well_ends_only_when_nobody_has_anything_to_say(arriving: list[Action]) -> None:
     listener = Listener(max_steps=1000)
     listener.do(Prompted((said("go"),)))
@@ -170,8 +187,8 @@ def test_a_run_that_went_well_ends_only_when_nobody_has_anything_to_say(arriving
     else:
         while not listener.ended:  # The agent goes on answering: everybody is heard within as many turns as they need.
             before = len(listener.heard)
-            for id in "abc" * 3:  # In whatever order they were asked for.
-                listener.feed(Answered(result(id)))
+            for index in range(3):
+                listener.feed(answered(index))
             listener.feed(reply([]))
             assert listener.ended or len(listener.heard) > before
         assert len(listener.heard) == listener.pushed
@@ -185,15 +202,16 @@ def test_what_a_run_leaves_behind_is_heard_by_the_runs_that_follow(arriving: lis
     for action in arriving:
         listener.do(action)
     if not listener.ended:
-        for id in "abc":
-            listener.feed(aborted(id))
+        for index in range(3):
+            listener.feed(aborted(index))
         listener.feed(reply([], "aborted"))
     heard = list(listener.heard)
     while taken := listener.queues.take_next():
-        heard += taken
-        turn = Turn(max_steps, Usage(), listener.queues)
-        turn.feed(Prompted(tuple(taken)))
-        turn.feed(reply([], "error"))
+        messages = [prepared(input) for input in taken]
+        heard += messages
+        run = Run(max_steps, Usage(), listener.queues)
+        run.feed(Prompted(tuple(messages)))
+        run.feed(reply([], "error"))
     assert len(heard) == listener.pushed
     assert len(set(map(number, heard))) == listener.pushed
 
@@ -209,16 +227,17 @@ def test_clearing_hands_over_exactly_what_waited(arriving: list[Action], late: l
     assert listener.queues.clear() == []
 
 
-@given(st.lists(st.sampled_from("abcdef"), unique=True, min_size=2, max_size=6), st.data())
-def test_steering_lets_the_running_call_finish_and_answers_the_rest(calls: list[str], data: st.DataObject) -> None:
+@given(st.integers(2, 6), st.data())
+def test_steering_lets_the_running_call_finish_and_answers_the_rest(count: int, data: st.DataObject) -> None:
+    calls = list("abcdef"[:count])
     finished = data.draw(st.integers(1, len(calls) - 1))
     listener = Listener(max_steps=5)
     listener.do(Prompted((said("go"),)))
     listener.do(reply(calls))
-    for id in calls[: finished - 1]:
-        listener.do(Answered(result(id)))
+    for index in range(finished - 1):
+        listener.do(answered(index))
     listener.do(Push("steer"))
-    listener.do(Answered(result(calls[finished - 1])))
+    listener.do(answered(finished - 1))
 
     results = [event.result for event in listener.events if isinstance(event, ToolFinished)]
     assert [each.call_id for each in results] == calls
@@ -231,8 +250,8 @@ def test_steering_lets_the_running_call_finish_and_answers_the_rest(calls: list[
 def test_a_follow_up_waits_while_the_agent_has_calls_to_make() -> None:
     listener = Listener(max_steps=5)
     listener.do(Prompted((said("go"),)), Push("follow_up"), reply(["a", "b"]))
-    for id in "ab":
-        listener.do(Answered(result(id)))
+    for index in range(2):
+        listener.do(answered(index))
     assert listener.heard == []
     listener.do(reply([]))
     assert listener.heard == [said("follow_up 0")]

@@ -1,9 +1,12 @@
 """The agent loop, fed facts in any order."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Struct
 
 from linnet.core.events import (
+    Event,
     Interrupted,
     ReplyEnded,
     RunEnded,
@@ -14,9 +17,24 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
+from linnet.core.inputs import Input
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
-from linnet.core.run import Aborted, Answered, AskModel, Effect, Emit, Fact, Prompted, Replied, RunTool, Turn
+from linnet.core.run import (
+    SKIPPED,
+    Aborted,
+    Answered,
+    AskModel,
+    Effect,
+    Emit,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Run,
+    RunTool,
+)
 
 PROMPT = Prompted((UserMessage((Text("go"),), 0),))
 NOT_ASKED = AssistantMessage((), 0, "p", "m", stop="aborted")
@@ -28,82 +46,181 @@ def reply(*calls: str, text: str = "", stop: StopReason = "end", error: str = ""
     return Replied(AssistantMessage(content, 0, "p", "m", Usage(output=1), "tool_use" if calls else stop, error))
 
 
-def result(id: str) -> ToolResult:
-    return ToolResult(id, "read", (Text("ok"),), 0)
+def answered(index: int, id: str = "") -> Answered:
+    return Answered(index, ToolResult(id or "abc"[index], "read", (Text("ok"),), 0))
+
+
+def aborted(index: int) -> Aborted:
+    return Aborted(index, ToolResult("abc"[index], "read", (Text("cut"),), 0), NOT_ASKED)
 
 
 def emitted(effects: list[Effect]) -> list[type]:
     return [type(effect.event) for effect in effects if isinstance(effect, Emit)]
 
 
-ids = st.sampled_from("abc")
+class Steer(Struct, frozen=True):
+    pass
+
+
+indices = st.integers(0, 2)
 replies = st.builds(
-    lambda calls, stop: reply(*calls, text="hm", stop=stop),
-    st.lists(ids, unique=True, max_size=3),
+    lambda calls, stop: reply(*"abc"[:calls], text="hm", stop=stop),
+    st.integers(0, 3),
     st.sampled_from(["end", "length", "error", "aborted"]),
 )
-facts = replies | st.builds(Answered, ids.map(result)) | st.builds(Aborted, ids.map(result), st.just(NOT_ASKED))
+facts = replies | st.builds(answered, indices) | st.builds(aborted, indices)
+actions = facts | st.builds(answered, indices) | st.just(Steer())
 
 
-@given(st.lists(facts), st.integers(1, 3))
-def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call(arriving: list[Fact], steps: int) -> None:
-    turn = Turn(steps, Usage(), Queues())
-    events = [e.event for fact in [PROMPT, *arriving] for e in turn.feed(fact) if isinstance(e, Emit)]
+def fed(arriving: list[Fact | Steer], steps: int, calls_at_once: int) -> list[tuple[Fact, list[Effect]]]:
+    """Every fact with its effects. What is to be prepared is prepared at once."""
+    queues = Queues()
+    run = Run(steps, Usage(), queues, calls_at_once)
+    story: list[tuple[Fact, list[Effect]]] = []
+    for each in [PROMPT, *arriving]:
+        if isinstance(each, Steer):
+            queues.steering.append(Input("steer"))
+            continue
+        effects = run.feed(each)
+        if effects and isinstance(effects[-1], Prepare):
+            messages = tuple(UserMessage((Text(input.text),), 0) for input in effects[-1].inputs)
+            effects += run.feed(Prepared(messages))
+        story.append((each, effects))
+    return story
+
+
+def events_of(story: list[tuple[Fact, list[Effect]]]) -> list[Event]:
+    return [effect.event for _, effects in story for effect in effects if isinstance(effect, Emit)]
+
+
+@given(st.lists(actions), st.integers(1, 3), st.integers(1, 4))
+def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call_in_order(
+    arriving: list[Fact | Steer], steps: int, calls_at_once: int
+) -> None:
+    events = events_of(fed(arriving, steps, calls_at_once))
 
     ends = [index for index, event in enumerate(events) if isinstance(event, RunEnded)]
     assert ends in ([], [len(events) - 1])
     unanswered: list[str] = []
+    started: list[str] = []
     for event in events:
         match event:
             case StepStarted():
                 assert not unanswered
             case ReplyEnded(message):
                 unanswered = [call.id for call in message.calls]
+                started = []
+            case ToolStarted(call):
+                started.append(call.id)
+                assert started == [*"abc"][: len(started)]
             case ToolFinished(finished):
+                assert finished.call_id in started
                 assert finished.call_id == unanswered.pop(0)
+            case StepEnded(message, results):
+                assert [result.call_id for result in results] == [call.id for call in message.calls]
             case RunEnded():
                 assert not unanswered
             case _:
                 pass
 
 
-@given(st.lists(facts))
-def test_at_most_one_blocking_effect_is_outstanding(arriving: list[Fact]) -> None:
-    turn = Turn(5, Usage(), Queues())
-    over = False
-    for fact in [PROMPT, *arriving]:
-        effects = turn.feed(fact)
-        blocking = [effect for effect in effects if not isinstance(effect, Emit)]
-        ended = RunEnded in emitted(effects)
+@given(st.lists(actions), st.integers(1, 4))
+def test_no_more_is_outstanding_than_the_policy_allows_and_nothing_is_begun_after_an_abort(
+    arriving: list[Fact | Steer], calls_at_once: int
+) -> None:
+    outstanding: set[int] = set()
+    asked = over = was_aborted = False
+    for fact, effects in fed(arriving, 5, calls_at_once):
         assert not (over and effects)
-        if effects:
-            assert len(blocking) == (0 if ended else 1)
-        over = over or ended
+        if isinstance(fact, Answered | Aborted) and fact.index in outstanding:
+            outstanding.remove(fact.index)
+            was_aborted = was_aborted or isinstance(fact, Aborted)
+        if isinstance(fact, Replied) and asked:
+            asked = False
+        begun = [effect for effect in effects if isinstance(effect, RunTool)]
+        outstanding.update(effect.index for effect in begun)
+        asked = asked or any(isinstance(effect, AskModel) for effect in effects)
+        over = over or RunEnded in emitted(effects)
+        assert len(outstanding) <= calls_at_once
+        assert not (outstanding and asked)
+        assert not (was_aborted and begun)
+        assert over or outstanding or asked, "somebody must have something to do"
+
+
+@given(st.integers(1, 3), st.permutations([0, 1, 2]))
+def test_results_are_told_in_the_order_of_the_calls_whichever_comes_first(at_once: int, order: list[int]) -> None:
+    run = Run(5, Usage(), Queues(), at_once)
+    run.feed(PROMPT)
+    effects = run.feed(reply("a", "b", "c"))
+    outstanding = [effect.index for effect in effects if isinstance(effect, RunTool)]
+    assert outstanding == [0, 1, 2][:at_once]
+    told: list[str] = []
+    while outstanding:
+        index = next(index for index in order if index in outstanding)
+        outstanding.remove(index)
+        effects = run.feed(answered(index))
+        outstanding += [effect.index for effect in effects if isinstance(effect, RunTool)]
+        results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
+        told += [result.call_id for result in results]
+    assert told == ["a", "b", "c"]
+    assert effects[-1] == AskModel(2)
+
+
+def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
+    run = Run(5, Usage(), Queues(), 2)
+    run.feed(PROMPT)
+    run.feed(reply("a", "b", "c"))
+    assert run.feed(aborted(1)) == []
+    effects = run.feed(aborted(0))
+    told = [ToolFinished, ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
+    assert emitted(effects) == told
+
+
+def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish() -> None:
+    queues = Queues()
+    run = Run(5, Usage(), queues, 2)
+    run.feed(PROMPT)
+    run.feed(reply("a", "b", "c"))
+    queues.steering.append(Input("wait"))
+    assert run.feed(answered(1)) == []
+    effects = run.feed(answered(0))
+    results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
+    assert [result.content == (Text(SKIPPED),) for result in results] == [False, False, True]
+    assert effects[-1] == Prepare((Input("wait"),))
+
+
+def test_calls_that_have_one_id_are_told_apart() -> None:
+    run = Run(5, Usage(), Queues(), 2)
+    run.feed(PROMPT)
+    run.feed(reply("a", "a"))
+    run.feed(answered(1, "a"))
+    assert run.feed(answered(1, "a")) == []
+    assert run.feed(answered(0, "a"))[-1] == AskModel(2)
 
 
 def test_a_plain_prompt_takes_one_step() -> None:
-    turn = Turn(5, Usage(), Queues())
-    assert emitted(turn.feed(PROMPT)) == [RunStarted, UserSaid, StepStarted]
-    assert emitted(turn.feed(reply(text="hi"))) == [ReplyEnded, StepEnded, RunEnded]
+    run = Run(5, Usage(), Queues())
+    assert emitted(run.feed(PROMPT)) == [RunStarted, UserSaid, StepStarted]
+    assert emitted(run.feed(reply(text="hi"))) == [ReplyEnded, StepEnded, RunEnded]
 
 
 def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
-    turn = Turn(5, Usage(), Queues())
-    turn.feed(PROMPT)
-    first = turn.feed(reply("a", "b"))
+    run = Run(5, Usage(), Queues())
+    run.feed(PROMPT)
+    first = run.feed(reply("a", "b"))
     assert isinstance(first[-1], RunTool)
     assert first[-1].call.id == "a"
-    second = turn.feed(Answered(result("a")))
+    second = run.feed(answered(0))
     assert isinstance(second[-1], RunTool)
     assert second[-1].call.id == "b"
-    assert turn.feed(Answered(result("b")))[-1] == AskModel(2)
+    assert run.feed(answered(1))[-1] == AskModel(2)
 
 
 def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
-    turn = Turn(5, Usage(), Queues())
-    turn.feed(PROMPT)
-    turn.feed(reply("a", "b"))
-    effects = turn.feed(Aborted(result("a"), NOT_ASKED))
+    run = Run(5, Usage(), Queues())
+    run.feed(PROMPT)
+    run.feed(reply("a", "b"))
+    effects = run.feed(aborted(0))
     assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
     last = effects[-1]
     assert isinstance(last, Emit)
@@ -111,18 +228,19 @@ def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
     assert last.event.stop == "aborted"
 
 
-def test_too_many_steps_end_with_an_error_that_says_how_many() -> None:
-    turn = Turn(1, Usage(), Queues())
-    turn.feed(PROMPT)
-    turn.feed(reply("a"))
-    last = turn.feed(Answered(result("a")))[-1]
+@pytest.mark.parametrize("calls", [["a"], ["a", "b"]])
+def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -> None:
+    run = Run(1, Usage(), Queues(), 2)
+    run.feed(PROMPT)
+    run.feed(reply(*calls))
+    *_, last = [effect for index in range(len(calls)) for effect in run.feed(answered(index))]
     assert isinstance(last, Emit)
     assert isinstance(last.event, RunEnded)
     assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
 
 
 def test_the_total_grows_with_every_reply() -> None:
-    turn = Turn(5, Usage(output=10), Queues())
-    turn.feed(PROMPT)
-    (ended,) = [e.event for e in turn.feed(reply("a")) if isinstance(e, Emit) and isinstance(e.event, ReplyEnded)]
+    run = Run(5, Usage(output=10), Queues())
+    run.feed(PROMPT)
+    (ended,) = [e.event for e in run.feed(reply("a")) if isinstance(e, Emit) and isinstance(e.event, ReplyEnded)]
     assert ended.total.output == 11

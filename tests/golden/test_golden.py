@@ -28,10 +28,10 @@ import pytest
 from msgspec import Struct
 
 from linnet import __version__
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.flags import Flags, parse
 from linnet.runtime.config import Config, resolve
+from linnet.runtime.listener import Listener
 from linnet.runtime.policy import PI, ZOT, Policy
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
@@ -57,7 +57,7 @@ class Line(Struct, frozen=True):
     until: str | None = None
 
 
-class Desk:
+class Desk(Listener):
     """Where the server sits, without its pipes: takes lines, and keeps every byte that would be printed."""
 
     def __init__(self, dialect: Dialect) -> None:
@@ -75,15 +75,6 @@ class Desk:
         with self._changed:
             self._heard += [type(event).__name__ for event in events]
             self._changed.notify_all()
-
-    def pace(self, cancel: Cancel) -> None:
-        pass
-
-    def is_behind(self) -> bool:
-        return False
-
-    def idle(self) -> None:
-        pass
 
     def take(self, line: bytes, session: Session) -> None:
         self._heard.clear()
@@ -123,8 +114,8 @@ def play(folder: Path, dialect: str, cwd: Path) -> tuple[bytes, bytes]:
     ids, sessions = count(1), count(1)
     session = Session(
         settings,
-        desk,
-        lambda: Resources(settings, adopt_orphans=False),
+        Resources(settings),
+        [desk],
         clock=lambda: NOON,
         new_id=lambda: f"{next(ids):08x}",
         new_session_id=lambda: f"SESSION-{next(sessions)}",

@@ -22,12 +22,11 @@ from linnet.core.events import Event, ReplyEnded, RetryEnded, RetryScheduled, Ru
 from linnet.errors import ProviderUnavailable
 from linnet.providers.base import Provider, Request
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.job import Job
 from linnet.runtime.policy import PI
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.testing.agent import Agent, Frame, types
-from linnet.testing.listener import Quiet
+from linnet.testing.listener import Asking, Quiet
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
 
@@ -616,8 +615,8 @@ def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     for _ in range(20):
         listener = Quiet()
-        session = Session(config, listener, lambda: Resources(config, adopt_orphans=False))
-        session.submit(Job(commands.Compact(), refused=listener.story.append))
+        session = Session(config, Resources(config), [listener])
+        session.submit(commands.Compact(), Asking(refused=listener.story.append))
         session.finish()
         assert listener.story == ["Nothing to compact (session too small)", "at rest"]
         session.close()
@@ -660,8 +659,8 @@ def test_a_failed_run_and_the_retry_of_it_are_told_in_one_breath() -> None:
     """Whoever is told that it ended, and asks, must not be told that all is over."""
     config = resolve(Config(provider="scripted", retry_delay=0.001, save=False), {}, PI)
     listener = Quiet()
-    session = Session(config, listener, lambda: Failing(config, adopt_orphans=False))
-    session.submit(Job(commands.Prompt("hello")))
+    session = Session(config, Failing(config), [listener])
+    session.submit(commands.Prompt("hello"), Asking())
     session.finish()
     session.close()
     ends = [breath for breath in listener.breaths if RunEnded in breath]
@@ -680,7 +679,7 @@ class Impatient(Quiet):
     def hear(self, events: Sequence[Event]) -> None:
         super().hear(events)
         if any(isinstance(event, RetryScheduled) for event in events):
-            self.session.ask(commands.AbortRetry(), lambda answer: None)
+            self.session.submit(commands.AbortRetry(), Asking())
 
     def idle(self) -> None:
         self.rests.set()
@@ -689,8 +688,8 @@ class Impatient(Quiet):
 def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> None:
     config = resolve(Config(provider="scripted", retry_delay=60, save=False), {}, PI)
     listener = Impatient()
-    listener.session = session = Session(config, listener, lambda: Failing(config, adopt_orphans=False))
-    session.submit(Job(commands.Prompt("hello")))
+    listener.session = session = Session(config, Failing(config), [listener])
+    session.submit(commands.Prompt("hello"), Asking())
     rested = listener.rests.wait(5)
     session.close()
     assert rested, "it waits as if nobody had said anything"
@@ -704,16 +703,16 @@ class Interrupted(Model):
 
     def fall_silent(self) -> None:
         if self.asked == 1:
-            self.session.ask(commands.Abort(), lambda answer: None)
-            self.session.submit(Job(commands.Prompt("second", when_busy="follow_up")))
+            self.session.submit(commands.Abort(), Asking())
+            self.session.submit(commands.Prompt("second", when_busy="follow_up"), Asking())
 
 
 def test_an_abort_is_not_for_what_was_said_after_it() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     listener = Quiet()
-    resources = Interrupted(config, adopt_orphans=False)
-    resources.session = session = Session(config, listener, lambda: resources)
-    session.submit(Job(commands.Prompt("first")))
+    resources = Interrupted(config)
+    resources.session = session = Session(config, resources, [listener])
+    session.submit(commands.Prompt("first"), Asking())
     session.finish()
     session.close()
     stops = [event.message.stop for event in listener.heard if isinstance(event, ReplyEnded)]

@@ -6,13 +6,11 @@ import pytest
 
 from linnet.core import commands
 from linnet.core.events import Event, Settled
-from linnet.errors import LinnetError
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.job import Job
 from linnet.runtime.policy import PI
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.testing.listener import Quiet
+from linnet.testing.listener import Asking, Quiet
 
 NO_THREAD = "the system is at its limits: it gives this process no further thread"
 
@@ -29,16 +27,16 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_run_that_gets_no_thread_fails_and_the_session_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     listener = Quiet()
-    session = Session(config, listener, lambda: Resources(config, adopt_orphans=False))
+    session = Session(config, Resources(config), [listener])
     for work in (commands.Prompt("hello"), commands.Compact()):
-        refused: list[str] = []
-        session.submit(Job(work, refused=refused.append))
-        assert refused == [NO_THREAD]
+        asking = Asking()
+        session.submit(work, asking)
+        assert asking.refusals == [NO_THREAD]
     ends: list[Event] = [Settled("prompt", "error", NO_THREAD), Settled("compact", "error", NO_THREAD)]
     assert listener.heard == ends
     assert not session.busy
     monkeypatch.undo()
-    session.submit(Job(commands.Compact()))
+    session.submit(commands.Compact(), Asking())
     session.finish()
     assert listener.heard[-1] != ends[-1]
     session.close()
@@ -47,8 +45,9 @@ def test_a_run_that_gets_no_thread_fails_and_the_session_goes_on(monkeypatch: py
 @pytest.mark.usefixtures("full")
 def test_a_command_that_gets_no_thread_is_refused_and_not_waited_for() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
-    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
-    with pytest.raises(LinnetError, match=NO_THREAD):
-        session.aside(commands.Bash("true"), lambda answer: None, lambda reason: None)
+    session = Session(config, Resources(config))
+    asking = Asking()
+    session.submit(commands.Bash("true"), asking)
+    assert asking.refusals == [NO_THREAD]
     assert not session.busy
     session.close()

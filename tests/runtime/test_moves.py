@@ -8,17 +8,13 @@ from threading import Thread
 import pytest
 
 from linnet.core import commands
-from linnet.errors import BadInput, SessionError
-from linnet.runtime import moves
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.job import Job
-from linnet.runtime.moves import check
+from linnet.runtime.moves import Moves
 from linnet.runtime.policy import PI
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.sessions import Sessions
-from linnet.runtime.state import State
-from linnet.testing.listener import Quiet
+from linnet.testing.listener import Asking
 
 
 def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
@@ -26,13 +22,13 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
 ) -> None:
     """It is refused only if it came second, and then after the answer to the first."""
     config = resolve(Config(provider="scripted", cwd=str(tmp_path), session_dir=str(tmp_path)), {}, PI)
-    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
-    session.submit(Job(commands.Prompt("hello")))
+    session = Session(config, Resources(config))
+    session.submit(commands.Prompt("hello"), Asking())
     session.finish()
-    answers: list[commands.Answer] = []
-    session.ask(commands.GetBranchMessages(), answers.append)
-    assert isinstance(answers[0], commands.BranchMessages)
-    entry, _ = answers[0].messages[0]
+    asking = Asking()
+    session.submit(commands.GetBranchMessages(), asking)
+    assert isinstance(asking.answers[0], commands.BranchMessages)
+    entry, _ = asking.answers[0].messages[0]
     story: list[str] = []
     moving, looked = Signal(), Signal()
 
@@ -41,20 +37,18 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
         looked.wait(0.1)  # All the time the other needs to come in between, if it can.
         story.append("moved")
 
-    other = Thread(target=session.submit, args=[Job(commands.NewSession(), finished=moved)])
+    other = Thread(target=session.submit, args=[commands.NewSession(), Asking(finished=moved)])
+    check = Moves.check
 
-    def check_slowly(work: commands.Move, state: State) -> None:
+    def check_slowly(moves: Moves, work: commands.Move) -> None:
         if isinstance(work, commands.Branch):
             other.start()
             moving.wait(0.1)
-        check(work, state)
+        check(moves, work)
 
-    monkeypatch.setattr(moves, "check", check_slowly)
-    branch = Job(commands.Branch(entry), finished=lambda answer: story.append("branched"), refused=story.append)
-    try:
-        session.submit(branch)
-    except BadInput as error:
-        story.append(str(error))
+    monkeypatch.setattr(Moves, "check", check_slowly)
+    asking = Asking(finished=lambda answer: story.append("branched"), refused=story.append)
+    session.submit(commands.Branch(entry), asking)
     looked.set()
     other.join()
     session.close()
@@ -65,15 +59,12 @@ def test_a_session_that_is_being_written_to_is_not_taken_for_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = resolve(Config(provider="scripted", cwd=str(tmp_path), session=str(tmp_path / "s.jsonl")), {}, PI)
-    session = Session(config, Quiet(), lambda: Resources(config, adopt_orphans=False))
+    session = Session(config, Resources(config))
     story: list[str] = []
 
     def switch() -> None:
         work = commands.SwitchSession(str(tmp_path / "s.jsonl"))
-        try:
-            session.submit(Job(work, finished=lambda answer: story.append("switched"), refused=story.append))
-        except SessionError as error:
-            story.append(str(error))
+        session.submit(work, Asking(finished=lambda answer: story.append("switched"), refused=story.append))
 
     other = Thread(target=switch)
     looking, written = Signal(), Signal()
@@ -94,7 +85,7 @@ def test_a_session_that_is_being_written_to_is_not_taken_for_changed(
     other.start()
     looking.wait()
     monkeypatch.setattr(os, "write", write_slowly)
-    session.ask(commands.SetSessionName("mine"), lambda answer: story.append("named"))
+    session.submit(commands.SetSessionName("mine"), Asking(finished=lambda answer: story.append("named")))
     monkeypatch.undo()
     other.join()
     session.close()

@@ -316,7 +316,7 @@ def test_sessions_may_be_switched_from_many_threads(start: Open, tmp_path: Path)
 
 def test_a_forked_off_process_may_close_what_is_not_its_own(start: Open, tmp_path: Path) -> None:
     runtime = start(session=str(tmp_path / "mine.jsonl"))
-    journal = runtime.session._state.journal
+    journal = runtime.session._storage.journal
     assert journal is not None
     log = journal.store.log
     assert isinstance(log, FileLog)

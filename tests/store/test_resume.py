@@ -13,13 +13,14 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from msgspec import Struct
 from msgspec.structs import replace
 
-from linnet.core.conversation import Conversation, Past
+from linnet.core.conversation import Conversation, identified
 from linnet.core.events import (
     BashRan,
     Compaction,
     CompactionEnded,
     Event,
     Interrupted,
+    Past,
     ReplyEnded,
     RetryScheduled,
     ToolFinished,
@@ -122,9 +123,10 @@ class Talk(RuleBasedStateMachine):
         data = b"\n".join([b'{"type":"session","version":3,"id":"an-id"}', *self.lines, b""])
         loaded = load(data, "it")
         self.store = Store(loaded.header, MemoryLog(loaded.lines), loaded.glances, making=self.making)
-        self.live = Conversation(self.store.new_id, past)
+        self.live = Conversation(past)
 
     def happens(self, event: Event) -> None:
+        event = identified(event, self.store.new_id)
         self.live.apply(event)
         record(self.store, event, self.live)
         self.lines = self.store.lines()
@@ -207,9 +209,9 @@ class Talk(RuleBasedStateMachine):
     @rule()
     def reopened(self) -> None:
         """At any moment."""
-        before, self.live = self.live, Conversation(self.store.new_id)
+        before, self.live = self.live, Conversation()
         self.open(Past())
-        self.live = Conversation(self.store.new_id, self.store.past(self.store.standing()))
+        self.live = Conversation(self.store.past(self.store.standing()))
         same(self.live, before)
 
     def teardown(self) -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from linnet.core import deltas, events
 from linnet.core.commands import Pong
 from linnet.core.draft import Draft
+from linnet.core.inputs import Input
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -27,7 +28,19 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model
 from linnet.core.queues import Queues
-from linnet.core.run import Aborted, Answered, AskModel, Effect, Emit, Prompted, Replied, RunTool, Turn
+from linnet.core.run import (
+    Aborted,
+    Answered,
+    AskModel,
+    Effect,
+    Emit,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Run,
+    RunTool,
+)
 from linnet.wire.dialect import Asked
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi.dialect import Pi
@@ -101,22 +114,25 @@ EMPTY = {
 def runs(draw: st.DrawFn) -> list[events.Event]:
     """A run as core would have it: any reply, any end of it, any order of prompts, tools and aborts."""
     queues = Queues()
-    turn = Turn(3, Usage(), queues)
-    todo: list[Effect] = turn.feed(Prompted((GO,) if draw(st.booleans()) else ()))
+    run = Run(3, Usage(), queues)
+    todo: list[Effect] = run.feed(Prompted((GO,) if draw(st.booleans()) else ()))
     happened: list[events.Event] = []
     while todo:
         match todo.pop(0):
             case Emit(event):
                 happened.append(event)
             case AskModel():
-                todo = turn.feed(Replied(draw(replies(happened))))
-            case RunTool(call):
+                todo = run.feed(Replied(draw(replies(happened))))
+            case Prepare(inputs):
+                todo = run.feed(Prepared(tuple(UserMessage((Text(input.text),), input.time) for input in inputs)))
+            case RunTool(index, call):
                 for text in draw(st.lists(anything, max_size=2)):
                     happened.append(events.ToolProgressed(call.id, call.name, text))
                 if draw(st.booleans()):
-                    queues.steering.append(UserMessage((Text(draw(anything)),), 5))
+                    queues.steering.append(Input(draw(anything), time=5))
                 result = ToolResult(call.id, call.name, (Text("ok"),), 6)
-                todo = turn.feed(Answered(result) if draw(st.booleans()) else Aborted(result, reply(stop="aborted")))
+                stopped = Aborted(index, result, reply(stop="aborted"))
+                todo = run.feed(Answered(index, result) if draw(st.booleans()) else stopped)
     return happened
 
 
@@ -439,8 +455,8 @@ def test_retries_compactions_and_queues_have_events_of_their_own() -> None:
             events.CompactionEnded("overflow", None, error="no"),
             events.CompactionStarted("manual"),
             events.CompactionEnded("manual", compaction),
-            events.QueueChanged((GO,), ()),
-            events.QueueChanged((), (), (GO,)),
+            events.QueueChanged((Input("go"),), ()),
+            events.QueueChanged((), (), (Input("go"),)),
             events.BashRan(BashRun("ls", "", 0, 0)),
             events.Settled("compact", "end"),
         ]

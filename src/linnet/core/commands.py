@@ -5,10 +5,9 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from linnet.core.events import Compaction
-from linnet.core.messages import BashRun, Image, Message, Usage
+from linnet.core.events import Compaction, QueueMode
+from linnet.core.messages import BashRun, Image, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
-from linnet.core.queues import Mode
 from linnet.core.sessions import OutlineEntry, SessionInfo
 
 
@@ -151,11 +150,11 @@ class CycleThinking(Struct, frozen=True):
 
 
 class SetSteeringMode(Struct, frozen=True):
-    mode: Mode
+    mode: QueueMode
 
 
 class SetFollowUpMode(Struct, frozen=True):
-    mode: Mode
+    mode: QueueMode
 
 
 class SetAutoCompaction(Struct, frozen=True):
@@ -170,35 +169,46 @@ class Ping(Struct, frozen=True):
     pass
 
 
-Move: TypeAlias = NewSession | SwitchSession | Branch | CloneSession | Navigate  # To another place to go on from.
-Work: TypeAlias = Prompt | Compact | Move  # What takes its turn; one at a time.
-Aside: TypeAlias = Bash | ExportHtml | ListSessions  # What takes its time, beside whatever else runs.
-Query: TypeAlias = (
-    Hello
-    | Abort
-    | AbortBash
-    | AbortRetry
-    | GetState
-    | GetMessages
-    | GetStats
-    | GetLastText
-    | GetBranchMessages
-    | GetTree
-    | GetEntries
-    | SetSessionName
-    | Clear
-    | SetModel
+Move: TypeAlias = NewSession | SwitchSession | Branch | CloneSession | Navigate
+"""Leads to another place to go on from."""
+
+Work: TypeAlias = Prompt | Compact | Move
+"""Takes its turn: one at a time, in order."""
+
+Background: TypeAlias = Bash | ExportHtml | ListSessions
+"""Takes its time, beside whatever else runs."""
+
+Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear
+"""Acts at once on what runs."""
+
+Setting: TypeAlias = (
+    SetModel
     | CycleModel
-    | GetModels
     | SetThinking
     | CycleThinking
     | SetSteeringMode
     | SetFollowUpMode
     | SetAutoCompaction
     | SetAutoRetry
-    | Ping
+    | SetSessionName
 )
-Command: TypeAlias = Work | Aside | Query
+"""Changes what holds from now on; answered at once."""
+
+Query: TypeAlias = (
+    Hello
+    | Ping
+    | GetState
+    | GetMessages
+    | GetStats
+    | GetLastText
+    | GetModels
+    | GetBranchMessages
+    | GetTree
+    | GetEntries
+)
+"""Changes nothing; answered at once."""
+
+Command: TypeAlias = Work | Background | Control | Setting | Query
 
 
 class Greeting(Struct, frozen=True):
@@ -213,6 +223,13 @@ class Accepted(Struct, frozen=True):
 
 class Started(Struct, frozen=True):
     pass
+
+
+class Done(Struct, frozen=True):
+    """A prompt has been seen to, one way or the other. `error` says why it failed, if it did."""
+
+    stop: StopReason
+    error: str = ""
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -230,8 +247,8 @@ class State(Struct, frozen=True, kw_only=True):
     spent: Usage
     messages: Sequence[Message]
     thinking: Reasoning
-    steering_mode: Mode
-    follow_up_mode: Mode
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
     auto_compaction: bool
     pending: int
     session_id: str
@@ -260,7 +277,7 @@ class ModelChosen(Struct, frozen=True):
 
 
 class ModelCycled(Struct, frozen=True):
-    """Nothing if there is no other."""
+    """`model` is None if there is no other."""
 
     model: Model | None
     thinking: Reasoning = "off"
@@ -271,7 +288,7 @@ class ModelList(Struct, frozen=True):
 
 
 class ThinkingCycled(Struct, frozen=True):
-    """Nothing if the model does not think."""
+    """`level` is None if the model does not think."""
 
     level: Reasoning | None
 
@@ -346,6 +363,7 @@ Answer: TypeAlias = (
     Greeting
     | Accepted
     | Started
+    | Done
     | State
     | Transcript
     | Stats

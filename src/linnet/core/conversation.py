@@ -1,8 +1,8 @@
 """A conversation as the fold of its events."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
-from msgspec import Struct
+from msgspec.structs import replace
 
 from linnet.core.events import (
     BashRan,
@@ -10,6 +10,7 @@ from linnet.core.events import (
     CompactionEnded,
     Event,
     Interrupted,
+    Past,
     ReplyEnded,
     RetryScheduled,
     ToolFinished,
@@ -18,25 +19,15 @@ from linnet.core.events import (
 from linnet.core.messages import AssistantMessage, Message
 
 
-class Past(Struct, frozen=True):
-    """What was said before, to go on from. It is read when somebody first wants to know; how much it is, is known."""
-
-    ids: Sequence[str] = ()
-    read: Callable[[], Sequence[tuple[str, Message]]] = tuple
-    last_compaction: Compaction | None = None
-    compacted: bool = False
-
-
 class Conversation:
-    """Invariant: applying events, in order, is the only way it changes. Every message has an id of its own."""
+    """Invariant: applying events, in order, is the only way it changes. `ids` has the id of each message."""
 
-    def __init__(self, new_id: Callable[[], str], past: Past = Past()) -> None:  # noqa: B008 - it never changes
-        self._new_id = new_id
+    def __init__(self, past: Past = Past()) -> None:  # noqa: B008 - it never changes
         self._unread: Past | None = past if past.ids else None
         self._messages: list[Message] = []
         self._ids: list[str] = []
         self.last_compaction = past.last_compaction
-        self.compacted = past.compacted  # And nothing said since.
+        self.compacted = past.compacted  # Nothing has been said since the last compaction.
         self._compacted_before = False  # As it was before the last message.
 
     def __len__(self) -> int:
@@ -49,12 +40,11 @@ class Conversation:
 
     @property
     def ids(self) -> list[str]:
-        """One for each message."""
         self.read()
         return self._ids
 
     def read(self) -> None:
-        """What was said before, if that has not happened yet."""
+        """Read what was said before, unless that has been done."""
         if self._unread is not None:
             pairs = self._unread.read()
             self._ids = [id for id, _ in pairs]
@@ -64,41 +54,50 @@ class Conversation:
     def apply(self, event: Event) -> None:
         match event:
             case UserSaid(message):
-                self._add(message)
+                self._add(message, event.id)
             case ReplyEnded(message):
-                self._add(message)
+                self._add(message, event.id)
             case Interrupted(message):
-                self._add(message)
+                self._add(message, event.id)
             case ToolFinished(result):
-                self._add(result)
+                self._add(result, event.id)
             case BashRan(run):
-                self._add(run)
+                self._add(run, event.id)
             case RetryScheduled():
                 self._forget_failure()
             case CompactionEnded() if event.result is not None:
                 if event.will_retry:
                     self._forget_failure()
-                self._compact(event.result)
+                self._compact(event.result, event.id)
             case _:
                 pass
 
-    def _add(self, message: Message) -> None:
+    def _add(self, message: Message, id: str) -> None:
         self.read()
         self._messages.append(message)
-        self._ids.append(self._new_id())
+        self._ids.append(id)
         self._compacted_before, self.compacted = self.compacted, False
 
     def _forget_failure(self) -> None:
-        """The reply that is about to be asked for again."""
+        """Take away the reply that failed, if it was the last: it is about to be asked for again."""
         last = self.messages[-1] if self.messages else None
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()
             self._ids.pop()
             self.compacted = self._compacted_before
 
-    def _compact(self, compaction: Compaction) -> None:
+    def _compact(self, compaction: Compaction, id: str) -> None:
         cut = len(self.messages) - compaction.kept
         self._messages = [compaction.summary, *self._messages[cut:]]
-        self._ids = [self._new_id(), *self._ids[cut:]]
+        self._ids = [id, *self._ids[cut:]]
         self.last_compaction = compaction
         self.compacted = True
+
+
+def identified(event: Event, new_id: Callable[[], str]) -> Event:
+    """The same event, with a new id for the message that it adds to the conversation, if it adds one."""
+    if isinstance(event, UserSaid | ReplyEnded | ToolFinished | Interrupted | BashRan):
+        return replace(event, id=new_id())
+    if isinstance(event, CompactionEnded) and event.result is not None:
+        return replace(event, id=new_id())
+    return event

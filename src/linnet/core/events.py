@@ -2,13 +2,18 @@
 
 A run is the agent at work: RunStarted … RunEnded. It takes steps, one model call each: StepStarted, the reply in
 pieces, ReplyEnded, the tools it asked for, StepEnded. A prompt takes one run, or more if some fail and are tried again,
-and perhaps a compaction; a compaction that was asked for takes none. Either way the last event is Settled.
+and perhaps a compaction; a compaction that was asked for takes none. Either way the first event is JobStarted and the
+last is Settled. What is set and where the conversation goes on are events too: a reader of all of them knows it all.
+
+An event that adds a message to the conversation carries the message's `id`, which the session gives it as it is told.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
+from linnet.core.inputs import Input
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -21,10 +26,22 @@ from linnet.core.messages import (
     Usage,
     UserMessage,
 )
+from linnet.core.models import Model, Reasoning
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 JobKind: TypeAlias = Literal["prompt", "compact"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
+QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+
+
+class JobStarted(Struct, frozen=True):
+    """A prompt or a compaction has begun. Settled will end it."""
+
+    kind: JobKind
+
+
+class JobContinued(Struct, frozen=True):
+    """Something was said as the last run of a prompt ended; another run follows."""
 
 
 class RunStarted(Struct, frozen=True):
@@ -33,6 +50,7 @@ class RunStarted(Struct, frozen=True):
 
 class UserSaid(Struct, frozen=True):
     message: UserMessage
+    id: str = ""
 
 
 class StepStarted(Struct, frozen=True):
@@ -89,6 +107,7 @@ class ReplyEnded(Struct, frozen=True):
 
     message: AssistantMessage
     total: Usage
+    id: str = ""
 
 
 class ToolStarted(Struct, frozen=True):
@@ -104,7 +123,10 @@ class ToolProgressed(Struct, frozen=True):
 
 
 class ToolFinished(Struct, frozen=True):
+    """Told in the order of the calls, also where several ran at once."""
+
     result: ToolResult
+    id: str = ""
 
 
 class StepEnded(Struct, frozen=True):
@@ -116,6 +138,7 @@ class Interrupted(Struct, frozen=True):
     """An abort found the run with no reply open that could have ended with it; `message` is the reply there was not."""
 
     message: AssistantMessage
+    id: str = ""
 
 
 class RunEnded(Struct, frozen=True):
@@ -165,18 +188,90 @@ class CompactionEnded(Struct, frozen=True):
     will_retry: bool = False
     error: str = ""
     total: Usage | None = None  # What was spent on one that came to nothing counts too.
+    id: str = ""
+
+    @property
+    def spent(self) -> Usage | None:
+        """The usage so far, with this compaction; None if nothing was asked for its sake."""
+        return self.result.total if self.result else self.total
 
 
 class BashRan(Struct, frozen=True):
+    run: BashRun
+    id: str = ""
+
+
+class BashHeld(Struct, frozen=True):
+    """A command of the client's has ended while a job goes on. BashRan tells it when that has ended."""
+
     run: BashRun
 
 
 class QueueChanged(Struct, frozen=True):
     """What waits to be said to the model. `dropped` was waiting, and an abort or a new session did away with it."""
 
-    steering: tuple[UserMessage, ...]
-    follow_ups: tuple[UserMessage, ...]
-    dropped: tuple[UserMessage, ...] = ()
+    steering: tuple[Input, ...]
+    follow_ups: tuple[Input, ...]
+    dropped: tuple[Input, ...] = ()
+
+
+class ModelSet(Struct, frozen=True):
+    """For the next job on; one that goes on keeps the model it began with."""
+
+    model: Model
+
+
+class ThinkingSet(Struct, frozen=True):
+    """What was asked for; a model that cannot do it does less."""
+
+    level: Reasoning
+
+
+class SteeringModeSet(Struct, frozen=True):
+    mode: QueueMode
+
+
+class FollowUpModeSet(Struct, frozen=True):
+    mode: QueueMode
+
+
+class AutoCompactionSet(Struct, frozen=True):
+    enabled: bool
+
+
+class AutoRetrySet(Struct, frozen=True):
+    enabled: bool
+
+
+class Past(Struct, frozen=True):
+    """What was said before, to go on from. `ids` are known at once; `read` returns them with their messages, and is
+    called when somebody first wants to know. `compacted`: nothing was said since the last compaction.
+    """
+
+    ids: Sequence[str] = ()
+    read: Callable[[], Sequence[tuple[str, Message]]] = tuple
+    last_compaction: Compaction | None = None
+    compacted: bool = False
+
+
+class Cleared(Struct, frozen=True):
+    """The conversation is empty. A run that goes on works on what was there, and leaves no trace in the new one."""
+
+
+class Navigated(Struct, frozen=True):
+    """The conversation goes on from another entry of the same session."""
+
+    leaf: str | None
+    past: Past
+
+
+class SessionEntered(Struct, frozen=True, kw_only=True):
+    """The conversation goes on in this session. `file`: where it is kept; None if it is in memory only."""
+
+    session_id: str
+    file: str | None = None
+    past: Past = Past()
+    spent: Usage = Usage()
 
 
 class SessionNamed(Struct, frozen=True):
@@ -205,6 +300,8 @@ Event: TypeAlias = (
     | PartStarted
     | PartEnded
     | ToolProgressed
+    | JobStarted
+    | JobContinued
     | RunStarted
     | UserSaid
     | StepStarted
@@ -220,8 +317,28 @@ Event: TypeAlias = (
     | CompactionStarted
     | CompactionEnded
     | BashRan
+    | BashHeld
     | QueueChanged
+    | ModelSet
+    | ThinkingSet
+    | SteeringModeSet
+    | FollowUpModeSet
+    | AutoCompactionSet
+    | AutoRetrySet
+    | Cleared
+    | Navigated
+    | SessionEntered
     | SessionNamed
     | SessionFailed
     | Settled
 )
+
+Setting: TypeAlias = (
+    ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
+)  # Of the agent. No dialect tells it: whoever sets something is answered.
+Internal: TypeAlias = (
+    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered
+)  # What no dialect tells, so far.
+
+PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))
+"""Kinds of events that change nothing but what a reader of the stream has seen so far. Most are of these kinds."""

@@ -27,3 +27,10 @@ class Model(Struct, frozen=True):
     prices: Prices = Prices()
     api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
     base_url: str = ""
+
+
+def possible(level: Reasoning, model: Model) -> Reasoning:
+    """What the model can do of the level that was asked for."""
+    if not model.reasoning:
+        return "off"
+    return "high" if level == "xhigh" and "codex-max" not in model.id else level

@@ -1,6 +1,5 @@
 """The agent loop as a machine: facts in, effects out. It never waits, so any order of facts can be tried."""
 
-from collections import deque
 from collections.abc import Iterable
 from typing import TypeAlias, assert_never
 
@@ -20,6 +19,7 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
+from linnet.core.inputs import Input
 from linnet.core.messages import AssistantMessage, Message, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
 
@@ -33,6 +33,12 @@ class Prompted(Struct, frozen=True):
     messages: tuple[UserMessage, ...] = ()
 
 
+class Prepared(Struct, frozen=True):
+    """What became of the inputs that were to be prepared."""
+
+    messages: tuple[UserMessage, ...]
+
+
 class Replied(Struct, frozen=True):
     """Whatever came of the model call: a failure or an abort is a reply that stopped for that reason."""
 
@@ -40,17 +46,27 @@ class Replied(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
+    """`index` is the one that RunTool had."""
+
+    index: int
     result: ToolResult
 
 
 class Aborted(Struct, frozen=True):
-    """While a tool ran; `result` is what it had by then, `reply` the one that will not be asked for.
+    """While tools ran; `result` is what this one had by then, `reply` the one that will not be asked for.
 
     An abort while the model speaks arrives as a reply.
     """
 
+    index: int
     result: ToolResult
     reply: AssistantMessage
+
+
+class Prepare(Struct, frozen=True):
+    """Make messages of what was said meanwhile."""
+
+    inputs: tuple[Input, ...]
 
 
 class AskModel(Struct, frozen=True):
@@ -58,6 +74,9 @@ class AskModel(Struct, frozen=True):
 
 
 class RunTool(Struct, frozen=True):
+    """`index` counts the calls of one reply from 0: their ids may not be unique."""
+
+    index: int
     call: ToolCall
 
 
@@ -65,44 +84,52 @@ class Emit(Struct, frozen=True):
     event: Event
 
 
-Fact: TypeAlias = Prompted | Replied | Answered | Aborted
-Effect: TypeAlias = AskModel | RunTool | Emit
+Fact: TypeAlias = Prompted | Prepared | Replied | Answered | Aborted
+Task: TypeAlias = Prepare | AskModel | RunTool  # What takes time: it is carried out, and its outcome is the next fact.
+Effect: TypeAlias = Task | Emit
 
 
-class Turn:
-    """One run. Invariants: one effect that blocks is outstanding at a time, every call is answered before the next
-    question, and the run ends exactly once.
+class Run:
+    """One run. Invariants: every call of a reply is answered before the next question, and its results are told in the
+    order of the calls; at most `calls_at_once` calls are outstanding, and nothing else is while one is; none is begun
+    after an abort, or once somebody steers and one was answered; the run ends exactly once.
     """
 
-    def __init__(self, max_steps: int, spent: Usage, queues: Queues) -> None:
+    def __init__(self, max_steps: int, spent: Usage, queues: Queues, calls_at_once: int = 1) -> None:
         self._max_steps = max_steps
         self._total = spent
         self._queues = queues
+        self._calls_at_once = calls_at_once
         self._step = 0
-        self._asked = False
+        self._asked = self._preparing = False
         self._reply: AssistantMessage | None = None
-        self._running: ToolCall | None = None
-        self._waiting: deque[ToolCall] = deque()
+        self._begun = 0  # So many of the reply's calls.
+        self._running: set[int] = set()
+        self._answered: dict[int, ToolResult] = {}  # Those that wait for an earlier call's result to be told.
         self._results: list[ToolResult] = []
+        self._aborted: AssistantMessage | None = None
         self._said: list[Message] = []
 
     def feed(self, fact: Fact) -> list[Effect]:
         match fact:
             case Prompted(messages):
                 return [Emit(RunStarted()), *self._ask(messages)]
+            case Prepared(messages):
+                return self._ask(messages) if self._preparing else []
             case Replied(message):
                 return self._replied(message) if self._asked else []
-            case Answered(result):
-                return [self._answer(result), *self._next(result.time)] if self._is_running(result) else []
-            case Aborted(result, reply):
-                return [self._answer(result), *self._abandon(reply)] if self._is_running(result) else []
+            case Answered(index, result):
+                return self._answer(index, result) if index in self._running else []
+            case Aborted(index, result, reply):
+                if index not in self._running:
+                    return []
+                self._aborted = self._aborted or reply
+                return self._answer(index, result)
             case _:
                 assert_never(fact)
 
-    def _is_running(self, result: ToolResult) -> bool:
-        return self._running is not None and result.call_id == self._running.id
-
     def _ask(self, messages: Iterable[UserMessage] = ()) -> list[Effect]:
+        self._preparing = False
         self._step += 1
         self._asked = True
         messages = list(messages)
@@ -115,26 +142,45 @@ class Turn:
         self._total = cost.add(self._total, message.usage)
         self._reply = message
         self._said.append(message)
-        self._waiting = deque(message.calls)
+        self._begun = 0
         self._results = []
         ended = Emit(ReplyEnded(message, self._total))
-        if self._waiting:
+        if message.calls:
             return [ended, *self._next(message.time)]
         if message.stop in ("error", "aborted"):
             return [ended, self._step_ended(), *self._finish(message.stop, message.error)]
         return [ended, self._step_ended(), *self._go_on(message.stop)]
 
+    def _answer(self, index: int, result: ToolResult) -> list[Effect]:
+        self._running.remove(index)
+        self._answered[index] = result
+        return [*self._tell_results(), *self._next(result.time)]
+
     def _next(self, time: int) -> list[Effect]:
+        """Begin what may begin. Once every call is answered, go on to the next step or end."""
         effects: list[Effect] = []
-        if self._results and self._queues.steering:
-            effects = self._skip(SKIPPED, time)
-        if self._waiting:
-            self._running = self._waiting.popleft()
-            return [Emit(ToolStarted(self._running)), RunTool(self._running)]
-        effects.append(self._step_ended())
+        if self._aborted is not None:
+            self._skip(NOT_RUN, self._aborted.time)
+        elif (self._results or self._answered) and self._queues.steering:
+            self._skip(SKIPPED, time)
+        effects += self._tell_results()
+        calls = self._calls
+        while self._begun < len(calls) and len(self._running) < self._calls_at_once:
+            if self._begun in self._answered:
+                break  # It was skipped, and so were those after it.
+            call = calls[self._begun]
+            self._running.add(self._begun)
+            effects += [Emit(ToolStarted(call)), RunTool(self._begun, call)]
+            self._begun += 1
+        return effects if self._running else [*effects, *self._end_step()]
+
+    def _end_step(self) -> list[Effect]:
+        if self._aborted is not None:
+            self._said.append(self._aborted)
+            return [self._step_ended(), Emit(Interrupted(self._aborted)), *self._finish("aborted", "")]
         if self._step >= self._max_steps:
-            return [*effects, *self._finish("error", f"max steps ({self._max_steps}) exceeded")]
-        return [*effects, *self._hear(self._queues.take_steering())]
+            return [self._step_ended(), *self._finish("error", f"max steps ({self._max_steps}) exceeded")]
+        return [self._step_ended(), *self._hear(self._queues.take_steering())]
 
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """The agent has nothing left to do; perhaps somebody has something to say."""
@@ -142,29 +188,35 @@ class Turn:
             return self._hear(heard)
         return self._finish(stop, "")
 
-    def _hear(self, heard: list[UserMessage]) -> list[Effect]:
-        return [*([self.queue_changed()] if heard else []), *self._ask(heard)]
+    def _hear(self, heard: list[Input]) -> list[Effect]:
+        if not heard:
+            return self._ask()
+        self._preparing = True
+        changed = QueueChanged(tuple(self._queues.steering), tuple(self._queues.follow_ups))
+        return [Emit(changed), Prepare(tuple(heard))]
 
-    def queue_changed(self) -> Effect:
-        return Emit(QueueChanged(tuple(self._queues.steering), tuple(self._queues.follow_ups)))
+    @property
+    def _calls(self) -> tuple[ToolCall, ...]:
+        return self._reply.calls if self._reply is not None else ()
 
-    def _answer(self, result: ToolResult) -> Effect:
-        self._running = None
-        self._results.append(result)
-        self._said.append(result)
-        return Emit(ToolFinished(result))
+    def _skip(self, reason: str, time: int) -> None:
+        """Answer the calls that have not begun."""
+        calls = self._calls
+        for index in range(self._begun, len(calls)):
+            self._answered.setdefault(index, not_run(calls[index], time, reason))
 
-    def _skip(self, reason: str, time: int) -> list[Effect]:
+    def _tell_results(self) -> list[Effect]:
+        """Those whose turn it is. A call that was skipped is told to have started first."""
         effects: list[Effect] = []
-        while self._waiting:
-            call = self._waiting.popleft()
-            effects += [Emit(ToolStarted(call)), self._answer(not_run(call, time, reason))]
+        while (index := len(self._results)) in self._answered:
+            result = self._answered.pop(index)
+            if index >= self._begun:
+                effects.append(Emit(ToolStarted(self._calls[index])))
+                self._begun = index + 1
+            self._results.append(result)
+            self._said.append(result)
+            effects.append(Emit(ToolFinished(result)))
         return effects
-
-    def _abandon(self, reply: AssistantMessage) -> list[Effect]:
-        effects = [*self._skip(NOT_RUN, reply.time), self._step_ended(), Emit(Interrupted(reply))]
-        self._said.append(reply)
-        return [*effects, *self._finish("aborted", "")]
 
     def _step_ended(self) -> Effect:
         assert self._reply is not None

@@ -6,43 +6,41 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Answer, Aside, Bash, BashDone, Exported, ExportHtml, ListSessions, SessionList
-from linnet.errors import BadInput, SessionError
-from linnet.runtime.moves import NO_SESSIONS
-from linnet.runtime.state import State
+from linnet.core.commands import Answer, Background, Bash, BashDone, Exported, ExportHtml, ListSessions, SessionList
+from linnet.errors import SessionError
+from linnet.runtime.storage import Storage
 
 if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.store import Store
 
-Errand: TypeAlias = Callable[[Cancel], Answer]
+Task: TypeAlias = Callable[[Cancel], Answer]
 LONGEST_NAME = 200  # Bytes.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
-def errand(
-    command: Aside, cwd: str, state: State, resources: "Callable[[], Resources]", clock: Callable[[], int]
-) -> Errand:
-    """To be done in a thread of its own; what it needs of the state is taken from it now. Raises LinnetError."""
+def task(command: Background, cwd: str, storage: Storage, resources: "Resources", clock: Callable[[], int]) -> Task:
+    """To be called in a thread of its own; what it needs to know of the session is looked up now, under the lock.
+
+    Raises LinnetError.
+    """
     match command:
         case Bash(text):
 
             def bash(cancel: Cancel) -> Answer:
                 from linnet.runtime.client_bash import run_command
 
-                return BashDone(run_command(text, cwd, resources().processes, cancel, clock))
+                return BashDone(run_command(text, cwd, resources.processes, cancel, clock))
 
             return bash
         case ListSessions(everywhere):
-            if state.sessions is None or state.journal is None:
-                raise BadInput(NO_SESSIONS)
-            sessions, current = state.sessions, state.journal.store.path
+            sessions, current = storage.elsewhere, storage.kept.store.path
             return lambda cancel: SessionList(*sessions.listed(current, everywhere=everywhere))
         case ExportHtml(path):
-            if state.sessions is None or state.journal is None or state.journal.store.path is None:
+            if storage.sessions is None or storage.journal is None or storage.journal.store.path is None:
                 raise SessionError(IN_MEMORY)
-            target = state.sessions.allowed(path or default_name(state.journal.store.path))
-            exporting = Exporting(state.journal.store)
+            target = storage.sessions.allowed(path or default_name(storage.journal.store.path))
+            exporting = Exporting(storage.journal.store)
 
             def export(cancel: Cancel) -> Answer:
                 try:

@@ -5,8 +5,13 @@ from threading import Thread
 from linnet.errors import LinnetError
 
 
+def as_error(fault: Exception, what: str) -> LinnetError:
+    """An error with a sentence for the client. What nobody foresaw is logged, too."""
+    return fault if isinstance(fault, LinnetError) else LinnetError(explained(fault, what))
+
+
 def explained(fault: Exception, what: str) -> str:
-    """A sentence for the client. What nobody foresaw is for the log, too."""
+    """A sentence for the client. What nobody foresaw is logged, too."""
     if isinstance(fault, LinnetError):
         return str(fault)
     if isinstance(fault, OSError) and fault.strerror:

@@ -4,108 +4,81 @@ from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from linnet.core.conversation import Conversation, Past
 from linnet.core.cost import subtract
 from linnet.core.events import (
+    PASSING,
+    BashHeld,
     BashRan,
+    Cleared,
     CompactionEnded,
     Event,
     Interrupted,
+    JobStarted,
+    ModelSet,
+    Navigated,
+    Past,
     ReplyEnded,
     RetryScheduled,
     SessionFailed,
     SessionNamed,
+    Settled,
+    ThinkingSet,
     ToolFinished,
     UserSaid,
 )
-from linnet.core.messages import AssistantMessage, BashRun, Message, Usage, UserMessage, texts
+from linnet.core.messages import AssistantMessage, Message, Usage, UserMessage, texts
+from linnet.core.models import Model, Reasoning
 from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
+from linnet.runtime.listener import Listener
+from linnet.runtime.sessions import Place
 from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Ran, Said, ThinkingChanged
-from linnet.store.store import Store
 
 
-class Journal:
-    """Invariants: whoever hears of an event can find it in the store; it is written before it is told. `model` and
-    `thinking` are what somebody who opens the session now would find to have been set last.
+class Journal(Listener):
+    """Invariants: what it has heard can be found in the store. `model` and `thinking` are what somebody who opens the
+    session now would find to have been set last; what is set now is written down as soon as anything is said, so that a
+    session is not changed by being looked at.
     """
 
     def __init__(
-        self,
-        store: Store,
-        tell: Callable[[Sequence[Event]], None],
-        problem: str = "",
-        model: ModelChanged | None = None,
-        thinking: str | None = None,
+        self, place: Place, model: Model, thinking: Reasoning, tell: Callable[[Sequence[Event]], None]
     ) -> None:
-        self.store = store
-        self.problem = problem
-        self.model = model
-        self.thinking = thinking
+        """`model` and `thinking` are what is set now, wherever that was done."""
+        self.store = place.store
+        self.problem = place.problem
+        self.model = place.model
+        self.thinking = place.thinking
+        self._set_model = model
+        self._set_thinking: str = thinking
         self._tell = tell
+        self._spent = place.spent
+        self._working = False
+        self._detached = False  # The job that goes on began before the conversation was cleared.
+        if place.made:
+            self._note_settings()
 
-    def record(self, event: Event, conversation: Conversation, spent: Usage) -> None:
-        """`conversation` has taken the event in; `spent` is what had been spent before it."""
-        match event:
-            case UserSaid(message) | Interrupted(message):
-                self._said(message, conversation)
-            case ReplyEnded(message):
-                self._said(message, conversation)
-            case ToolFinished(message):
-                self._said(message, conversation)
-            case BashRan(message):
-                self._said(message, conversation)
-            case RetryScheduled():
-                self._forget_failure()
-            case CompactionEnded() if event.result is not None:
-                if event.will_retry:
-                    self._forget_failure()
-                own = replace(event.result, total=subtract(event.result.total, spent))
-                self.note(Compacted(own), conversation.ids[0])
-            case CompactionEnded() if event.total is not None:
-                self.paid(subtract(event.total, spent))
-            case _:
-                pass
-
-    def note(self, content: Content, id: str | None = None) -> None:
-        if isinstance(content, ModelChanged):
-            self.model = content
-        elif isinstance(content, ThinkingChanged):
-            self.thinking = content.level
-        elif isinstance(content, Said) and isinstance(content.message, AssistantMessage):
-            self.model = ModelChanged(content.message.provider, content.message.model)
-        self._try(lambda: self.store.append(content, id))
-
-    def keep(self, run: BashRun) -> None:
-        """It is said when the run that goes on has ended; whatever happens until then, it is not lost."""
-        self._try(lambda: self.store.append(Ran(run)))
-
-    def paid(self, usage: Usage) -> None:
-        """For something that left nothing else behind."""
-        if usage != Usage():
-            self.note(Custom(SPENT, None, usage))
-
-    def leave(self) -> None:
-        """Go back to the very beginning, where nothing has been set."""
-        self._try(lambda: self.store.move(None))
-        self.model = self.thinking = None
+    def hear(self, events: Sequence[Event]) -> None:
+        for event in events:
+            if type(event) not in PASSING:
+                self._record(event)
 
     def name(self, name: str) -> None:
         """Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.append(Named(name), strict=True)
         self._saved()
-        self._tell([SessionNamed(name)])
-        self.sync()
 
     def move(self, target: str | None) -> Past:
-        """What was said there. Raises SessionError if that cannot be saved, and then nothing has changed."""
+        """Go on from that entry. Returns what was said there. Raises SessionError if that cannot be saved, and then
+        nothing has changed.
+        """
         self.store.move(target, strict=True)
         self._saved()
         standing = self.store.standing()
         self.model, self.thinking = standing.model, standing.thinking
         return self.store.past(standing)
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it. Where the
         file itself is lost, that is told, and there is nothing to wait for.
         """
@@ -119,6 +92,7 @@ class Journal:
             self._saved()
 
     def sync(self) -> None:
+        """See that what was written is on the disk."""
         try:
             self.store.log.sync()
         except SessionError as error:
@@ -128,12 +102,13 @@ class Journal:
         self.store.log.close()
 
     def branch_messages(self) -> list[tuple[str, str]]:
-        """What the user said, wherever in the tree."""
+        """Ids and texts of what the user said, wherever in the tree."""
         said = self.store.entries(node for node in self.store.tree.nodes if node.role == "user")
         found = ((entry.id, user_text(entry.content)) for entry in said)
         return [(id, text) for id, text in found if text]
 
     def entries_since(self, id: str | None) -> list[bytes]:
+        """The lines of the file after that entry, or all. Raises BadInput if there is no such entry."""
         if id is None:
             return self.store.lines()
         node = self.store.tree.find(id)
@@ -146,8 +121,106 @@ class Journal:
 
         return outline(self.store)
 
-    def _said(self, message: Message, conversation: Conversation) -> None:
-        self.note(Said(message), conversation.ids[-1])
+    def _record(self, event: Event) -> None:
+        match event:
+            case JobStarted():
+                self._working = True
+            case Settled():
+                self._working = self._detached = False
+                self._note_settings()  # A model that was set meanwhile is for the next job, also after a restart.
+            case ModelSet(model):
+                self._set_model = model
+                self._note_model()
+            case ThinkingSet(level):
+                self._set_thinking = level
+                self._note_thinking()
+            case Cleared():
+                self._detached = self._working
+                self._try(lambda: self.store.move(None))
+                self.model = self.thinking = None  # Before the first entry nothing has been set.
+                self._note_settings()
+            case Navigated():
+                self._note_settings()
+            case SessionNamed():
+                self.sync()
+            case BashRan(run):
+                self._said(run, event.id)
+            case BashHeld(run):
+                self._try(lambda: self.store.append(Ran(run)))
+            case _ if self._detached:
+                self._record_cost(event)
+            case _:
+                self._record_conversation(event)
+        if isinstance(event, ReplyEnded):
+            self._spent = event.total
+        elif isinstance(event, CompactionEnded):
+            self._spent = event.spent or self._spent
+
+    def _record_conversation(self, event: Event) -> None:
+        match event:
+            case UserSaid(message):
+                self._note_settings()
+                self._said(message, event.id)
+            case Interrupted(message):
+                self._said(message, event.id)
+            case ToolFinished(message):
+                self._said(message, event.id)
+            case ReplyEnded(message):
+                self._said(message, event.id)
+                self._note_settings()  # What was set while it went on is still what is set.
+            case RetryScheduled():
+                self._forget_failure()
+                self._note_settings()
+            case CompactionEnded():
+                self._record_compaction(event)
+                self._note_settings()
+            case _:
+                pass
+
+    def _record_compaction(self, event: CompactionEnded) -> None:
+        if event.result is None:
+            self._record_cost(event)
+            return
+        if event.will_retry:
+            self._forget_failure()
+        own = replace(event.result, total=subtract(event.result.total, self._spent))
+        self._note(Compacted(own), event.id)
+
+    def _record_cost(self, event: Event) -> None:
+        """Of something that leaves nothing else behind."""
+        used = Usage()
+        if isinstance(event, ReplyEnded):
+            used = event.message.usage
+        elif isinstance(event, CompactionEnded) and event.spent is not None:
+            used = subtract(event.spent, self._spent)
+        if used != Usage():
+            self._note(Custom(SPENT, None, used))
+
+    def _said(self, message: Message, id: str) -> None:
+        self._note(Said(message), id)
+
+    def _note(self, content: Content, id: str | None = None) -> None:
+        if isinstance(content, ModelChanged):
+            self.model = content
+        elif isinstance(content, ThinkingChanged):
+            self.thinking = content.level
+        elif isinstance(content, Said) and isinstance(content.message, AssistantMessage):
+            self.model = ModelChanged(content.message.provider, content.message.model)
+        self._try(lambda: self.store.append(content, id))
+
+    def _note_settings(self) -> None:
+        """Write down what is set now, where that is not what the session says."""
+        self._note_model()
+        self._note_thinking()
+
+    def _note_model(self) -> None:
+        here = ModelChanged(self._set_model.provider, self._set_model.id)
+        if self.model != here:
+            self._note(here)
+
+    def _note_thinking(self) -> None:
+        if self.thinking != self._set_thinking:
+            self._note(ThinkingChanged(self._set_thinking))
 
     def _forget_failure(self) -> None:
         def forget() -> None:

@@ -1,21 +1,23 @@
-"""Who is told what happens."""
+"""Who is told what happens: a store, a dialect, a program that hosts the runtime."""
 
 from collections.abc import Sequence
-from typing import Protocol
 
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 
 
-class Listener(Protocol):
+class Listener:
+    """Override what matters; the rest does nothing. No method but `pace` may block."""
+
     def hear(self, events: Sequence[Event]) -> None:
-        """Called in the order of the changes, one call at a time. Must not block."""
+        """Called in the order of the changes, one call at a time, under the session's lock."""
 
     def pace(self, cancel: Cancel) -> None:
-        """Called by a run between its events: where there is no room for more, wait for it, or for an abort."""
+        """Called by a run between its events: where there is no room for more, wait for it, or raise Cancelled."""
 
     def is_behind(self) -> bool:
         """Whether there is no room for more now."""
+        return False
 
     def idle(self) -> None:
-        """Called when the last job or command has ended. Must not block."""
+        """Called when the last job or background command has ended, under the session's lock."""

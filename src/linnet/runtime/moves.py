@@ -1,135 +1,147 @@
 """From one place to go on from to another: a new session, another one, a branch, an earlier entry."""
 
 import os
-from contextlib import AbstractContextManager
-from typing import assert_never
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, assert_never
 
-from linnet.core.commands import (
-    Answer,
-    Branch,
-    Branched,
-    CloneSession,
-    Move,
-    Navigate,
-    Navigated,
-    NewSession,
-    SessionOpened,
-    SwitchSession,
-)
+from linnet.core import commands
+from linnet.core.commands import Branch, CloneSession, Move, Navigate, NewSession, SwitchSession
+from linnet.core.events import Event, Navigated, SessionEntered
 from linnet.errors import BadInput, SessionError, SessionInUse
+from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.journal import Journal, user_text
-from linnet.runtime.sessions import Place, Sessions
-from linnet.runtime.state import State
+from linnet.runtime.remembered import remembered
+from linnet.runtime.sessions import Place
+from linnet.runtime.storage import Storage
 
-NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
-
-
-def check(work: Move, state: State) -> None:
-    """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
-    _settle(work, state)
-    match work:
-        case Branch(entry):
-            _branched_from(entry, _kept(state)[0])
-        case Navigate(entry):
-            _find(entry, _kept(state)[0])
-        case CloneSession() | SwitchSession():
-            _kept(state)
-        case NewSession():
-            pass
-        case _:
-            assert_never(work)
+if TYPE_CHECKING:
+    from linnet.runtime.accounts import Accounts
 
 
-def fetch(
-    work: SwitchSession, state: State, lock: AbstractContextManager[object], *, others_wait: bool
-) -> Place | None:
-    """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
+class Moves:
+    """What may fail is looked at first (`check`, `fetch`), then whatever runs is ended, then the move is carried out.
 
-    What it returns is to be carried out, or closed. `lock` is the session's.
+    `switching` is to be held while a session is fetched and its move submitted, and taken before the session's lock:
+    what one switch fetched is then not in the way of another.
     """
-    sessions = _kept(state)[1]
-    path = sessions.path_of(work.session)
-    with lock:
-        if _is_here(path, state):
-            return None
-    try:
-        return sessions.open(path)
-    except SessionInUse as error:
-        if error.holder != os.getpid() or not others_wait:
-            raise
-        return None  # Another switch to it waits, and will have let go of it or be there.
 
+    def __init__(
+        self, broadcast: Broadcast, storage: Storage, accounts: "Accounts", new_session_id: Callable[[], str]
+    ) -> None:
+        self.switching = Lock()
+        self._broadcast = broadcast
+        self._lock = broadcast.lock
+        self._state = broadcast.state
+        self._storage = storage
+        self._accounts = accounts
+        self._new_session_id = new_session_id
 
-def carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
-    """Nothing runs any more. Raises LinnetError, and then everything is as it was. What it answers is on disk."""
-    _settle(work, state)  # What ran until now may have left something.
-    answer = _carry_out(work, fetched, state)
-    if state.journal is not None:
-        state.journal.sync()
-    return answer
+    def check(self, work: Move) -> None:
+        """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
+        self._flush(work)
+        match work:
+            case Branch(entry):
+                _branched_from(entry, self._storage.kept)
+            case Navigate(entry):
+                _find(entry, self._storage.kept)
+            case CloneSession() | SwitchSession():
+                _ = self._storage.kept
+            case NewSession():
+                pass
+            case _:
+                assert_never(work)
 
+    def fetch(self, work: SwitchSession, *, others_wait: bool) -> Place | None:
+        """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
 
-def _carry_out(work: Move, fetched: Place | None, state: State) -> Answer:
-    match work:
-        case NewSession(parent):
-            state.open_session(parent)
-            return SessionOpened()
-        case SwitchSession(word):
-            place = fetched or _elsewhere(word, state)  # Where we are may have changed since it was fetched.
-            return SessionOpened(remark=state.enter(place, remember=True) if place is not None else "")
-        case Branch(entry):
-            journal, sessions = _kept(state)
-            text, parent = _branched_from(entry, journal)
-            state.enter(sessions.copy(journal.store, parent))
-            return Branched(text)
-        case CloneSession():
-            journal, sessions = _kept(state)
-            state.enter(sessions.copy(journal.store, journal.store.tree.leaf))
-            return SessionOpened()
-        case Navigate(entry):
-            _find(entry, _kept(state)[0])
-            state.go_to(entry)
-            return Navigated(_kept(state)[0].store.leaf)
-        case _:
-            assert_never(work)
+        What it returns is to be carried out, or closed; None if we are there, or will be by then.
+        """
+        with self._lock:
+            self.check(work)
+        sessions = self._storage.elsewhere
+        path = sessions.path_of(work.session)
+        with self._lock:
+            if self._is_here(path):
+                return None
+        try:
+            return sessions.open(path)
+        except SessionInUse as error:
+            if error.holder != os.getpid() or not others_wait:
+                raise
+            return None  # Another switch to it waits, and will have let go of it or be there.
 
+    def carry_out(self, work: Move, fetched: Place | None) -> commands.Answer:
+        """Nothing runs any more. Publishes what has changed. Raises LinnetError, and then everything is as it was."""
+        self._flush(work)  # What ran until now may have left something.
+        storage = self._storage
+        match work:
+            case NewSession(parent):
+                if storage.sessions is None:
+                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id())])
+                else:
+                    self._enter(storage.sessions.new(parent))
+                return commands.SessionOpened()
+            case SwitchSession(word):
+                place = fetched or self._elsewhere(word)  # Where we are may have changed since it was fetched.
+                return commands.SessionOpened(remark=self._switch(place) if place is not None else "")
+            case Branch(entry):
+                text, parent = _branched_from(entry, storage.kept)
+                self._enter(storage.elsewhere.copy(storage.kept.store, parent))
+                return commands.Branched(text)
+            case CloneSession():
+                store = storage.kept.store
+                self._enter(storage.elsewhere.copy(store, store.tree.leaf))
+                return commands.SessionOpened()
+            case Navigate(entry):
+                _find(entry, storage.kept)
+                past = storage.kept.move(entry)
+                self._broadcast.publish([Navigated(entry, past)])
+                return commands.Navigated(storage.kept.store.leaf)  # With what was set again there.
+            case _:
+                assert_never(work)
 
-def _elsewhere(word: str, state: State) -> Place | None:
-    """That session, unless we are there."""
-    sessions = _kept(state)[1]
-    path = sessions.path_of(word)
-    return None if _is_here(path, state) else sessions.open(path)
+    def _enter(self, place: Place, *settings: Event) -> None:
+        entered = self._storage.enter(place, self._state.model, self._state.asked_thinking)
+        self._broadcast.publish([entered, *settings])
 
+    def _switch(self, place: Place) -> str:
+        """The model and the level of thinking that were last used there are used again, where that is possible.
+        Returns what is not as one might expect.
+        """
+        settings, unusable = remembered(place, self._accounts)
+        self._enter(place, *settings)
+        here = self._state.model
+        return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
 
-def _is_here(path: str, state: State) -> bool:
-    log = _kept(state)[0].store.log
-    if not log.holds(path):
-        return False
-    if not log.intact:
-        raise SessionError(f"{path} was changed by another program; begin another session, then switch to it")
-    return True
+    def _elsewhere(self, word: str) -> Place | None:
+        """That session, unless we are there."""
+        sessions = self._storage.elsewhere
+        path = sessions.path_of(word)
+        return None if self._is_here(path) else sessions.open(path)
 
+    def _is_here(self, path: str) -> bool:
+        log = self._storage.kept.store.log
+        if not log.holds(path):
+            return False
+        if not log.intact:
+            raise SessionError(f"{path} was changed by another program; begin another session, then switch to it")
+        return True
 
-def _settle(work: Move, state: State) -> None:
-    """What could not be saved yet would be left behind, unless it goes along."""
-    if state.journal is not None and not isinstance(work, CloneSession | Navigate):
-        state.journal.settle()
-
-
-def _kept(state: State) -> tuple[Journal, Sessions]:
-    if state.journal is None or state.sessions is None:
-        raise BadInput(NO_SESSIONS)
-    return state.journal, state.sessions
+    def _flush(self, work: Move) -> None:
+        """What could not be saved yet would be left behind, unless it goes along."""
+        if self._storage.journal is not None and not isinstance(work, CloneSession | Navigate):
+            self._storage.journal.flush()
 
 
 def _find(id: str | None, journal: Journal) -> None:
-    """Before the first entry there is nothing to be found."""
+    """Raises BadInput if there is no such entry. None is before the first one."""
     if id is not None and id not in journal.store.tree:
         raise BadInput(f"Entry {id} not found")
 
 
 def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:
-    """What was said there, and what came before it."""
+    """The text of that message of the user's, and the id of the entry before it."""
     node = journal.store.tree.find(id)
     if node is None or node.role != "user":
         raise BadInput("Invalid entry ID for branching")

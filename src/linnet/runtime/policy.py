@@ -22,6 +22,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     keep_tokens: int = 20_000
     keep_messages: int | None = None
     saves: bool = False
+    calls_at_once: int = 1
 
 
 ZOT = Policy(keep_messages=4)

@@ -1,52 +1,84 @@
-"""What a run needs besides its conversation: models to ask, tools to run, and the children they start.
+"""What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-Built on first use, because none of it is needed to answer a ping and all of it is slow to import.
-"""
+from threading import RLock
+from typing import TYPE_CHECKING
 
-from threading import Lock
-
-from linnet.providers.base import Provider
 from linnet.runtime.config import Settings
-from linnet.runtime.system_prompt import system_prompt
-from linnet.tools.process import Processes
-from linnet.tools.registry import Registry
-from linnet.tools.standard import standard_tools
+
+if TYPE_CHECKING:
+    from linnet.providers.base import Provider
+    from linnet.tools.process import Processes
+    from linnet.tools.registry import Registry
 
 
 class Resources:
-    """`adopt_orphans`: whether children of children become ours when their parents die, so that they can be killed too.
-    A process that is all linnet's own wants that; a program that merely hosts a runtime does not.
+    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import.
+
+    `adopt_orphans`: whether children of children become ours when their parents die, so that they can be killed too. A
+    process that is all linnet's own wants that; a program that merely hosts a runtime does not.
     """
 
-    def __init__(self, settings: Settings, *, adopt_orphans: bool) -> None:
+    def __init__(self, settings: Settings, *, adopt_orphans: bool = False) -> None:
         self._settings = settings
-        self._lock = Lock()
+        self._adopt_orphans = adopt_orphans
+        self._lock = RLock()
         self._providers: dict[str, Provider] = {}
-        self.tools = Registry(standard_tools(settings.tools))
-        self.processes = Processes(adopt_orphans=adopt_orphans)
-        self.system = system_prompt(
-            settings.cwd,
-            [spec.name for spec in self.tools.specs],
-            settings.system_prompt,
-            settings.append_system_prompt,
-        )
+        self._tools: Registry | None = None
+        self._processes: Processes | None = None
+        self._system: str | None = None
 
-    def provider(self, name: str) -> Provider:
+    @property
+    def tools(self) -> "Registry":
+        with self._lock:
+            if self._tools is None:
+                from linnet.tools.registry import Registry
+                from linnet.tools.standard import standard_tools
+
+                self._tools = Registry(standard_tools(self._settings.tools))
+            return self._tools
+
+    @property
+    def processes(self) -> "Processes":
+        with self._lock:
+            if self._processes is None:
+                from linnet.tools.process import Processes
+
+                self._processes = Processes(adopt_orphans=self._adopt_orphans)
+            return self._processes
+
+    @property
+    def system(self) -> str:
+        """The system prompt."""
+        with self._lock:
+            if self._system is None:
+                from linnet.runtime.system_prompt import system_prompt
+
+                settings = self._settings
+                names = [spec.name for spec in self.tools.specs]
+                self._system = system_prompt(settings.cwd, names, settings.system_prompt, settings.append_system_prompt)
+            return self._system
+
+    def provider(self, name: str) -> "Provider":
         with self._lock:
             if name not in self._providers:
                 self._providers[name] = self._open(name)
             return self._providers[name]
 
     def warm(self) -> None:
+        """Import and build what the first step of a run will need."""
         self.provider(self._settings.model.provider).warm()
+        _ = self.system, self.processes
 
     def close(self) -> None:
-        self.processes.close()
+        """End all that was started. Nothing is started from here on."""
         with self._lock:
-            for provider in self._providers.values():
-                provider.close()
+            processes, providers = self._processes, list(self._providers.values())
+        if processes is not None:
+            processes.close()
+        for provider in providers:
+            provider.close()
 
-    def _open(self, name: str) -> Provider:
+    def _open(self, name: str) -> "Provider":
         settings = self._settings
         attempts = 1 if settings.policy.retries_runs else settings.retries + 1
         if name == "scripted":

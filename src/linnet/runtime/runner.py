@@ -1,20 +1,36 @@
-"""Carries out what the core decides. Nothing else in a run blocks."""
+"""One run: carries out what the machine in `core/run.py` asks for. Nothing else in a run blocks."""
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import assert_never
 
 from linnet.core.cost import priced
 from linnet.core.draft import Draft
 from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.history import repaired
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
-from linnet.core.run import Aborted, Answered, AskModel, Fact, Prompted, Replied, RunTool, Turn, not_run
+from linnet.core.run import (
+    Aborted,
+    Answered,
+    AskModel,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Run,
+    RunTool,
+    Task,
+    not_run,
+)
 from linnet.errors import Cancelled, ProviderError
 from linnet.providers.base import Request
+from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.config import Settings
 from linnet.runtime.fault import explained
+from linnet.runtime.prepare import prepared
 from linnet.runtime.resources import Resources
-from linnet.runtime.stage import Stage
+from linnet.runtime.side_by_side import SideBySide
 from linnet.tools.context import ToolContext
 
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
@@ -23,50 +39,57 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 class Runner:
     """`failure` is why the last reply failed, if it did."""
 
-    def __init__(self, stage: Stage, resources: Resources, settings: Settings) -> None:
-        self._stage = stage
+    def __init__(self, job: ActiveJob, resources: Resources, settings: Settings) -> None:
+        self._job = job
         self._resources = resources
         self._settings = settings
         self.failure: ProviderError | None = None
 
     def run(self, prompted: Prompted) -> RunEnded:
-        """One run. Its end is returned, for the caller to tell together with what follows from it."""
-        turn = Turn(self._settings.max_steps, self._stage.spent, self._stage.queues)
-        step = self._stage.advance(turn, prompted)
-        while not isinstance(step, RunEnded):
-            fact: Fact
-            match step:
-                case AskModel():
-                    fact = Replied(self._ask())
-                case RunTool(call):
-                    result = self._run_tool(call)
-                    aborted = self._stage.cancel.is_set
-                    fact = Aborted(result, self._not_asked()) if aborted else Answered(result)
-            step = self._stage.advance(turn, fact)
-        return step
+        """One run. Its end is returned, for the caller to publish together with what follows from it."""
+        calls_at_once = self._settings.policy.calls_at_once
+        run = Run(self._settings.max_steps, self._job.spent, self._job.queues, calls_at_once)
+        tasks = SideBySide(self._carry_out)
+        following = self._job.advance(run, prompted)
+        while not isinstance(following, RunEnded):
+            following = self._job.advance(run, tasks.next(following))
+        return following
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
         """A question that is no part of the conversation, and that nobody watches being answered."""
-        asked = UserMessage((Text(question),), self._stage.now())
-        return self._stream(Request(self._stage.model, system, [asked]), lambda events: None)
+        asked = UserMessage((Text(question),), self._job.now())
+        return self._stream(Request(self._job.model, system, [asked]), lambda events: None)
+
+    def _carry_out(self, task: Task) -> Fact:
+        match task:
+            case Prepare(inputs):
+                return Prepared(tuple(map(prepared, inputs)))
+            case AskModel():
+                return Replied(self._ask())
+            case RunTool(index, call):
+                result = self._run_tool(call)
+                aborted = self._job.cancel.is_set
+                return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
+            case _:
+                assert_never(task)
 
     def _ask(self) -> AssistantMessage:
-        messages = repaired(self._stage.conversation.messages)
+        messages = repaired(self._job.conversation.messages)
         specs = self._resources.tools.specs
-        request = Request(self._stage.model, self._resources.system, messages, specs, self._stage.reasoning)
-        return self._stream(request, self._stage.emit)
+        request = Request(self._job.model, self._resources.system, messages, specs, self._job.reasoning)
+        return self._stream(request, self._job.emit)
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
         """The reply, however it ended: a failure is how a reply stops, not something that is thrown."""
         draft = Draft()
-        model, time = request.model, self._stage.now()
+        model, time = request.model, self._job.now()
         opened = False
         stop: StopReason | None = None
         error = ""
         self.failure = None
         try:
             provider = self._resources.provider(model.provider)
-            for batch in provider.stream(request, self._stage.cancel):
+            for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
                     opened = True
@@ -82,7 +105,7 @@ class Runner:
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
-        return Draft().message(self._stage.now(), self._stage.model, Usage(), "aborted")
+        return Draft().message(self._job.now(), self._job.model, Usage(), "aborted")
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
         untold = ""
@@ -90,15 +113,15 @@ class Runner:
         def progress(text: str) -> None:
             nonlocal untold
             untold = (untold + text)[-MOST_UNTOLD:]
-            if self._stage.preview(ToolProgressed(call.id, call.name, untold)):
+            if self._job.preview(ToolProgressed(call.id, call.name, untold)):
                 untold = ""
 
-        cancel = self._stage.cancel
+        cancel = self._job.cancel
         wording = self._settings.policy.wording
         context = ToolContext(Path(self._settings.cwd), cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()
             output = self._resources.tools.run(call, context)
         except Cancelled:
-            return not_run(call, self._stage.now())
-        return ToolResult(call.id, call.name, output.content, self._stage.now(), output.is_error, output.details)
+            return not_run(call, self._job.now())
+        return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from msgspec import Struct
 
-from linnet.core.conversation import Past
+from linnet.core.events import Past
 from linnet.core.messages import Usage
 from linnet.core.sessions import SessionInfo
 from linnet.errors import BadInput, SessionError

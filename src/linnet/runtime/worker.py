@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from linnet.core.commands import Compact, Compacted, Prompt
+from linnet.core.commands import Compact, Compacted, Done
 from linnet.core.compact import SYSTEM, Plan, joined, keep_messages, keep_tokens, questions, touched_files
 from linnet.core.cost import add
 from linnet.core.events import (
@@ -14,17 +14,19 @@ from linnet.core.events import (
     RetryEnded,
     RetryScheduled,
     RunEnded,
+    Settled,
 )
-from linnet.core.messages import AssistantMessage, Message, StopReason, Summary, Text, Usage, UserMessage, UserPart
+from linnet.core.inputs import Input
+from linnet.core.messages import AssistantMessage, Message, Summary, Usage
 from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
-from linnet.errors import Cancelled, ContextOverflow, NothingToCompact, ProviderUnavailable
+from linnet.errors import Cancelled, ContextOverflow, LinnetError, NothingToCompact, ProviderUnavailable
+from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Settings
-from linnet.runtime.job import Job
+from linnet.runtime.prepare import prepared
 from linnet.runtime.resources import Resources
 from linnet.runtime.runner import Runner
-from linnet.runtime.stage import Stage
 
 RETRY_CANCELLED = "Retry cancelled"
 COMPACTION_CANCELLED = "Compaction cancelled"
@@ -32,49 +34,44 @@ EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
 LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
-def user_message(prompt: Prompt, time: int) -> UserMessage:
-    content: tuple[UserPart, ...] = (*([Text(prompt.text)] if prompt.text else []), *prompt.images)
-    return UserMessage(content, time)
-
-
 class Worker:
-    def __init__(self, stage: Stage, resources: Resources, settings: Settings) -> None:
-        self._stage = stage
+    def __init__(self, job: ActiveJob, resources: Resources, settings: Settings) -> None:
+        self._job = job
         self._policy = settings.policy
-        self._runner = Runner(stage, resources, settings)
+        self._runner = Runner(job, resources, settings)
 
-    def prompt(self, heard: tuple[UserMessage, ...]) -> None:
+    def prompt(self, input: Input) -> None:
         """Until everything that was said has been answered, one way or the other."""
+        heard: tuple[Input, ...] = (input,)
         while heard:
             if self._is_full():
                 self._try_compact("threshold", [])
             ended, closing = self._answer(heard)
-            heard = self._stage.settle(closing, "prompt", ended.stop, ended.error)
+            settled = Settled("prompt", ended.stop, ended.error)
+            heard = self._job.settle(closing, settled, Done(ended.stop, ended.error))
 
-    def compact(self, job: Job, command: Compact) -> None:
+    def compact(self, command: Compact) -> None:
         try:
             ended = self._compact("manual", command.instructions)
         except NothingToCompact as error:
             ended = CompactionEnded("manual", None, error=str(error))
-        stop: StopReason = "end" if ended.result else "aborted" if ended.aborted else "error"
+        outcome: Outcome
+        if ended.result:
+            settled, outcome = Settled("compact", "end"), Compacted(ended.result)
+        else:
+            settled = Settled("compact", "aborted" if ended.aborted else "error", ended.error)
+            outcome = LinnetError(ended.error or COMPACTION_CANCELLED)
+        self._job.settle([ended], settled, outcome)
 
-        def answer() -> None:
-            if ended.result:
-                job.finished(Compacted(ended.result))
-            else:
-                job.refused(ended.error or COMPACTION_CANCELLED)
-
-        self._stage.settle([ended], "compact", stop, ended.error, answer)
-
-    def _answer(self, heard: tuple[UserMessage, ...]) -> tuple[RunEnded, list[Event]]:
-        """How the last run ended, and what has not been told yet."""
-        prompted = Prompted(heard)
+    def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, list[Event]]:
+        """Returns how the last run ended, and the events that are still to be told."""
+        prompted = Prompted(tuple(map(prepared, heard)))
         attempt, overflowed = 0, False
         while True:
             ended = self._runner.run(prompted)
             failure = self._runner.failure if ended.stop == "error" else None
             prompted = Prompted()
-            if isinstance(failure, ContextOverflow) and self._stage.auto_compaction and not overflowed:
+            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed:
                 overflowed = True
                 if self._try_compact("overflow", [ended]):
                     continue
@@ -97,7 +94,7 @@ class Worker:
 
     def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
         patient = (failure.retry_after or 0) <= LONGEST_WAIT
-        return self._stage.auto_retry and attempt < self._policy.max_attempts and patient
+        return self._job.auto_retry and attempt < self._policy.max_attempts and patient
 
     def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
         return max(self._policy.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
@@ -105,20 +102,20 @@ class Worker:
     def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
         """False if somebody would rather not. Whoever hears `before` can end the wait already."""
         wait = CancelToken()
-        self._stage.waiting(wait.set)
-        self._stage.emit(before)
+        self._job.end_wait = wait.set
+        self._job.emit(before)
         try:
-            with self._stage.cancel.interrupting(wait.set):
+            with self._job.cancel.interrupting(wait.set):
                 wait.sleep(seconds)
         except Cancelled:
             return False
         finally:
-            self._stage.waiting(None)
+            self._job.end_wait = None
         return True
 
     def _is_full(self) -> bool:
-        conversation, model = self._stage.conversation, self._stage.model
-        if not self._stage.auto_compaction or conversation.compacted:
+        conversation, model = self._job.conversation, self._job.model
+        if not self._job.auto_compaction or conversation.compacted:
             return False
         return context_tokens(conversation.messages) > model.context_window - self._policy.reserve_tokens
 
@@ -131,21 +128,21 @@ class Worker:
         except NothingToCompact as error:
             if reason == "threshold":
                 if before:
-                    self._stage.emit(before)
+                    self._job.emit(before)
                 return False
-            self._stage.emit([*before, CompactionStarted(reason)])
+            self._job.emit([*before, CompactionStarted(reason)])
             ended = CompactionEnded(reason, None, error=str(error))
-        self._stage.emit([ended])
+        self._job.emit([ended])
         return ended.result is not None
 
     def _compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
-        conversation, now = self._stage.conversation, self._stage.now
+        conversation, now = self._job.conversation, self._job.now
         messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
         if conversation.compacted:
             raise NothingToCompact("Already compacted")
         plan = self._plan(messages)
-        self._stage.emit([*before, CompactionStarted(reason)])
-        spent: Usage = self._stage.spent
+        self._job.emit([*before, CompactionStarted(reason)])
+        spent: Usage = self._job.spent
         answers: list[str] = []
         for question in questions(plan, instructions):
             if not question:
@@ -174,7 +171,7 @@ class Worker:
     def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
         """Those of the part that goes, and those that an earlier summary knew of."""
         read, modified = touched_files(gone)
-        earlier = self._stage.conversation.last_compaction
+        earlier = self._job.conversation.last_compaction
         if earlier is not None:
             modified = list(dict.fromkeys([*earlier.modified_files, *modified]))
             read = [path for path in dict.fromkeys([*earlier.read_files, *read]) if path not in modified]

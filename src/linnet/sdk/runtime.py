@@ -15,9 +15,11 @@ from linnet.core.images import image
 from linnet.core.messages import Image
 from linnet.errors import BadInput, Cancelled, LinnetError
 from linnet.runtime.config import Config, resolve
-from linnet.runtime.job import Job
+from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
+from linnet.sdk.answer import ask
 from linnet.sdk.sessions import Sessions
 from linnet.sdk.stream import Stream
 from linnet.wire.zot import answers, encode, frames
@@ -29,9 +31,9 @@ CLOSING = 5.0  # How long, at most, letting go of a run waits for its end.
 class Started:
     """A run that is under way, and what is heard of it."""
 
-    def __init__(self, stream: Stream, job: Job, session: Session) -> None:
+    def __init__(self, stream: Stream, number: int, session: Session) -> None:
         self.stream = stream
-        self._job = job
+        self._number = number
         self._session = session
 
     def abandon(self) -> None:
@@ -42,7 +44,7 @@ class Started:
                 self.stop()
 
     def abort(self) -> None:
-        self._session.cancel(self._job)
+        self._session.abort(self._number)
 
     def stop(self) -> None:
         self.abort()
@@ -77,6 +79,37 @@ class Run(Iterator[frames.Event]):
             closing.join(CLOSING)
 
 
+class _Hearing(Listener):
+    """Puts what happens into the stream of the run that goes on."""
+
+    def __init__(self) -> None:
+        self.stream = Stream()
+
+    def hear(self, events: Sequence[Event]) -> None:
+        self.stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], Settled))
+
+    def pace(self, cancel: Cancel) -> None:
+        self.stream.pace(cancel)
+
+    def is_behind(self) -> bool:
+        return self.stream.is_behind
+
+
+class _Starting(Requester):
+    """Whoever starts a run: from its first event on, its stream is the one that is heard."""
+
+    def __init__(self, hearing: _Hearing, stream: Stream) -> None:
+        self._hearing = hearing
+        self._stream = stream
+        self.error: LinnetError | None = None
+
+    def started(self) -> None:
+        self._hearing.stream = self._stream
+
+    def refused(self, error: LinnetError) -> None:
+        self.error = error
+
+
 class Runtime:
     """A folder, a model, a conversation. One prompt at a time: a second one raises Busy. Safe to use from any thread.
 
@@ -90,12 +123,8 @@ class Runtime:
         if config is not None and options:
             raise TypeError("give either a Config or its fields, not both")
         settings = resolve(config or Config(**options), os.environ)
-
-        def resources() -> Resources:
-            return Resources(settings, adopt_orphans=False)
-
-        self._stream = Stream()
-        self.session = Session(settings, self, resources)
+        self._hearing = _Hearing()
+        self.session = Session(settings, Resources(settings), [self._hearing])
         self.sessions = Sessions(self.session)
 
     def __enter__(self: Self) -> Self:
@@ -149,36 +178,17 @@ class Runtime:
         if not sys.is_finalizing():  # Or else the other threads are gone, with whatever locks they held.
             self.session.close(timeout=5)
 
-    def start(self, work: commands.Work) -> Started:
+    def start(self, work: commands.Prompt | commands.Compact) -> Started:
         """Raises Busy while another run goes on."""
         stream = Stream()
+        starting = _Starting(self._hearing, stream)
+        number = self.session.submit(work, starting, may_wait=False)
+        if starting.error is not None and not stream.ended:
+            raise starting.error
+        return Started(stream, number, self.session)
 
-        def started() -> None:
-            self._stream = stream
-
-        job = Job(work, started=started)
-        self.session.submit(job, queue=False)
-        return Started(stream, job, self.session)
-
-    def hear(self, events: Sequence[Event]) -> None:
-        """Called by the session."""
-        self._stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], Settled))
-
-    def pace(self, cancel: Cancel) -> None:
-        """Called by the session."""
-        self._stream.pace(cancel)
-
-    def is_behind(self) -> bool:
-        """Called by the session."""
-        return self._stream.is_behind
-
-    def idle(self) -> None:
-        """Called by the session."""
-
-    def _ask(self, query: commands.Query) -> Any:
-        data: list[Any] = []
-        self.session.ask(query, lambda answer: data.append(answers.data(answer)))
-        return data[0]
+    def _ask(self, command: commands.Control | commands.Setting | commands.Query) -> Any:
+        return answers.data(ask(self.session, command))
 
 
 def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Prompt:

@@ -2,47 +2,19 @@
 
 from collections.abc import Callable
 
-from linnet.core.commands import (
-    Accepted,
-    Answer,
-    Bash,
-    Branch,
-    CloneSession,
-    Compact,
-    ExportHtml,
-    ListSessions,
-    Navigate,
-    NewSession,
-    Prompt,
-    Started,
-    SwitchSession,
-    Work,
-)
+from linnet.core.commands import Accepted, Answer, Started, Work
 from linnet.errors import LinnetError
-from linnet.runtime.fault import explained
-from linnet.runtime.job import Job
+from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
-from linnet.wire.dialect import Asked, Dialect
+from linnet.wire.dialect import Asked, Dialect, Moment
 
 
 def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[bytes], None]) -> None:
     """`send` takes lines. Never raises."""
-    reply = _Reply(dialect, asked, send)
-    command = asked.command
-    try:
-        if isinstance(command, Prompt | Compact | NewSession | SwitchSession | Branch | CloneSession | Navigate):
-            session.submit(reply.job(command))
-        elif isinstance(command, Bash | ExportHtml | ListSessions):
-            session.aside(command, reply.answer, reply.refuse)
-        else:
-            session.ask(command, reply.answer)
-    except LinnetError as error:
-        reply.refuse(dialect.explain(error))
-    except Exception as fault:
-        reply.refuse(explained(fault, f"a command broke: {asked.name}"))
+    session.submit(asked.command, _Reply(dialect, asked, send))
 
 
-class _Reply:
+class _Reply(Requester):
     """However the story of a command ends, the first answer that is given goes out, and no other."""
 
     def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes], None]) -> None:
@@ -50,23 +22,24 @@ class _Reply:
         self._asked = asked
         self._send = send
         self._sent = False
+        work = isinstance(asked.command, Work)
+        self._moment: Moment = dialect.moment(asked.command) if work else "finished"
 
-    def answer(self, answer: Answer) -> None:
+    def accepted(self) -> None:
+        self._answer("accepted", Accepted())
+
+    def started(self) -> None:
+        self._answer("started", Started())
+
+    def finished(self, answer: Answer) -> None:
+        self._answer("finished", answer)
+
+    def refused(self, error: LinnetError) -> None:
         if not self._sent:
+            self._sent = True
+            self._send(self._dialect.refuse(self._asked, self._dialect.explain(error)))
+
+    def _answer(self, moment: Moment, answer: Answer) -> None:
+        if moment == self._moment and not self._sent:
             self._sent = True
             self._send(self._dialect.answer(self._asked, answer))
-
-    def refuse(self, reason: str) -> None:
-        if not self._sent:
-            self._sent = True
-            self._send(self._dialect.refuse(self._asked, reason))
-
-    def job(self, work: Work) -> Job:
-        moment = self._dialect.moment(work)
-        return Job(
-            work,
-            accepted=lambda: self.answer(Accepted()) if moment == "accepted" else None,
-            started=lambda: self.answer(Started()) if moment == "started" else None,
-            finished=lambda answer: self.answer(answer) if moment == "finished" else None,
-            refused=self.refuse,
-        )

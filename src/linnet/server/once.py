@@ -5,11 +5,12 @@ import sys
 from collections.abc import Callable, Sequence
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Prompt
-from linnet.core.events import Event, ReplyEnded, SessionFailed, Settled
+from linnet.core.commands import Answer, Done, Prompt
+from linnet.core.events import Event, ReplyEnded, SessionFailed
 from linnet.core.messages import StopReason
-from linnet.runtime.job import Job
+from linnet.errors import LinnetError
 from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import claim
@@ -19,13 +20,26 @@ from linnet.wire.dialect import Dialect
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
 
 
-class _Listener:
+class _Asking(Requester):
+    """`ended` is how the last prompt ended."""
+
+    def __init__(self) -> None:
+        self.ended: Done | None = None
+
+    def finished(self, answer: Answer) -> None:
+        if isinstance(answer, Done):
+            self.ended = answer
+
+    def refused(self, error: LinnetError) -> None:
+        self.ended = Done("error", str(error))
+
+
+class _Listener(Listener):
     def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None) -> None:
         self._outlet = outlet
         self._wakeup = wakeup
         self._dialect = dialect
         self.text = ""
-        self.ended: Settled | None = None
         self.unsaved = ""
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -34,8 +48,6 @@ class _Listener:
         for event in events:
             if isinstance(event, ReplyEnded):
                 self.text = event.message.text
-            elif isinstance(event, Settled):
-                self.ended = event
             elif isinstance(event, SessionFailed) and self._dialect is None:
                 self.unsaved = event.error
 
@@ -62,12 +74,13 @@ def once(prompts: Sequence[Prompt], open_session: Callable[[Listener], Session],
     outlet.watch()
     listener = _Listener(outlet, wakeup, dialect)
     session = open_session(listener)
+    asking = _Asking()
     for prompt in prompts:
-        session.submit(Job(prompt))
+        session.submit(prompt, asking)
     while session.busy and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     session.close()  # Aborts the run if it still goes on.
-    ended = listener.ended
+    ended = asking.ended
     if dialect is None and listener.text and not wakeup.signal:
         outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (wakeup.signal or outlet.broken):

@@ -11,6 +11,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
+from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
@@ -23,7 +24,7 @@ from linnet.wire.jsonl import Lines, Overlong
 CHUNK = 64 * 1024
 
 
-class Server:
+class Server(Listener):
     """The main thread reads and dispatches; a run has a thread of its own; frames are written by whoever made them.
 
     Every non-empty line gets exactly one response.

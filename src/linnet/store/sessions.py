@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from linnet.core.conversation import Past
+from linnet.core.events import Past
 from linnet.core.messages import Usage, UserMessage, texts
 from linnet.core.sessions import SessionInfo
 from linnet.errors import SessionError

@@ -7,7 +7,7 @@ from os import urandom
 
 from msgspec import Struct
 
-from linnet.core.conversation import Past
+from linnet.core.events import Past
 from linnet.core.messages import Cost, Message, Usage
 from linnet.errors import SessionError
 from linnet.store.entries import (

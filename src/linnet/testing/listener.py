@@ -1,13 +1,19 @@
-"""An listener that only remembers, for tests of a session without a protocol."""
+"""A listener and a requester that only remember, for tests of a session without a protocol."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from linnet.core.cancel import Cancel
-from linnet.core.events import Event
+from linnet.core.commands import Answer
+from linnet.core.events import Event, Internal
+from linnet.errors import LinnetError
+from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
 
 
-class Quiet:
-    """`breaths` are the kinds of events that were told together; the test may add to the `story`."""
+class Quiet(Listener):
+    """`breaths` are the kinds of events that were told together; the test may add to the `story`.
+
+    What no dialect would tell is left out.
+    """
 
     def __init__(self) -> None:
         self.heard: list[Event] = []
@@ -15,14 +21,33 @@ class Quiet:
         self.story: list[str] = []
 
     def hear(self, events: Sequence[Event]) -> None:
-        self.heard += events
-        self.breaths.append([type(event) for event in events])
-
-    def pace(self, cancel: Cancel) -> None:
-        pass
-
-    def is_behind(self) -> bool:
-        return False
+        told = [event for event in events if not isinstance(event, Internal)]
+        if told:
+            self.heard += told
+            self.breaths.append([type(event) for event in told])
 
     def idle(self) -> None:
         self.story.append("at rest")
+
+
+class Asking(Requester):
+    """`answers` and `refusals` are what it was told; the functions are called as that happens."""
+
+    def __init__(
+        self,
+        *,
+        finished: Callable[[Answer], None] = lambda answer: None,
+        refused: Callable[[str], None] = lambda reason: None,
+    ) -> None:
+        self.answers: list[Answer] = []
+        self.refusals: list[str] = []
+        self._finished = finished
+        self._refused = refused
+
+    def finished(self, answer: Answer) -> None:
+        self.answers.append(answer)
+        self._finished(answer)
+
+    def refused(self, error: LinnetError) -> None:
+        self.refusals.append(str(error))
+        self._refused(str(error))

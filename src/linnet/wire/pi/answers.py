@@ -62,7 +62,14 @@ def data(answer: commands.Answer) -> Any:
         case commands.BashDone(run):
             full = (run.full_output_path if run.truncated else None) or UNSET
             return responses.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, full)
-        case commands.Greeting() | commands.Accepted() | commands.Started() | commands.Pong() | commands.Ok():
+        case (
+            commands.Greeting()
+            | commands.Accepted()
+            | commands.Started()
+            | commands.Done()
+            | commands.Pong()
+            | commands.Ok()
+        ):
             return UNSET
         case _:
             assert_never(answer)

@@ -5,8 +5,8 @@ from typing import Literal, TypeAlias, get_args
 from msgspec.json import Decoder
 
 from linnet.core import commands
+from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
-from linnet.core.queues import Mode
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong
@@ -34,7 +34,7 @@ _parent: Field[str] = Field("parentSession", _text, "a path")
 _provider: Field[str] = Field("provider", _text, "the name of a provider")
 _model: Field[str] = Field("modelId", _text, "the id of a model")
 _level: Field[Reasoning] = Field("level", Decoder(Reasoning), _one_of(get_args(Reasoning)))
-_mode: Field[Mode] = Field("mode", Decoder(Mode), _one_of(get_args(Mode)))
+_mode: Field[QueueMode] = Field("mode", Decoder(QueueMode), _one_of(get_args(QueueMode)))
 _stream: Field[Stream] = Field("mode", Decoder(Stream), _one_of(get_args(Stream)))
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")

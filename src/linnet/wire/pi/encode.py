@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias, assert_never
 from msgspec import UNSET, Raw, structs
 
 from linnet.core import events, messages
+from linnet.core.inputs import Input
 from linnet.wire.dialect import Buffers
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, words
@@ -13,7 +14,7 @@ from linnet.wire.pi.output import Output
 from linnet.wire.pi.reply import Reply
 
 Stream: TypeAlias = Literal["full", "deltas"]
-Aside: TypeAlias = (
+Outside: TypeAlias = (
     events.RetryScheduled
     | events.RetryEnded
     | events.CompactionStarted
@@ -116,7 +117,7 @@ class PiEncoder:
             case events.Settled():
                 return []
             case _:
-                return self._aside(event)
+                return [] if isinstance(event, events.Internal) else self._outside(event)
 
     def _turn(self) -> list[frames.Frame]:
         """A turn begins with the first thing that is said in it."""
@@ -174,7 +175,7 @@ class PiEncoder:
     def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
         return frames.ToolOutcome(words.blocks(result.content), words.camel(result.details or {}))
 
-    def _aside(self, event: Aside) -> Sequence[frames.Frame]:
+    def _outside(self, event: Outside) -> Sequence[frames.Frame]:
         """What is not part of a run."""
         match event:
             case events.RetryScheduled(attempt, most, delay, error):
@@ -203,5 +204,5 @@ class PiEncoder:
                 assert_never(event)
 
 
-def _texts(waiting: Iterable[messages.UserMessage]) -> list[str]:
-    return [messages.texts(message.content) for message in waiting]
+def _texts(waiting: Iterable[Input]) -> list[str]:
+    return [input.text for input in waiting]

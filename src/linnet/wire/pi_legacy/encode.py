@@ -6,7 +6,7 @@ from msgspec import UNSET, UnsetType, structs
 
 from linnet.core import events, messages
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.encode import Aside, PiEncoder, Stream
+from linnet.wire.pi.encode import Outside, PiEncoder, Stream
 from linnet.wire.pi_legacy.decode import Prompt
 
 
@@ -69,7 +69,7 @@ class LegacyEncoder(PiEncoder):
     def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
         return messages.texts(result.content) if result.is_error else super()._outcome(result)
 
-    def _aside(self, event: Aside) -> Sequence[frames.Frame]:
+    def _outside(self, event: Outside) -> Sequence[frames.Frame]:
         match event:
             case events.CompactionEnded(reason, result) if result is not None:
                 auto = UNSET if reason == "manual" else True

@@ -56,6 +56,7 @@ def data(answer: commands.Answer) -> Any:
             | commands.SessionList()
             | commands.Exported()
             | commands.BashDone()
+            | commands.Done()
         ):
             return UNSET  # Answers to what cannot be asked in this protocol.
         case _:

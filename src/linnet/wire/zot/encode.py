@@ -72,7 +72,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
             ):
                 pass
             case _:
-                assert_never(event)
+                if not isinstance(event, events.Internal):
+                    assert_never(event)
     return out
 
 

@@ -1,0 +1,103 @@
+"""A prompt or a compaction that goes on: what it sees of its session, and the only way it can change it."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from linnet.core.commands import Answer
+from linnet.core.events import Event, JobContinued, QueueChanged, RunEnded, Settled
+from linnet.core.inputs import Input
+from linnet.core.messages import Usage
+from linnet.core.run import Emit, Fact, Run, Task
+from linnet.errors import LinnetError
+from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.cancel import CancelToken
+
+Outcome: TypeAlias = Answer | LinnetError
+
+
+class ActiveJob:
+    """`model`, `reasoning` and `conversation` are those the job began with; a change meanwhile is for the next one.
+
+    `end_wait` ends the wait for a retry, while there is one.
+    """
+
+    def __init__(
+        self,
+        broadcast: Broadcast,
+        cancel: CancelToken,
+        clock: Callable[[], int],
+        end: Callable[[Outcome], None],
+    ) -> None:
+        """`end` is called under the lock, once, when the last event has been told."""
+        self._broadcast = broadcast
+        self._lock = broadcast.lock
+        self._state = broadcast.state
+        self._end = end
+        self.cancel = cancel
+        self.now = clock
+        self.began = clock()
+        self.conversation = self._state.conversation
+        self.model = self._state.model
+        self.reasoning = self._state.thinking
+        self.queues = self._state.queues
+        self.end_wait: Callable[[], None] | None = None
+
+    @property
+    def spent(self) -> Usage:
+        return self._state.spent
+
+    @property
+    def auto_retry(self) -> bool:
+        return self._state.auto_retry
+
+    @property
+    def auto_compaction(self) -> bool:
+        return self._state.auto_compaction
+
+    def emit(self, events: Sequence[Event]) -> None:
+        """Publish them, and let the listeners catch up. Never raises."""
+        with self._lock:
+            self._broadcast.publish(events)
+        self._broadcast.pace(self.cancel)
+
+    def preview(self, event: Event) -> bool:
+        """Publish what can wait: False if a listener is behind, and then it was not published."""
+        if self._broadcast.is_behind():
+            return False
+        with self._lock:
+            self._broadcast.publish([event])
+        return True
+
+    def advance(self, run: Run, fact: Fact) -> list[Task] | RunEnded:
+        """Feed the machine and publish what happened, all at once, so that nothing said meanwhile falls between.
+
+        Returns what is to be done next. The end of the run is returned instead, and not published yet, for what follows
+        from it belongs to the same moment.
+        """
+        events: list[Event] = []
+        tasks: list[Task] = []
+        with self._lock:
+            for effect in run.feed(fact):
+                if isinstance(effect, Emit):
+                    events.append(effect.event)
+                else:
+                    tasks.append(effect)
+            ended = events.pop() if events and isinstance(events[-1], RunEnded) else None
+            if events:
+                self._broadcast.publish(events)
+        self._broadcast.pace(self.cancel)
+        return ended if isinstance(ended, RunEnded) else tasks
+
+    def settle(self, events: Sequence[Event], settled: Settled, outcome: Outcome) -> tuple[Input, ...]:
+        """Publish these last events and that the job is over. If something waits to be said to a prompt, the job is not
+        over, and that is returned instead.
+        """
+        with self._lock:
+            heard = self.queues.take_next() if settled.kind == "prompt" else []
+            if heard:
+                changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
+                self._broadcast.publish([*events, changed, JobContinued()])
+            else:
+                self._broadcast.publish([*events, settled])
+                self._end(outcome)
+        return tuple(heard)

@@ -1,0 +1,305 @@
+"""Carries out what the schedule decides: jobs begin and are aborted, background commands run, requesters are told."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import count
+from threading import Condition, Thread
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from linnet.core import commands, schedule
+from linnet.core.events import JobKind, JobStarted, Settled
+from linnet.core.inputs import Input
+from linnet.core.schedule import Job, Schedule
+from linnet.errors import Busy, Closed, LinnetError
+from linnet.runtime.active_job import ActiveJob, Outcome
+from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.cancel import CancelToken
+from linnet.runtime.config import Settings
+from linnet.runtime.fault import as_error, start
+from linnet.runtime.requester import Requester
+from linnet.runtime.storage import Storage
+
+if TYPE_CHECKING:
+    from linnet.runtime.background import Task
+    from linnet.runtime.moves import Moves
+    from linnet.runtime.resources import Resources
+    from linnet.runtime.sessions import Place
+
+SHUTTING_DOWN = "the agent is shutting down"
+Interruption: TypeAlias = Callable[[], None]
+
+
+class _Request:
+    """Something that takes its time: who asked for it, how to abort it, and what was made ready for it."""
+
+    def __init__(self, requester: Requester, task: "Task | None" = None) -> None:
+        self.requester = requester
+        self.cancel = CancelToken()
+        self.task = task
+        self.place: Place | None = None
+
+    def refuse(self, error: LinnetError) -> None:
+        if self.place is not None:
+            self.place.store.log.close()
+        self.requester.refused(error)
+
+
+class Jobs:
+    """Invariants: an active prompt or compaction ends with exactly one Settled, at which moment it stops being active;
+    whatever was asked for is answered. What interrupts is done without the lock.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        resources: "Resources",
+        broadcast: Broadcast,
+        storage: Storage,
+        clock: Callable[[], int],
+        new_session_id: Callable[[], str],
+    ) -> None:
+        self._settings = settings
+        self._resources = resources
+        self._broadcast = broadcast
+        self._storage = storage
+        self._clock = clock
+        self._new_session_id = new_session_id
+        self._schedule = Schedule(broadcast.state.queues)
+        self._changed = Condition(broadcast.lock)
+        self._numbers = count(1)
+        self._requests: dict[int, _Request] = {}
+        self._running: ActiveJob | None = None
+        self._moves: Moves | None = None
+
+    def new_number(self) -> int:
+        return next(self._numbers)
+
+    @property
+    def busy(self) -> bool:
+        with self._broadcast.lock:
+            return self._schedule.busy
+
+    @property
+    def active(self) -> bool:
+        return self._schedule.active is not None
+
+    @property
+    def closed(self) -> bool:
+        return self._schedule.closed
+
+    def submit(self, number: int, work: commands.Work, requester: Requester, *, may_wait: bool) -> None:
+        """Raises LinnetError for a move that is bound to fail."""
+        request = _Request(requester)
+        if not isinstance(work, commands.SwitchSession):
+            self._submit(number, work, request, may_wait=may_wait)
+            return
+        moves = self._get_moves()
+        with moves.switching:
+            with self._broadcast.lock:
+                others_wait = any(each.place is not None for each in self._requests.values())
+            request.place = moves.fetch(work, others_wait=others_wait)
+            self._submit(number, work, request, may_wait=may_wait)
+
+    def launch(self, number: int, command: commands.Background, requester: Requester) -> None:
+        """Raises LinnetError for what cannot be begun."""
+        from linnet.runtime.background import task
+
+        with self._deciding() as feed:
+            if self._schedule.closed:
+                raise Closed
+            prepared = task(command, self._settings.cwd, self._storage, self._resources, self._clock)
+            self._requests[number] = _Request(requester, prepared)
+            feed(schedule.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
+
+    def control(self, command: commands.Control) -> list[Interruption]:
+        """What to do, as soon as the caller has let go of the lock, to interrupt what is to be interrupted."""
+        match command:
+            case commands.Abort():
+                return self._feed(schedule.AbortAsked())
+            case commands.AbortBash():
+                return self._feed(schedule.BashAbortAsked())
+            case commands.AbortRetry():
+                end_wait = self._running.end_wait if self._running is not None else None
+                return [end_wait] if end_wait is not None else []
+            case commands.Clear():
+                return []
+            case _:
+                assert_never(command)
+
+    def abort(self, number: int) -> None:
+        with self._deciding() as feed:
+            feed(schedule.AbortAsked(number))
+
+    def close(self) -> None:
+        with self._deciding() as feed:
+            feed(schedule.CloseAsked())
+
+    def wait(self, timeout: float | None) -> None:
+        """Until nothing runs and nothing waits, or the time is over."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._schedule.busy, timeout)
+
+    @contextmanager
+    def _deciding(self) -> Iterator[Callable[[schedule.Fact], None]]:
+        """Under the lock, something to feed the schedule with. What it interrupts is interrupted after that."""
+        interruptions: list[Interruption] = []
+        with self._broadcast.lock:
+            yield lambda fact: interruptions.extend(self._feed(fact))
+        for interrupt in interruptions:
+            interrupt()
+
+    def _feed(self, fact: schedule.Fact) -> list[Interruption]:
+        return self._carry_out(self._schedule.feed(fact))
+
+    def _carry_out(self, effects: list[schedule.Effect]) -> list[Interruption]:
+        interruptions: list[Interruption] = []
+        todo = deque(effects)
+        while todo:
+            match todo.popleft():
+                case schedule.Accept(number):
+                    self._requests[number].requester.accepted()
+                case schedule.Refuse(number, why):
+                    self._requests.pop(number).refuse(_refusal(why))
+                case schedule.Begin(job):
+                    todo.extend(self._begin(job))
+                case schedule.Launch(number):
+                    todo.extend(self._launch(number))
+                case schedule.Interrupt(number):
+                    interruptions.append(self._requests[number].cancel.set)
+                case schedule.Tell(event):
+                    self._broadcast.publish([event])
+                case schedule.Rest():
+                    self._changed.notify_all()
+                    self._broadcast.rest()
+        return interruptions
+
+    def _submit(self, number: int, work: commands.Work, request: _Request, *, may_wait: bool) -> None:
+        with self._deciding() as feed:
+            if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
+                self._get_moves().check(work)
+            self._requests[number] = request
+            job = Job(number, work, self._clock())
+            feed(schedule.Submitted(job, self._broadcast.state.streaming, may_wait))
+
+    def _begin(self, job: Job) -> list[schedule.Effect]:
+        """What goes wrong here is told to whoever asked: it must not take the session along."""
+        request = self._requests[job.number]
+        request.requester.started()
+        work = job.work
+        if isinstance(work, commands.Prompt | commands.Compact):
+            return self._begin_run(job.number, work, request)
+        self._move(work, request)
+        del self._requests[job.number]
+        return self._schedule.feed(schedule.JobEnded())
+
+    def _begin_run(
+        self, number: int, work: commands.Prompt | commands.Compact, request: _Request
+    ) -> list[schedule.Effect]:
+        kind: JobKind = "prompt" if isinstance(work, commands.Prompt) else "compact"
+        self._broadcast.publish([JobStarted(kind)])
+        try:
+            self._broadcast.state.conversation.read()
+            # What the job is made of is fixed now; a change of model from here on is for the next one.
+            running = ActiveJob(
+                self._broadcast, request.cancel, self._clock, lambda outcome: self._end(number, outcome)
+            )
+            thread = Thread(target=self._run, args=(number, work, running), name="linnet-run", daemon=True)
+            self._running = running
+            start(thread)
+        except Exception as fault:
+            return self._break(number, kind, as_error(fault, "a run could not begin"))
+        return []
+
+    def _run(self, number: int, work: commands.Prompt | commands.Compact, running: ActiveJob) -> None:
+        """The thread of a job."""
+        journal = self._storage.journal
+        try:
+            from linnet.runtime.worker import Worker
+
+            worker = Worker(running, self._resources, self._settings)
+            if isinstance(work, commands.Prompt):
+                worker.prompt(Input(work.text, work.images, running.began))
+            else:
+                worker.compact(work)
+        except Exception as fault:
+            with self._broadcast.lock:
+                if self._running is running:
+                    kind: JobKind = "prompt" if isinstance(work, commands.Prompt) else "compact"
+                    self._carry_out(self._break(number, kind, as_error(fault, "a run broke")))
+        if journal is not None:
+            journal.sync()
+
+    def _end(self, number: int, outcome: Outcome) -> None:
+        self._running = None
+        requester = self._requests.pop(number).requester
+        if isinstance(outcome, LinnetError):
+            requester.refused(outcome)
+        else:
+            if isinstance(outcome, commands.Compacted):
+                self._storage.sync()  # Whoever asked for it is told that it is done.
+            requester.finished(outcome)
+        self._feed(schedule.JobEnded())
+
+    def _break(self, number: int, kind: JobKind, error: LinnetError) -> list[schedule.Effect]:
+        """End a job that cannot go on."""
+        self._running = None
+        self._broadcast.publish([Settled(kind, "error", str(error))])
+        self._requests.pop(number).refuse(error)
+        return self._schedule.feed(schedule.JobEnded())
+
+    def _move(self, work: commands.Move, request: _Request) -> None:
+        try:
+            answer = self._get_moves().carry_out(work, request.place)
+        except Exception as fault:
+            request.refuse(as_error(fault, "a session could not be opened"))
+            return
+        self._storage.sync()  # What is answered is on disk.
+        request.requester.finished(answer)
+
+    def _launch(self, number: int) -> list[schedule.Effect]:
+        request = self._requests[number]
+        try:
+            start(Thread(target=self._run_in_background, args=(number, request), name="linnet-background", daemon=True))
+        except LinnetError as error:
+            self._requests.pop(number).refuse(error)
+            return self._schedule.feed(schedule.BackgroundEnded(number))
+        return []
+
+    def _run_in_background(self, number: int, request: _Request) -> None:
+        """The thread of a background command. What is answered has been told, and saved."""
+        outcome: Outcome
+        assert request.task is not None
+        try:
+            outcome = request.task(request.cancel)
+        except Exception as fault:
+            outcome = as_error(fault, "a background command broke")
+        run = outcome.run if isinstance(outcome, commands.BashDone) else None
+        with self._broadcast.lock:
+            del self._requests[number]
+            self._feed(schedule.BackgroundEnded(number, self._broadcast.state.session_id, run))
+            if isinstance(outcome, LinnetError):
+                request.requester.refused(outcome)
+            else:
+                request.requester.finished(outcome)
+            journal = self._storage.journal
+        if journal is not None:
+            journal.sync()
+
+    def _get_moves(self) -> "Moves":
+        with self._broadcast.lock:
+            if self._moves is None:
+                from linnet.runtime.moves import Moves
+
+                self._moves = Moves(self._broadcast, self._storage, self._settings.accounts, self._new_session_id)
+            return self._moves
+
+
+def _refusal(why: schedule.Why) -> LinnetError:
+    match why:
+        case "busy":
+            return Busy()
+        case "closed":
+            return Closed()
+        case "closing":
+            return Closed(SHUTTING_DOWN)

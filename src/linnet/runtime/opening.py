@@ -1,0 +1,59 @@
+"""The session that an agent begins with: which one, with which model and level of thinking."""
+
+from collections.abc import Callable
+
+from linnet.core.events import ModelSet, ThinkingSet
+from linnet.errors import ConfigError, MissingKey
+from linnet.runtime.config import Settings
+from linnet.runtime.remembered import remembered
+from linnet.runtime.sessions import Place, Sessions
+from linnet.runtime.state import State
+from linnet.runtime.storage import Storage
+from linnet.store.store import Making
+
+
+def sessions_of(
+    settings: Settings, clock: Callable[[], int], new_id: Callable[[], str], new_session_id: Callable[[], str]
+) -> Sessions:
+    return Sessions(settings.keeping, settings.cwd, Making(clock, new_id), new_session_id)
+
+
+def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
+    """Open what the command line asked for. Returns what whoever started the program should know.
+
+    Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
+    """
+    sessions = storage.elsewhere
+    place = sessions.begin()
+    try:
+        unusable = _choose(settings, state, place)
+        state.apply(storage.enter(place, state.model, state.asked_thinking))
+    except BaseException:
+        place.discard()
+        raise
+    remarks = [*sessions.remarks]
+    if place.problem:
+        remarks.append(f"this session is not saved: {place.problem}")
+    if unusable:
+        remarks.append(f"{unusable}; going on with {state.model.provider}/{state.model.id}")
+    return remarks
+
+
+def _choose(settings: Settings, state: State, place: Place) -> str:
+    """What was asked for on the command line wins over what the session remembers. Returns why the session's model
+    cannot be used, if that matters and it cannot.
+    """
+    remembers, unusable = remembered(place, settings.accounts)
+    other = place.model is not None and place.model.provider != settings.model.provider
+    if settings.chosen_model or (settings.chosen_provider and other):
+        remembers = [each for each in remembers if not isinstance(each, ModelSet)]
+        unusable = ""
+    if settings.chosen_reasoning:
+        remembers = [each for each in remembers if not isinstance(each, ThinkingSet)]
+    for each in remembers:
+        state.apply(each)
+    try:
+        settings.accounts.require(state.model.provider)
+    except MissingKey as error:
+        raise (ConfigError(f"{unusable}, and {error}") if unusable else error) from None
+    return unusable

@@ -1,0 +1,99 @@
+"""Questions about a session, answered from its state and its store. Nothing changes here."""
+
+from collections.abc import Sequence
+from typing import assert_never, overload
+
+from linnet import __version__
+from linnet.core import commands
+from linnet.core.conversation import Conversation
+from linnet.core.messages import AssistantMessage, Message
+from linnet.runtime.config import Settings
+from linnet.runtime.state import State
+from linnet.runtime.storage import Storage
+
+
+class Queries:
+    """Whoever asks holds the session's lock."""
+
+    def __init__(self, state: State, storage: Storage, settings: Settings) -> None:
+        self._state = state
+        self._storage = storage
+        self._settings = settings
+
+    def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
+        """`busy`: a job is active. Raises LinnetError."""
+        state = self._state
+        match query:
+            case commands.Ping():
+                return commands.Pong()
+            case commands.Hello():
+                return commands.Greeting(__version__, state.model.provider, state.model.id)
+            case commands.GetState():
+                return self._get_state(busy=busy)
+            case commands.GetMessages():
+                return commands.Transcript(state.conversation.messages)
+            case commands.GetStats():
+                messages = state.conversation.messages
+                return commands.Stats(messages, state.spent, state.session_id, state.session_file)
+            case commands.GetLastText():
+                return commands.LastText(_last_text(state.conversation.messages))
+            case commands.GetModels(everywhere):
+                accounts = self._settings.accounts
+                return commands.ModelList(accounts.available() if everywhere else accounts.models(state.model.provider))
+            case commands.GetBranchMessages():
+                return commands.BranchMessages(self._storage.kept.branch_messages())
+            case commands.GetTree():
+                journal = self._storage.kept
+                return commands.Outline(journal.outline(), journal.store.leaf)
+            case commands.GetEntries(since):
+                journal = self._storage.kept
+                return commands.EntryList(journal.entries_since(since), journal.store.leaf)
+            case _:
+                assert_never(query)
+
+    def _get_state(self, *, busy: bool) -> commands.State:
+        state, journal = self._state, self._storage.journal
+        return commands.State(
+            model=state.model,
+            cwd=self._settings.cwd,
+            busy=busy,
+            streaming=state.streaming,
+            compacting=state.compacting,
+            spent=state.spent,
+            messages=_Counted(state.conversation),
+            thinking=state.thinking,
+            steering_mode=state.queues.steering_mode,
+            follow_up_mode=state.queues.follow_up_mode,
+            auto_compaction=state.auto_compaction,
+            pending=len(state.queues),
+            session_id=state.session_id,
+            session_file=state.session_file,
+            session_name=journal.store.name if journal is not None else "",
+            session_error=journal.problem if journal is not None else "",
+        )
+
+
+def _last_text(messages: Sequence[Message]) -> str | None:
+    for message in reversed(messages):
+        if isinstance(message, AssistantMessage) and message.content:
+            return message.text
+    return None
+
+
+class _Counted(Sequence[Message]):
+    """A conversation whose length can be told without reading it."""
+
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+
+    def __len__(self) -> int:
+        return len(self._conversation)
+
+    @overload
+    def __getitem__(self, index: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Message]: ...
+
+    def __getitem__(self, index: int | slice) -> Message | Sequence[Message]:
+        return self._conversation.messages[index]

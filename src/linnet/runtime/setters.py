@@ -1,0 +1,74 @@
+"""Commands that set something: what has changed, as events, and the answer. What may fail is done first."""
+
+from typing import assert_never
+
+from linnet.core import commands
+from linnet.core.events import (
+    AutoCompactionSet,
+    AutoRetrySet,
+    Event,
+    FollowUpModeSet,
+    ModelSet,
+    SessionNamed,
+    SteeringModeSet,
+    ThinkingSet,
+)
+from linnet.core.models import Reasoning, possible
+from linnet.runtime.accounts import Accounts
+from linnet.runtime.state import State
+from linnet.runtime.storage import Storage
+
+LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
+
+
+class Setters:
+    """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
+
+    def __init__(self, state: State, storage: Storage, accounts: Accounts) -> None:
+        self._state = state
+        self._storage = storage
+        self._accounts = accounts
+
+    def set(self, setting: commands.Setting) -> tuple[list[Event], commands.Answer]:
+        """Raises LinnetError, and then nothing has changed."""
+        match setting:
+            case commands.SetModel(id, provider):
+                model = self._accounts.choose(provider or self._state.model.provider, id)
+                return [ModelSet(model)], commands.ModelChosen(model)
+            case commands.CycleModel():
+                return self._cycle_model()
+            case commands.SetThinking(level):
+                return [ThinkingSet(level)], commands.Ok()
+            case commands.CycleThinking():
+                return self._cycle_thinking()
+            case commands.SetSteeringMode(mode):
+                return [SteeringModeSet(mode)], commands.Ok()
+            case commands.SetFollowUpMode(mode):
+                return [FollowUpModeSet(mode)], commands.Ok()
+            case commands.SetAutoCompaction(enabled):
+                return [AutoCompactionSet(enabled)], commands.Ok()
+            case commands.SetAutoRetry(enabled):
+                return [AutoRetrySet(enabled)], commands.Ok()
+            case commands.SetSessionName(name):
+                self._storage.kept.name(name)
+                return [SessionNamed(name)], commands.Ok()
+            case _:
+                assert_never(setting)
+
+    def _cycle_model(self) -> tuple[list[Event], commands.Answer]:
+        models = self._accounts.available()
+        keys = [(model.provider, model.id) for model in models]
+        here = (self._state.model.provider, self._state.model.id)
+        if not models or keys == [here]:
+            return [], commands.ModelCycled(None)
+        after = keys.index(here) + 1 if here in keys else 0
+        model = models[after % len(models)]
+        return [ModelSet(model)], commands.ModelCycled(model, possible(self._state.asked_thinking, model))
+
+    def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
+        state = self._state
+        if not state.model.reasoning:
+            return [], commands.ThinkingCycled(None)
+        at = LEVELS.index(state.thinking) if state.thinking in LEVELS else -1
+        level = LEVELS[(at + 1) % len(LEVELS)]
+        return [ThinkingSet(level)], commands.ThinkingCycled(level)

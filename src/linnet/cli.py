@@ -13,9 +13,9 @@ from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
-    from linnet.runtime.config import Settings
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
+    from linnet.runtime.settings import Settings
     from linnet.wire.dialect import Dialect
 
 
@@ -124,8 +124,8 @@ def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import Config, resolve
-    from linnet.runtime.policy import PI, ZOT
+    from linnet.runtime.config import PI, ZOT, Config
+    from linnet.runtime.settings import resolve
 
     return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
 

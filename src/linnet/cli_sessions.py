@@ -124,13 +124,13 @@ def _folder(flags: Flags) -> str:
 
 
 def _cwd(flags: Flags) -> str:
-    from linnet.runtime.config import work_folder
+    from linnet.runtime.settings import work_folder
 
     return work_folder(flags.config.get("cwd"))
 
 
 def _home() -> str:
-    from linnet.runtime.config import home_folder
+    from linnet.runtime.settings import home_folder
 
     return home_folder(os.environ)
 

@@ -30,11 +30,11 @@ from msgspec import Struct
 from linnet import __version__
 from linnet.core.events import Event
 from linnet.flags import Flags, parse
-from linnet.runtime.config import Config, resolve
+from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
-from linnet.runtime.policy import PI, ZOT, Policy
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
 from linnet.server.dispatch import dispatch
 from linnet.store.sessions import folder as session_folder
 from linnet.wire.dialect import Dialect, Rejected
@@ -44,7 +44,7 @@ from linnet.wire.zot.dialect import Zot
 HERE = Path(__file__).parent
 NOON = 1_767_268_800_000  # 2026-01-01T12:00:00Z
 PATIENCE = 20.0
-DIALECTS: dict[str, tuple[Policy, Callable[[Flags], Dialect]]] = {
+DIALECTS: dict[str, tuple[Config, Callable[[Flags], Dialect]]] = {
     "zot": (ZOT, lambda flags: Zot(show_thinking=flags.show_thinking)),
     "pi": (PI, lambda flags: Pi(stream=flags.stream)),
 }

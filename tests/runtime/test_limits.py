@@ -6,10 +6,10 @@ import pytest
 
 from linnet.core import commands
 from linnet.core.events import Event, Settled
-from linnet.runtime.config import Config, resolve
-from linnet.runtime.policy import PI
+from linnet.runtime.config import PI, Config
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
 from linnet.testing.listener import Asking, Quiet
 
 NO_THREAD = "the system is at its limits: it gives this process no further thread"

@@ -8,12 +8,12 @@ from threading import Thread
 import pytest
 
 from linnet.core import commands
-from linnet.runtime.config import Config, resolve
+from linnet.runtime.config import PI, Config
 from linnet.runtime.moves import Moves
-from linnet.runtime.policy import PI
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.sessions import Sessions
+from linnet.runtime.settings import resolve
 from linnet.testing.listener import Asking
 
 

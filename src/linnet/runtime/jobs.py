@@ -15,9 +15,9 @@ from linnet.errors import Busy, Closed, LinnetError
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import Settings
 from linnet.runtime.fault import as_error, start
 from linnet.runtime.requester import Requester
+from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from collections.abc import Callable
 
 from linnet.core.events import ModelSet, ThinkingSet
 from linnet.errors import ConfigError, MissingKey
-from linnet.runtime.config import Settings
 from linnet.runtime.remembered import remembered
 from linnet.runtime.sessions import Place, Sessions
+from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 from linnet.store.store import Making
@@ -15,7 +15,7 @@ from linnet.store.store import Making
 def sessions_of(
     settings: Settings, clock: Callable[[], int], new_id: Callable[[], str], new_session_id: Callable[[], str]
 ) -> Sessions:
-    return Sessions(settings.keeping, settings.cwd, Making(clock, new_id), new_session_id)
+    return Sessions(settings.sessions, settings.cwd, Making(clock, new_id), new_session_id)
 
 
 def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
@@ -45,10 +45,11 @@ def _choose(settings: Settings, state: State, place: Place) -> str:
     """
     remembers, unusable = remembered(place, settings.accounts)
     other = place.model is not None and place.model.provider != settings.model.provider
-    if settings.chosen_model or (settings.chosen_provider and other):
+    asked = settings.asked
+    if asked.model is not None or (other and (asked.provider is not None or asked.script is not None)):
         remembers = [each for each in remembers if not isinstance(each, ModelSet)]
         unusable = ""
-    if settings.chosen_reasoning:
+    if asked.reasoning is not None:
         remembers = [each for each in remembers if not isinstance(each, ThinkingSet)]
     for each in remembers:
         state.apply(each)

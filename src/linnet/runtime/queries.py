@@ -7,7 +7,7 @@ from linnet import __version__
 from linnet.core import commands
 from linnet.core.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
-from linnet.runtime.config import Settings
+from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 

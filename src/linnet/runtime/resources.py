@@ -3,7 +3,7 @@
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from linnet.runtime.config import Settings
+from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from linnet.providers.base import Provider
@@ -80,7 +80,7 @@ class Resources:
 
     def _open(self, name: str) -> "Provider":
         settings = self._settings
-        attempts = 1 if settings.policy.retries_runs else settings.retries + 1
+        attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
             from linnet.providers.retry import Retrying
             from linnet.providers.script import built_in

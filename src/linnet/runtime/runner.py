@@ -26,10 +26,10 @@ from linnet.core.run import (
 from linnet.errors import Cancelled, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
-from linnet.runtime.config import Settings
 from linnet.runtime.fault import explained
 from linnet.runtime.prepare import prepared
 from linnet.runtime.resources import Resources
+from linnet.runtime.settings import Settings
 from linnet.runtime.side_by_side import SideBySide
 from linnet.tools.context import ToolContext
 
@@ -47,7 +47,7 @@ class Runner:
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
-        calls_at_once = self._settings.policy.calls_at_once
+        calls_at_once = self._settings.calls_at_once
         run = Run(self._settings.max_steps, self._job.spent, self._job.queues, calls_at_once)
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
@@ -117,7 +117,7 @@ class Runner:
                 untold = ""
 
         cancel = self._job.cancel
-        wording = self._settings.policy.wording
+        wording = self._settings.wording
         context = ToolContext(Path(self._settings.cwd), cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()

@@ -8,7 +8,6 @@ from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.config import Settings
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
 from linnet.runtime.jobs import Jobs
@@ -16,6 +15,7 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import Requester
 from linnet.runtime.setters import Setters
+from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 
@@ -39,16 +39,15 @@ class Session:
         new_session_id: Callable[[], str] = session_id,
     ) -> None:
         """Raises SessionError or ConfigError if a session was asked for that cannot be used."""
-        policy = settings.policy
         state = State(
-            settings.model, settings.reasoning, auto_compaction=policy.auto_compacts, auto_retry=policy.retries_runs
+            settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
         storage = Storage(new_id)
         self.remarks: Sequence[str] = ()  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
         self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id)
-        if settings.keeping.wanted:
+        if settings.sessions.wanted:
             from linnet.runtime.opening import open_first, sessions_of
 
             storage.sessions = sessions_of(settings, clock, new_id, new_session_id)

@@ -10,7 +10,7 @@ from linnet.core.events import Past
 from linnet.core.messages import Usage
 from linnet.core.sessions import SessionInfo
 from linnet.errors import BadInput, SessionError
-from linnet.runtime.config import SessionOptions
+from linnet.runtime.settings import SessionOptions
 from linnet.store import sessions
 from linnet.store.entries import Header, ModelChanged
 from linnet.store.resume import Standing
@@ -39,20 +39,20 @@ class Place(Struct, frozen=True):
 class Sessions:
     """With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in."""
 
-    def __init__(self, keeping: SessionOptions, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
-        self._keeping = keeping
+    def __init__(self, options: SessionOptions, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
+        self._options = options
         self._cwd = cwd
         self._making = making
         self._new_session_id = new_session_id
         self._unsaved = False  # The first session could not be saved; neither need the next ones be.
         self.remarks: list[str] = []  # Newer sessions that could not be read, where the newest was asked for.
-        self.folder = keeping.folder or sessions.folder(keeping.home, cwd)
+        self.folder = options.folder or sessions.folder(options.home, cwd)
 
     def begin(self) -> Place:
         """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
-        keeping = self._keeping
-        if keeping.session is not None:
-            path = self._named(keeping.session)
+        options = self._options
+        if options.session is not None:
+            path = self._named(options.session)
             if os.path.lexists(path):
                 return self.open(path)
             try:
@@ -61,16 +61,16 @@ class Sessions:
                 if not os.path.lexists(path):
                     raise
                 return self.open(path)  # Somebody else has just made it.
-        if keeping.resume:
+        if options.resume:
             newest = sessions.newest(self.folder, self._only, self.remarks)
             if newest is not None:
                 return self.open(newest)
-        if keeping.fork is not None:
-            return self._forked(keeping.fork)
+        if options.fork is not None:
+            return self._forked(options.fork)
         try:
             return self.new(None)
         except SessionError:
-            if keeping.insists:
+            if options.insists:
                 raise
             self._unsaved = True
             return self.new(None)
@@ -81,7 +81,7 @@ class Sessions:
 
     def open(self, path: str) -> Place:
         """With nothing to be written anywhere, what is there is only read."""
-        opened = sessions.open_store(path, to_write=self._keeping.saves, making=self._making)
+        opened = sessions.open_store(path, to_write=self._options.saves, making=self._making)
         return _place(opened.store, opened.standing, opened.past, opened.spent)
 
     def copy(self, store: Store, leaf: str | None, parent: str | None = None) -> Place:
@@ -97,7 +97,7 @@ class Sessions:
         if found is None:
             raise SessionError(f"no session has an id that begins with {word}")
         path = self.allowed(found)
-        if self._keeping.confine and os.path.dirname(path) == self.folder and not sessions.is_of(path, self._only):
+        if self._options.confine and os.path.dirname(path) == self.folder and not sessions.is_of(path, self._only):
             raise SessionError(f"{word} does not exist")  # It is another project's, whose name looks alike.
         return path
 
@@ -106,7 +106,7 @@ class Sessions:
         if "\0" in path:
             raise BadInput(f"{path!r} is not a path: there is a zero byte in it")
         full = os.path.abspath(os.path.join(self._cwd, os.path.expanduser(path)))
-        if self._keeping.confine:
+        if self._options.confine:
             real = os.path.realpath(full)
             roots = [os.path.realpath(root) for root in (self.folder, self._cwd)]
             if not any(os.path.commonpath([root, real]) == root for root in roots):
@@ -123,7 +123,7 @@ class Sessions:
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
         """And which of them is the one that is open, wherever that is."""
         if everywhere:
-            found = sessions.summaries(self._folders(), self._cwd if self._keeping.confine else None)
+            found = sessions.summaries(self._folders(), self._cwd if self._options.confine else None)
         else:
             found = sessions.summaries([self.folder], self._only)
         listed = [info for info in found if self._is_allowed(info.path)]
@@ -138,11 +138,11 @@ class Sessions:
     @property
     def _only(self) -> str | None:
         """A folder that somebody chose may hold the sessions of many."""
-        return self._cwd if self._keeping.folder is None else None
+        return self._cwd if self._options.folder is None else None
 
     def _folders(self) -> list[str]:
         """This project's first."""
-        others = [] if self._keeping.confine else sessions.folders(self._keeping.home)
+        others = [] if self._options.confine else sessions.folders(self._options.home)
         return list(dict.fromkeys([self.folder, *others]))
 
     def _forked(self, word: str) -> Place:
@@ -161,7 +161,7 @@ class Sessions:
         """And why it is only in memory, if it should not be. Raises SessionError, unless there is no hope anyway."""
         header = self._header(parent)
         problem = ""
-        if self._keeping.saves:
+        if self._options.saves:
             try:
                 return sessions.create(self.folder, header, lines, path, making=self._making), ""
             except SessionError as error:

@@ -23,10 +23,10 @@ from linnet.core.size import context_tokens
 from linnet.errors import Cancelled, ContextOverflow, LinnetError, NothingToCompact, ProviderUnavailable
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import Settings
 from linnet.runtime.prepare import prepared
 from linnet.runtime.resources import Resources
 from linnet.runtime.runner import Runner
+from linnet.runtime.settings import Settings
 
 RETRY_CANCELLED = "Retry cancelled"
 COMPACTION_CANCELLED = "Compaction cancelled"
@@ -37,7 +37,7 @@ LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 class Worker:
     def __init__(self, job: ActiveJob, resources: Resources, settings: Settings) -> None:
         self._job = job
-        self._policy = settings.policy
+        self._settings = settings
         self._runner = Runner(job, resources, settings)
 
     def prompt(self, input: Input) -> None:
@@ -79,7 +79,7 @@ class Worker:
             if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
                 attempt += 1
                 delay = self._delay(failure, attempt)
-                scheduled = RetryScheduled(attempt, self._policy.max_attempts, round(delay * 1000), ended.error)
+                scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
                 if self._wait(delay, [ended, scheduled]):
                     continue
                 return ended, [RetryEnded(False, attempt, RETRY_CANCELLED)]
@@ -94,10 +94,10 @@ class Worker:
 
     def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
         patient = (failure.retry_after or 0) <= LONGEST_WAIT
-        return self._job.auto_retry and attempt < self._policy.max_attempts and patient
+        return self._job.auto_retry and attempt < self._settings.retries and patient
 
     def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
-        return max(self._policy.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
+        return max(self._settings.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
 
     def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
         """False if somebody would rather not. Whoever hears `before` can end the wait already."""
@@ -117,7 +117,7 @@ class Worker:
         conversation, model = self._job.conversation, self._job.model
         if not self._job.auto_compaction or conversation.compacted:
             return False
-        return context_tokens(conversation.messages) > model.context_window - self._policy.reserve_tokens
+        return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
 
     def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
         """Whether it worked. `before` is told in the same breath as its start. One that would change nothing is not
@@ -164,8 +164,8 @@ class Worker:
         return CompactionEnded(reason, result, will_retry=reason == "overflow")
 
     def _plan(self, messages: Sequence[Message]) -> Plan:
-        keep = self._policy.keep_messages
-        planner = keep_tokens(self._policy.keep_tokens) if keep is None else keep_messages(keep)
+        keep = self._settings.keep_messages
+        planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
         return planner(messages)
 
     def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:

@@ -14,11 +14,12 @@ from linnet.core.events import Event, Settled
 from linnet.core.images import image
 from linnet.core.messages import Image
 from linnet.errors import BadInput, Cancelled, LinnetError
-from linnet.runtime.config import Config, resolve
+from linnet.runtime.config import Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
 from linnet.sdk.answer import ask
 from linnet.sdk.sessions import Sessions
 from linnet.sdk.stream import Stream

@@ -23,7 +23,7 @@ class Machinery:
         self._lock = Lock()
         self._providers: dict[str, Provider] = {}
         self.tools = Registry(standard_tools(settings.tools))
-        self.processes = Processes(adopt_orphans=adopt_orphans)
+        self.processes = Processes()
         self.system = system_prompt(
             settings.cwd,
             [spec.name for spec in self.tools.specs],

@@ -13,8 +13,8 @@ SHORTEST_PAUSE, LONGEST_PAUSE = 5, 1000
 
 
 def adopt_orphans() -> bool:
-    """Become a subreaper. Only Linux has them."""
-    if sys.platform != "linux":
+    """Become a subreaper. False where there are none, or where nobody could tell us who the orphans are."""
+    if sys.platform != "linux" or not os.path.exists("/proc/self/task"):
         return False
     try:
         from _ctypes import call_function, dlopen, dlsym
@@ -60,6 +60,14 @@ def reap_children() -> tuple[dict[int, int], bool]:
         if not pid:
             return ended, True
         ended[pid] = status
+
+
+def wait_for(child: int) -> None:
+    """Until it has ended; at once if it was reaped already."""
+    try:
+        os.waitpid(child, 0)
+    except ChildProcessError:
+        pass
 
 
 def kill_everyone(exits: ChildExits) -> None:

@@ -14,6 +14,7 @@ from linnet.tools.descendants import (
     kill_everyone,
     kill_group,
     reap_children,
+    wait_for,
 )
 
 STREAMS = 3
@@ -124,6 +125,8 @@ class Command:
         if not self._exited or (not self._adopting and group_exists(self._root)):
             kill_group(self._root)
         kill_everyone(self._exits)
+        if not self._exited and not self._adopting:
+            wait_for(self._root)
 
     def _read_order(self) -> "tuple[list[bytes], bytes, dict[bytes, bytes]] | None":
         """None if the agent has changed its mind."""

@@ -8,10 +8,8 @@ from pathlib import Path
 from threading import Event, Lock, Thread
 from time import monotonic
 
-from linnet.tools.spawner import PATIENCE, Spawned, Spawner, readable
+from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
-# Seconds that it may take to start a program. It takes a few milliseconds.
-START = 10.0
 KEPT = 64 * 1024
 
 
@@ -43,10 +41,7 @@ class Child:
             self._spawned = Spawned(argv, cwd, env)
             undo.callback(self._spawned.close)
             self._spawned.launch(spawner, (stdin, stdout, stderr))
-            while self._spawned.pid is None:
-                if not readable(self._spawned.fileno(), START):
-                    raise TimeoutError(f"{argv[0]} was not started within {START:g} s")
-                self._spawned.receive()
+            assert self._spawned.pid is not None
             self.pid = self._spawned.pid
             self._watcher = Thread(target=self._watch, name=f"child-{self.pid}", daemon=True)
             self._watcher.start()

@@ -6,6 +6,7 @@ import _signal as signal  # type: ignore[import-not-found]
 import os
 import select
 import sys
+from _collections_abc import Callable
 
 CHILD_SUBREAPER = 36
 # Milliseconds between two looks at processes that were killed and are still there: at first, and at most.
@@ -87,16 +88,15 @@ def kill_children(spared: set[int]) -> bool:
     missed has an ancestor among our children, which is killed, and then becomes our child in turn: the list of our own
     children has no gaps, because nobody but us removes anyone from it.
     """
-    mine = [pid for pid in children_of(os.getpid()) if pid not in spared]
-    family = descendants(mine)
-    for group in groups_of(family):  # At once, which nothing that forks can outrun.
+    found = family(spared)
+    for group in groups_of(found):  # At once, which nothing that forks can outrun.
         kill_group(group)
-    for pid in family:
+    for pid in found:
         try:
             os.kill(pid, signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass
-    return bool(mine)
+    return bool(found)
 
 
 def kill_group(group: int) -> None:
@@ -128,51 +128,56 @@ def group_exists(group: int) -> bool:
     return True
 
 
-def descendants(pids: list[int]) -> list[int]:
-    """These, their children, and so on."""
+def family(spared: set[int]) -> list[int]:
+    """Our children but for those that are `spared`, their children, and so on. Nobody where there is no /proc."""
+    children = listed_children if lists_children() else children_by_parent()
     found: list[int] = []
-    todo = list(pids)
+    todo = [pid for pid in children(os.getpid()) if pid not in spared]
     while todo:
         found += todo
-        todo = [child for pid in todo for child in children_of(pid)]
+        todo = [child for pid in todo for child in children(pid)]
     return found
 
 
-def children_of(pid: int) -> list[int]:
-    """Nobody where there is no /proc."""
+def lists_children() -> bool:
+    return os.path.exists("/proc/thread-self/children")  # A kernel option; nearly all have it, sandboxes may not.
+
+
+def listed_children(pid: int) -> list[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")
-        return [int(child) for thread in threads for child in contents(f"/proc/{pid}/task/{thread}/children").split()]
-    except FileNotFoundError:
-        # It has ended; or the kernel was built without such lists, as it is in some sandboxes.
-        return [] if os.path.exists("/proc/thread-self/children") else children_by_parent(pid)
     except OSError:
         return []
+    return [int(child) for thread in threads for child in contents(f"/proc/{pid}/task/{thread}/children").split()]
 
 
-def children_by_parent(parent: int) -> list[int]:
+def children_by_parent() -> Callable[[int], list[int]]:
+    """The same from one look at everybody."""
+    families: dict[int, list[int]] = {}
     try:
         pids = [name for name in os.listdir("/proc") if name.isdigit()]
     except OSError:
-        return []
-    found = []
+        pids = []
     for pid in pids:
-        try:
-            # The name before the last parenthesis may hold anything, spaces and parentheses too.
-            fields = contents(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-        except OSError:
-            continue
-        if int(fields[1]) == parent:
-            found.append(int(pid))
-    return found
+        # The name before the last parenthesis may hold anything, spaces and parentheses too.
+        fields = contents(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+        if len(fields) > 1:
+            families.setdefault(int(fields[1]), []).append(int(pid))
+    return lambda pid: families.get(pid, [])
 
 
 def contents(path: str) -> bytes:
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    """Nothing if the process is gone."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
     try:
         parts = []
         while part := os.read(fd, 1 << 16):
             parts.append(part)
         return b"".join(parts)
+    except OSError:
+        return b""
     finally:
         os.close(fd)

@@ -180,7 +180,7 @@ class _Command:
         for fd in (self._output, self._woken, self.spawned.fileno()):
             poller.register(fd, select.POLLIN)
         timed_out = False
-        while True:
+        while self.spawned.exit_code is None:
             waits = (sink.tick(), None if deadline is None else deadline - monotonic())
             wait = min((wait for wait in waits if wait is not None), default=None)
             # An hour at most: a larger number of milliseconds may not fit.
@@ -191,8 +191,6 @@ class _Command:
                     poller.unregister(self._output)
             if self.spawned.fileno() in ready:
                 self.spawned.receive()
-                if self.spawned.exit_code is not None:
-                    break
             if self._woken in ready:
                 self.spawned.wait_until_gone(PATIENCE)
                 break

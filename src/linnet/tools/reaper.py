@@ -56,8 +56,8 @@ class Reaper:
                 return []
             try:
                 data, fds = receive(self._orders)
-            except BlockingIOError:  # Another reaper was faster.
-                continue
+            except BlockingIOError:  # Another one waits too, and was faster. One is enough.
+                return []
             if not data or len(fds) == 1 + STREAMS:
                 return fds
             for fd in fds:  # There was no room for all of them; the end of its control socket tells the agent.
@@ -77,15 +77,9 @@ class Command:
 
     def run(self, streams: list[int], resets: list[int]) -> None:
         """Until nothing is left of it."""
-        try:
-            order = self._read_order()
-            self._root = spawn(*order, streams, resets) if order else 0
-            report = b"started %d\n" % self._root
-        except Refused as refused:
-            report = b"failed %d %s\n" % (refused.errno, refused.what)
-        finally:
-            for fd in streams:
-                os.close(fd)
+        report = self._start(streams, resets)
+        for fd in streams:
+            os.close(fd)
         try:
             self._control.sendall(report)
             if self._root:
@@ -94,6 +88,17 @@ class Command:
             pass
         if self._root:
             self._kill()
+
+    def _start(self, streams: list[int], resets: list[int]) -> bytes:
+        """What to tell the agent; nothing if it has changed its mind."""
+        order = self._read_order()
+        if order is None:
+            return b""
+        try:
+            self._root = spawn(*order, streams, resets)
+        except Refused as refused:
+            return b"failed %d %s\n" % (refused.errno, refused.what)
+        return b"started %d\n" % self._root
 
     def _follow(self) -> None:
         """Return when nothing is left, or when it is time to kill what is."""
@@ -137,7 +142,10 @@ class Command:
     def _read(self, size: int) -> bytes:
         parts = []
         while size:
-            part = self._control.recv(min(size, 1 << 20))
+            try:
+                part = self._control.recv(min(size, 1 << 20))
+            except ConnectionError:
+                part = b""
             if not part:
                 return b""
             parts.append(part)
@@ -167,7 +175,9 @@ def spawn(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], streams: list[
                 return os.posix_spawn(path, argv, env, file_actions=actions, setsid=True, setsigdef=resets)
             except (FileNotFoundError, NotADirectoryError) as error:
                 refusal = refusal or Refused(error, b"command")
-            except OSError as error:  # More telling than that it is not in some other folder.
+            except PermissionError as error:  # More telling, unless it is in another folder.
+                refusal = Refused(error, b"command")
+            except OSError as error:
                 raise Refused(error, b"command") from None
     finally:
         os.chdir("/")  # The folder may be deleted while the command runs.

@@ -7,16 +7,21 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from errno import EIO
+from errno import EIO, ETIMEDOUT
 from pathlib import Path
 from select import POLLIN, poll
 from signal import SIGKILL
 from threading import Lock
+from time import monotonic
 
 from linnet.errors import Closed
 
 # How long a killed process may take to go. Only one that is stuck in the kernel takes longer than a moment.
 PATIENCE = 1.0
+# How long to wait for a report that a process has started, which takes a few milliseconds.
+START = 10.0
+# How long it may take until a process that has closed its descriptors is seen to have ended.
+DYING = 0.2
 # The package is not imported, only its modules: with what it imports, the supervisor would be half as large again.
 BOOT = (
     "import sys; linnet = sys.modules['linnet'] = type(sys)('linnet'); linnet.__path__ = [sys.argv[1]]; "
@@ -48,8 +53,8 @@ class Spawner:
             if self._orders is None and not self._closed:
                 self._launch()
 
-    def spawn(self, control: _socket.socket, streams: tuple[int, int, int]) -> None:
-        """Hand over the other end of a control socket, and stdin, stdout and stderr."""
+    def spawn(self, control: _socket.socket, streams: tuple[int, int, int]) -> int:
+        """Hand over the other end of a control socket, and stdin, stdout and stderr. Returns the supervisor's id."""
         fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (control.fileno(), *streams))
         ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)]
         with self._lock:
@@ -58,8 +63,16 @@ class Spawner:
             if self._process and self._process.poll() is not None:  # Somebody killed it.
                 self._dismiss()
             orders = self._orders or self._launch()
+            assert self._process
             with suppress(ConnectionError):  # Killed just now; the end of the control socket says so.
                 orders.sendmsg([b"!"], ancillary)
+            return self._process.pid
+
+    def has_lost(self, supervisor: int) -> bool:
+        """Whether the supervisor with this id is no more, or is just ending."""
+        with self._lock:
+            process = self._process
+        return process is None or process.pid != supervisor or _has_ended(process, DYING)
 
     def close(self) -> None:
         """Have everything killed that is still running, and wait until it is."""
@@ -124,17 +137,19 @@ class Spawned:
         return self._control.fileno()
 
     def launch(self, spawner: Spawner, streams: tuple[int, int, int]) -> None:
-        """Returns before it has started. Raises OSError if the supervisor cannot be."""
-        sent = self._control.send(self._order, _socket.MSG_DONTWAIT)  # All of it, unless it is very long.
-        try:
-            spawner.spawn(self._theirs, streams)
-        finally:
-            self._theirs.close()
-        with suppress(ConnectionError):  # It was killed meanwhile, or there is a report that says why.
-            self._control.sendall(self._order[sent:])
+        """Returns when it has started, or was killed before that. Raises OSError if it cannot be started."""
+        for last in (False, True):
+            supervisor = self._send(spawner, streams)
+            self._await_start()
+            # A supervisor that was killed before it took the order has not begun with it; the next one may.
+            if self.pid is not None or self.killed or last or not spawner.has_lost(supervisor):
+                break
+            self._reopen()
+        if self.pid is None and not self.killed:
+            raise OSError(EIO, "the process that starts commands was killed")
 
     def receive(self) -> None:
-        """Wait for news. Raises OSError if the process could not be started."""
+        """Wait for news. Raises OSError if the process cannot be started."""
         try:
             data = self._control.recv(4096)
         except ConnectionError:
@@ -142,7 +157,8 @@ class Spawned:
         if not data:
             self.gone = True
             self.left = False
-            self._conclude()
+            if self.exit_code is None:  # Killed: by us, or because somebody killed whoever watched it.
+                self.exit_code = -SIGKILL
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
             self._take(*line.split())
@@ -170,12 +186,35 @@ class Spawned:
         self._control.close()
         self._theirs.close()
 
-    def _conclude(self) -> None:
-        """Without a report it was killed: by us, or because somebody killed whoever watched it."""
-        if self.pid is None and not self.killed:
-            raise OSError(EIO, "the process that starts commands was killed")
-        if self.exit_code is None:
-            self.exit_code = -SIGKILL
+    def _send(self, spawner: Spawner, streams: tuple[int, int, int]) -> int:
+        """Returns the supervisor's id."""
+        supervisor = 0
+        try:
+            with suppress(ConnectionError):  # It was killed meanwhile, or there is a report that says why it ended.
+                sent = self._control.send(self._order, _socket.MSG_DONTWAIT)  # All of it, unless it is very long.
+                supervisor = spawner.spawn(self._theirs, streams)
+                self._theirs.close()
+                self._control.sendall(self._order[sent:])
+        finally:
+            self._theirs.close()
+        return supervisor
+
+    def _await_start(self) -> None:
+        deadline = monotonic() + START
+        while self.pid is None and not self.gone:
+            if readable(self.fileno(), PATIENCE):
+                self.receive()
+            elif self.killed:
+                return
+            elif monotonic() > deadline:
+                raise TimeoutError(ETIMEDOUT, "the process that starts commands does not answer")
+
+    def _reopen(self) -> None:
+        with self._lock:
+            if not self.killed:
+                self._control.close()
+                self._control, self._theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
+                self.gone, self.left, self.exit_code, self._line = False, True, None, b""
 
     def _take(self, verb: bytes, number: bytes, rest: bytes = b"") -> None:
         if verb == b"started":

@@ -134,7 +134,7 @@ def _session(settings: "Settings", listener: "Listener") -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings, adopt_orphans=True), [listener])
+    session = Session(settings, Resources(settings), [listener])
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -1,5 +1,8 @@
+import errno
 import os
 import re
+import resource
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +13,7 @@ import pytest
 
 from linnet.errors import Cancelled, Closed
 from linnet.runtime.cancel import CancelToken
+from linnet.testing.escapes import survivors
 from linnet.tools.process import Finished, Processes
 
 if TYPE_CHECKING:
@@ -29,43 +33,6 @@ class Bytes:
 
     def tick(self) -> float | None:
         return None
-
-
-# Each prints the ids of processes that must not outlive the command, then `ready`, and then runs for long.
-ESCAPES = {
-    "child": "sleep 600 & echo $!; echo ready; wait",
-    "foreground child": "echo ready; sleep 600; true",
-    "ignores TERM": "trap '' TERM HUP INT; (trap '' TERM; sleep 600) & echo $!; echo ready; wait",
-    "job control": "set -m; sleep 600 & echo $!; echo ready; wait",
-    "setsid": "setsid sh -c 'echo $$; echo ready; sleep 600'; true",
-    "orphaned setsid": "(setsid sh -c 'echo $$; echo ready; exec sleep 600' &); sleep 600",
-    "daemon": '(setsid sh -c \'(sh -c "echo \\$\\$; echo ready; exec sleep 600" >&3 3>&-) '
-    "</dev/null >/dev/null 2>&1 &' 3>&1 &); sleep 600",
-    "cleared environment": "env -i sleep 600 & echo $!; echo ready; wait",
-    "cleared environment and setsid": "env -i setsid sleep 600 & echo $!; echo ready; wait",
-    "forever changing": "export AGAIN='exec sh -c \"$AGAIN\"'; "
-    "(setsid sh -c 'echo $$; echo ready; exec sh -c \"$AGAIN\"' &); sleep 600",
-    "stopped": "sleep 600 & kill -STOP $!; echo $!; echo ready; wait",
-    "breeding": "breed() { setsid bash -c 'sleep 0.01; echo $$; (sleep 600 & echo $!); sleep 600' & }; "
-    "for i in 1 2 3 4 5 6 7 8; do breed; done; echo ready; wait",
-}
-
-
-@pytest.mark.parametrize("escape", ESCAPES)
-def test_an_abort_leaves_nothing_of_the_tree(bench: "Bench", escape: str) -> None:
-    running = bench.start("bash", command=ESCAPES[escape])
-    printed = running.hears("ready\n")
-    running.cancel.set()
-    running.result()
-    pids = [int(word) for word in (printed + "".join(running.heard)).split() if word.isdigit()]
-    bench.eventually(lambda: not any(map(bench.is_alive, pids)))
-
-
-@pytest.mark.parametrize("escape", ESCAPES)
-def test_time_running_out_leaves_nothing_of_the_tree(bench: "Bench", escape: str) -> None:
-    bench.fails("bash", command=ESCAPES[escape], timeout=0.1)
-    pids = [int(word) for word in "".join(bench.heard).split() if word.isdigit()]
-    bench.eventually(lambda: not any(map(bench.is_alive, pids)))
 
 
 def test_an_abort_waits_for_nobody(bench: "Bench") -> None:
@@ -148,6 +115,107 @@ def test_a_program_that_does_not_exist_raises_and_leaves_nothing(processes: Proc
     assert os.listdir("/proc/self/fd") == before
 
 
+def test_a_folder_that_does_not_exist_raises_and_is_named(processes: Processes, tmp_path: Path) -> None:
+    folder = tmp_path / "gone"
+    with pytest.raises(FileNotFoundError) as raised:
+        processes.run(["true"], cwd=folder, sink=Bytes(), cancel=CancelToken())
+    assert raised.value.filename == str(folder)
+
+
+def test_a_file_that_cannot_be_run_raises(processes: Processes, tmp_path: Path) -> None:
+    plain = tmp_path / "plain"
+    plain.write_text("no program")
+    with pytest.raises(PermissionError) as raised:
+        processes.run([str(plain)], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    assert raised.value.filename == str(plain)
+    plain.chmod(0o755)
+    with pytest.raises(OSError, match="Exec format error") as unfit:
+        processes.run(["./plain"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    assert unfit.value.errno == errno.ENOEXEC
+
+
+def test_arguments_that_no_program_can_be_given_raise(processes: Processes, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="null byte"):
+        processes.run(["echo", "a\0b"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    with pytest.raises(OSError, match="Argument list too long") as raised:
+        processes.run(["echo", *["x" * 100_000] * 100], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    assert raised.value.errno == errno.E2BIG
+    sink = Bytes()
+    processes.run(["echo", *["x" * 100_000] * 10], cwd=tmp_path, sink=sink, cancel=CancelToken())
+    assert len(sink.data) == 1_000_010
+
+
+def test_a_program_is_found_in_the_path_of_its_environment(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    processes.warm()
+    program = tmp_path / "bin" / "found-here"
+    program.parent.mkdir()
+    program.write_text("#!/bin/sh\necho found\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"/no/such/folder:{program.parent}")
+    sink = Bytes()
+    assert processes.run(["found-here"], cwd=tmp_path, sink=sink, cancel=CancelToken()) == Finished(0)
+    assert sink.data == b"found\n"
+
+
+def test_a_relative_folder_starts_where_we_are(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "inner").mkdir()
+    monkeypatch.chdir(tmp_path)
+    sink = Bytes()
+    processes.run(["pwd"], cwd=Path("inner"), sink=sink, cancel=CancelToken())
+    assert sink.data == f"{tmp_path}/inner\n".encode()
+
+
+def test_without_room_for_descriptors_it_raises_and_goes_on_later(processes: Processes, tmp_path: Path) -> None:
+    processes.run(["true"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    for room in range(6):
+        resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + room, hard))
+        try:
+            with pytest.raises(OSError, match="Too many open files"):
+                processes.run(["true"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+        finally:
+            resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        assert processes.run(["true"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken()) == Finished(0)
+
+
+def test_a_command_gets_three_descriptors_no_input_and_no_secret(
+    processes: Processes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ZOTCORE_RPC_TOKEN", "hush-hush")
+    monkeypatch.setenv("SHOWN", "yes")
+    inherited = os.dup(0)
+    os.set_inheritable(inherited, True)
+    sink = Bytes()
+    script = "read line; echo $?; ls /proc/$$/fd; env; tr '\\0' '\\n' < /proc/$PPID/environ"
+    processes.run([*SHELL, script], cwd=tmp_path, sink=sink, cancel=CancelToken())
+    os.close(inherited)
+    lines = sink.data.decode().splitlines()
+    assert lines[:4] == ["1", "0", "1", "2"]
+    assert "SHOWN=yes" in lines
+    assert "hush-hush" not in sink.data.decode()
+
+
+def test_a_command_finds_signals_as_they_were(processes: Processes, tmp_path: Path) -> None:
+    sink = Bytes()
+    processes.run(["grep", "SigIgn", "/proc/self/status"], cwd=tmp_path, sink=sink, cancel=CancelToken())
+    plain = subprocess.run(["grep", "SigIgn", "/proc/self/status"], capture_output=True, check=True)
+    # The C library ignores two signals of its own in whatever it spawns.
+    assert int(sink.data.split()[1], 16) & 0x7FFFFFFF == int(plain.stdout.split()[1], 16)
+
+
+def test_a_folder_can_be_deleted_while_nothing_runs_in_it(processes: Processes, tmp_path: Path) -> None:
+    processes.run(["true"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    assert processes._spawner.pid
+    assert os.readlink(f"/proc/{processes._spawner.pid}/cwd") == "/"
+    assert survivors(tmp_path) == []
+
+
 def test_no_file_descriptor_and_no_zombie_is_left(bench: "Bench") -> None:
     def everything() -> None:
         bench.ok("bash", command="echo hi")
@@ -165,33 +233,21 @@ def test_no_file_descriptor_and_no_zombie_is_left(bench: "Bench") -> None:
     for _ in range(5):
         everything()
     bench.eventually(lambda: len(os.listdir("/proc/self/fd")) == before)
-    assert zombies(os.getpid()) == []
+    supervisor = bench.processes._spawner.pid
+    assert supervisor
+    assert children(os.getpid(), only_zombies=True) == []
+    bench.eventually(lambda: len(children(supervisor)) == 1)
+    [waiting] = children(supervisor)
+    bench.eventually(lambda: children(waiting) == [])
+    for pid in (supervisor, waiting):
+        assert len(os.listdir(f"/proc/{pid}/fd")) <= 12
 
 
-def zombies(parent: int) -> list[int]:
+def children(parent: int, *, only_zombies: bool = False) -> list[int]:
     listed = subprocess.run(["ps", "-eo", "pid=,ppid=,stat="], capture_output=True, text=True, check=True).stdout
     rows = [line.split() for line in listed.splitlines()]
-    return [int(pid) for pid, ppid, state in rows if int(ppid) == parent and state.startswith("Z")]
-
-
-def test_without_pidfds_it_works_the_same(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(os, "pidfd_open", raising=False)
-    assert "\n\nhi\n\n[exit 3]" in bench.fails("bash", command="echo hi; exit 3")
-    assert "[timed out after 0.1s]" in bench.fails("bash", command="sleep 60", timeout=0.1)
-    running = bench.start("bash", command=ESCAPES["setsid"])
-    pid = int(running.hears("ready\n").split()[0])
-    running.cancel.set()
-    assert running.result().is_error
-    bench.eventually(lambda: not bench.is_alive(pid))
-
-
-def test_without_listed_children_it_works_the_same(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linnet.tools.proc._lists_children", lambda: False)
-    running = bench.start("bash", command=ESCAPES["cleared environment and setsid"])
-    pid = int(running.hears("ready\n").split()[0])
-    running.cancel.set()
-    running.result()
-    bench.eventually(lambda: not bench.is_alive(pid))
+    state = "Z" if only_zombies else ""
+    return [int(pid) for pid, ppid, letters in rows if int(ppid) == parent and letters.startswith(state)]
 
 
 def test_an_abort_as_the_command_starts_raises_and_leaves_nothing(bench: "Bench") -> None:
@@ -207,127 +263,64 @@ def test_an_abort_as_the_command_starts_raises_and_leaves_nothing(bench: "Bench"
 
 def test_what_an_agent_inside_an_agent_starts_belongs_to_both(bench: "Bench") -> None:
     bench.ok("write", path="inner.py", content=INNER)
-    running = bench.start("bash", command=f"{sys.executable} inner.py")
-    pid = int(running.hears("ready\n").split()[0])
+    running = bench.start("bash", command=f"env -i {sys.executable} inner.py")
+    printed = running.hears("ready\n").split()
     running.cancel.set()
     running.result()
-    bench.eventually(lambda: not bench.is_alive(pid))
+    assert not any(bench.is_alive(int(pid)) for pid in printed[:2])
 
 
 INNER = """
 from pathlib import Path
 from linnet.runtime.cancel import CancelToken
+from linnet.testing.escapes import survivors
 from linnet.tools.process import Processes
 
 class Sink:
     def feed(self, data): print(data.decode(), end="", flush=True)
     def tick(self): return None
 
-command = "(setsid sh -c 'echo $$; exec sleep 600' &); sleep 0.1; echo ready; sleep 600"
-Processes().run(["/bin/sh", "-c", command], cwd=Path("/"), sink=Sink(), cancel=CancelToken())
+processes = Processes()
+processes.warm()
+print(processes._spawner.pid, flush=True)
+command = "(env -i setsid sh -c 'echo $$; echo ready; exec sleep 600' &); sleep 600"
+processes.run(["/bin/sh", "-c", command], cwd=Path("/"), sink=Sink(), cancel=CancelToken())
 """
 
 
-# Adopting orphans changes a whole process, so each of these is one of its own.
-ADOPTING = """
-import os, subprocess, sys, threading, time
-from pathlib import Path
-from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
-from linnet.tools import orphans
-from linnet.tools.process import Processes
-
-class Sink:
-    def __init__(self): self.data = b""
-    def feed(self, data):
-        self.data += data
-        if b"ready" in self.data: cancel.set()
-    def tick(self): return None
-
-def run(command):
-    sink = Sink()
-    try:
-        processes.run(["/bin/bash", "-c", command], cwd=Path("/"), sink=sink, cancel=cancel)
-    except Cancelled:
-        pass
-    return [int(word) for word in sink.data.split() if word.isdigit()]
-
-def children():
-    listed = subprocess.run(["ps", "-eo", "pid=,ppid=,stat=,args="], capture_output=True, text=True).stdout
-    rows = [line.split(None, 3) for line in listed.splitlines()]
-    ours = [row for row in rows if int(row[1]) == os.getpid()]
-    return [row for row in ours if "linnet-watchdog" not in row[3] and not row[3].startswith("ps ")]
-
-def poll(condition):
-    deadline = time.monotonic() + 10
-    while not condition():
-        assert time.monotonic() < deadline, children()
-
-def gone(pid):
-    return not os.path.exists(f"/proc/{pid}")
-
-processes, cancel = Processes(adopt_orphans=True), CancelToken()
-"""
+def test_children_that_others_started_are_left_to_them(bench: "Bench") -> None:
+    mine = [subprocess.Popen(["sh", "-c", "exit 7"], start_new_session=own) for own in (False, True)]
+    bench.ok("bash", command="sleep 0.01 & true")
+    bench.fails("bash", command="sleep 600", timeout=0.01)
+    bench.processes.close()
+    assert [process.wait() for process in mine] == [7, 7]
 
 
-def adopting(code: str) -> None:
-    """`code` in a process with a keeper that adopts, whose abort comes as soon as a command says `ready`."""
-    subprocess.run([sys.executable, "-c", ADOPTING + code], check=True, timeout=30)
+def test_commands_that_run_at_once_keep_their_exit_codes(processes: Processes, tmp_path: Path) -> None:
+    ends: list[Finished] = []
+
+    def many(code: int) -> None:
+        command = [*SHELL, f"sleep 0.001 & exit {code}"]
+        for _ in range(20):
+            ends.append(processes.run(command, cwd=tmp_path, sink=Bytes(), cancel=CancelToken()))
+
+    threads = [Thread(target=many, args=(code,)) for code in (1, 2, 3, 4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(ends, key=lambda end: end.exit_code or 0) == [
+        Finished(code) for code in (1, 2, 3, 4) for _ in range(20)
+    ]
 
 
-@pytest.mark.parametrize("escape", ESCAPES)
-def test_an_adopting_keeper_leaves_not_even_a_zombie(escape: str) -> None:
-    adopting(f"""
-orphans.UNCLAIMED = 0.1
-pids = run({ESCAPES[escape]!r})
-poll(lambda: (processes.reap(), not children() and all(map(gone, pids)))[1])
-processes.close()
-assert not children()
-""")
+def test_a_signal_that_ends_a_command_is_its_exit_code(processes: Processes, tmp_path: Path) -> None:
+    finished = processes.run([*SHELL, "kill -TERM $$"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+    assert finished == Finished(-15)
 
 
-def test_an_adopting_keeper_closes_over_daemons_of_finished_commands() -> None:
-    adopting("""
-pids = run(
-    "sleep 600 & echo $!; (setsid sh -c 'sleep 600; true' & echo $!); (setsid sh -c 'sleep 600 & echo $!' &); sleep 0.1"
-)
-orphans.UNCLAIMED = 0.1
-assert len(pids) == 3 and not any(map(gone, pids))
-processes.close()
-assert all(map(gone, pids)), pids
-poll(lambda: (processes.reap(), not children())[1])
-""")
-
-
-def test_an_adopting_keeper_reaps_orphans_that_end_by_themselves() -> None:
-    adopting("""
-pids = run("sleep 0.05 & echo $!; setsid sleep 0.05 & echo $!")
-poll(lambda: (run("true"), all(map(gone, pids)))[1])
-processes.close()
-""")
-
-
-def test_an_adopting_keeper_does_not_reap_what_others_started() -> None:
-    adopting("""
-mine = [subprocess.Popen(["sh", "-c", "exit 7"], start_new_session=own) for own in (False, True)]
-for _ in range(5):
-    run("sleep 0.01 & true")
-run("echo ready; sleep 600")
-processes.close()
-assert [process.wait() for process in mine] == [7, 7]
-""")
-
-
-def test_adopting_commands_that_run_at_once_keep_their_exit_codes() -> None:
-    adopting("""
-ends = []
-def many():
-    for _ in range(20):
-        ends.append(processes.run(["sh", "-c", "sleep 0.001 & exit 5"], cwd=Path("/"), sink=Sink(), cancel=cancel))
-threads = [threading.Thread(target=many) for _ in range(4)]
-[thread.start() for thread in threads]
-[thread.join() for thread in threads]
-assert {end.exit_code for end in ends} == {5} and len(ends) == 80
-processes.close()
-assert not children()
-""")
+def test_what_ends_in_the_background_is_forgotten(bench: "Bench") -> None:
+    bench.ok("bash", command="sleep 600 & echo $! > pid; (setsid sleep 0.01 &)")
+    assert len(bench.processes._background) == 1
+    os.kill(int((bench.cwd / "pid").read_text()), signal.SIGKILL)
+    bench.eventually(lambda: bench.ok("bash", command="true") and bench.processes._background == [])

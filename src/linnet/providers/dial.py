@@ -94,7 +94,8 @@ class _Attempt:
     def _reached(self, place: Url) -> "socket.socket":
         import socket
 
-        addresses = socket.getaddrinfo(place.host, place.port, type=socket.SOCK_STREAM)
+        host = place.host.encode("ascii") if place.host.isascii() else place.host  # Text would load an encoding for it.
+        addresses = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)
         failure: OSError = OSError("it has no address")
         for count, (family, kind, protocol, _, address) in enumerate(addresses, 1):
             sock = socket.socket(family, kind, protocol)

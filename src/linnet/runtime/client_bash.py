@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
 
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
@@ -19,7 +18,7 @@ def run_command(command: str, cwd: str, processes: Processes, cancel: Cancel, no
         cancelled = False
         try:
             argv = [shell(), "-c", "--", command]
-            exit_code = as_shells_say(processes.run(argv, cwd=Path(cwd), sink=output, cancel=cancel).exit_code)
+            exit_code = as_shells_say(processes.run(argv, cwd=cwd, sink=output, cancel=cancel).exit_code)
         except Cancelled:
             cancelled = True
         kept = output.finish()

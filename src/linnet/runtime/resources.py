@@ -1,8 +1,11 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-from threading import RLock
+from contextlib import suppress
+from threading import RLock, Thread
 from typing import TYPE_CHECKING
 
+from linnet.errors import LinnetError
+from linnet.runtime.fault import start
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
@@ -12,20 +15,17 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import.
+    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    `adopt_orphans`: whether children of children become ours when their parents die, so that they can be killed too. A
-    process that is all linnet's own wants that; a program that merely hosts a runtime does not.
-    """
-
-    def __init__(self, settings: Settings, *, adopt_orphans: bool = False) -> None:
+    def __init__(self, settings: Settings) -> None:
         self._settings = settings
-        self._adopt_orphans = adopt_orphans
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._system: str | None = None
+        self._expecting = False
+        self._closed = False
 
     @property
     def tools(self) -> "Registry":
@@ -43,7 +43,7 @@ class Resources:
             if self._processes is None:
                 from linnet.tools.process import Processes
 
-                self._processes = Processes(adopt_orphans=self._adopt_orphans)
+                self._processes = Processes()
             return self._processes
 
     @property
@@ -67,16 +67,31 @@ class Resources:
     def warm(self) -> None:
         """Import and build what the first step of a run will need."""
         self.provider(self._settings.model.provider).warm()
-        _ = self.system, self.processes
+        _ = self.system
+
+    def expect_commands(self) -> None:
+        """The model has begun to answer, and may want a command run. Returns at once; what that takes is made ready in
+        the background, the first time this is called.
+        """
+        if not self._expecting:
+            self._expecting = True
+            with suppress(LinnetError):  # No thread: then the command will wait for it.
+                start(Thread(target=self._ready_commands, name="linnet-warm", daemon=True))
 
     def close(self) -> None:
         """End all that was started. Nothing is started from here on."""
         with self._lock:
+            self._closed = True
             processes, providers = self._processes, list(self._providers.values())
         if processes is not None:
             processes.close()
         for provider in providers:
             provider.close()
+
+    def _ready_commands(self) -> None:
+        with self._lock:
+            if not self._closed:
+                self.processes.warm()
 
     def _open(self, name: str) -> "Provider":
         settings = self._settings

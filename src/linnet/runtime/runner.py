@@ -1,7 +1,6 @@
 """One run: carries out what the machine in `core/run.py` asks for. Nothing else in a run blocks."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import assert_never
 
 from linnet.core.cost import priced
@@ -96,6 +95,8 @@ class Runner:
                     events.insert(0, ReplyStarted(model.api, model.provider, model.id, time))
                 if events:
                     emit(events)
+                if request.tools:
+                    self._resources.expect_commands()
         except Cancelled:
             stop = "aborted"
         except ProviderError as failure:
@@ -118,7 +119,7 @@ class Runner:
 
         cancel = self._job.cancel
         wording = self._settings.wording
-        context = ToolContext(Path(self._settings.cwd), cancel, progress, self._resources.processes, wording)
+        context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()
             output = self._resources.tools.run(call, context)

@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from threading import Thread
 
 from linnet.core.cancel import Cancel
@@ -108,8 +107,15 @@ class Server(Listener):
         if self._warm:
             return
         self._warm = True
-        gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
-        gc.enable()
         self._outlet.watch()
-        with suppress(LinnetError):
-            start(Thread(target=self._session.warm, name="linnet-warm", daemon=True))
+        try:
+            start(Thread(target=self._load, name="linnet-warm", daemon=True))
+        except LinnetError:
+            gc.enable()
+
+    def _load(self) -> None:
+        try:
+            self._session.warm()
+        finally:
+            gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
+            gc.enable()

@@ -3,10 +3,9 @@
 import os
 import stat
 from contextlib import suppress
-from pathlib import Path
 
 
-def replace(path: Path, content: bytes) -> None:
+def replace(path: str, content: bytes) -> None:
     """Creates missing folders. Follows links: the file behind one is replaced, not the link. Keeps mode and owner.
 
     There is no fsync: this guards against full disks, crashes and concurrent readers, not against a loss of power,

@@ -52,7 +52,7 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     except Cancelled:  # An answer all the same: what it printed until then is worth having.
         status = "[aborted]"
     except OSError as error:
-        if not context.cwd.is_dir():
+        if not os.path.isdir(context.cwd):
             raise ToolFailed(f"The working directory {context.cwd} no longer exists.") from None
         raise ToolFailed(f"The command could not be started: {error.strerror or error}.") from None
     except ValueError as error:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
@@ -23,19 +22,19 @@ class ToolContext:
 
     def __init__(
         self,
-        cwd: Path,
+        cwd: str | os.PathLike[str],
         cancel: Cancel,
         progress: Callable[[str], None],
         processes: "Processes",
         wording: Wording = "zot",
     ) -> None:
-        self.cwd = cwd
+        self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
 
-    def resolve(self, path: str) -> Path:
+    def resolve(self, path: str) -> str:
         """Relative paths start in the working folder; `~` is the user's home."""
         try:
             usable = b"\0" not in os.fsencode(path)
@@ -43,7 +42,4 @@ class ToolContext:
             usable = False
         if not usable:
             raise ToolFailed(f"{path!r} cannot be the name of a file.")
-        try:
-            return self.cwd / Path(path).expanduser()
-        except RuntimeError:  # No user of that name; then it is a file whose name starts with a tilde.
-            return self.cwd / path
+        return os.path.join(self.cwd, os.path.expanduser(path))  # `~name` stays as it is if nobody has that name.

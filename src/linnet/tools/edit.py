@@ -70,7 +70,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     return ToolOutput((Text(kept.text + note),), details={"diff": shown})
 
 
-def _contents(name: str, path: os.PathLike[str]) -> bytes:
+def _contents(name: str, path: str) -> bytes:
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise ToolFailed(f"{name} is not a regular file.")
     with open(path, "rb") as file:

@@ -1,0 +1,124 @@
+"""A program that stays and is talked to, such as an extension."""
+
+import os
+import select
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from threading import Event, Lock, Thread
+from time import monotonic
+
+from linnet.tools.spawner import PATIENCE, Spawned, Spawner
+
+KEPT = 64 * 1024
+
+
+class Child:
+    """Invariant: once it is closed, nothing that the program started is running.
+
+    Lines are read from `stdout` and written with `write`, by any thread; if one is blocked, a `kill` by another shows
+    it the end of the pipe.
+    """
+
+    def __init__(
+        self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], spawner: Spawner
+    ) -> None:
+        """Returns when it has started. Raises OSError or ValueError if it cannot be."""
+        self.closed = False
+        self._writing = Lock()
+        self._errors = bytearray()
+        self._exited = Event()
+        with ExitStack() as theirs, ExitStack() as undo:
+            self._stdin: int | None
+            stdin, self._stdin = os.pipe()
+            theirs.callback(os.close, stdin)
+            undo.callback(os.close, self._stdin)
+            stdout_fd, stdout = os.pipe()
+            theirs.callback(os.close, stdout)
+            self.stdout = undo.enter_context(open(stdout_fd, "rb"))
+            self._stderr, stderr = os.pipe()
+            theirs.callback(os.close, stderr)
+            undo.callback(os.close, self._stderr)
+            os.set_blocking(self._stderr, False)
+            self._spawned = Spawned(argv, cwd, env)
+            undo.callback(self._spawned.close)
+            self._spawned.launch(spawner, (stdin, stdout, stderr))
+            assert self._spawned.pid is not None
+            self.pid = self._spawned.pid
+            self._watcher = Thread(target=self._watch, name=f"child-{self.pid}", daemon=True)
+            self._watcher.start()
+            undo.pop_all()
+
+    @property
+    def stderr(self) -> str:
+        """The end of what it has printed there, up to 64 KiB."""
+        return bytes(self._errors).decode(errors="replace")
+
+    def write(self, data: bytes) -> None:
+        """All of it, and nothing of another thread's in between. Raises BrokenPipeError if nobody reads it any more."""
+        with self._writing:
+            if self._stdin is None:
+                raise BrokenPipeError
+            left = memoryview(data)
+            while left:
+                left = left[os.write(self._stdin, left) :]
+
+    def wait(self, timeout: float | None = None) -> int | None:
+        """The exit code, negative for the signal that ended it; None if it is still running after `timeout` seconds.
+
+        What the program started may still be running when it has exited.
+        """
+        self._exited.wait(timeout)
+        return self._spawned.exit_code
+
+    def kill(self) -> None:
+        """End it and all it started, at once."""
+        self._spawned.kill()
+
+    def close(self, grace: float = 0) -> None:
+        """End its input, give it so many seconds to exit by itself, kill what is left, and close the pipes."""
+        if self.closed:
+            return
+        self.closed = True
+        deadline = monotonic() + grace
+        self._end_input(grace)
+        self._exited.wait(max(0, deadline - monotonic()))
+        self.kill()
+        self._watcher.join(PATIENCE)
+        self._end_input(PATIENCE)
+        self.stdout.close()
+
+    def _end_input(self, patience: float) -> None:
+        """Unless a thread is still writing when patience is over."""
+        if self._writing.acquire(timeout=patience):
+            stdin, self._stdin = self._stdin, None
+            self._writing.release()
+            if stdin is not None:
+                os.close(stdin)
+
+    def _watch(self) -> None:
+        """Keep what it prints on stderr, and notice its end, until nothing of it is left."""
+        poller = select.poll()
+        poller.register(self._stderr, select.POLLIN)
+        poller.register(self._spawned.fileno(), select.POLLIN)
+        while not self._spawned.gone:
+            for fd, _ in poller.poll():
+                if fd != self._stderr:
+                    self._spawned.receive()
+                elif not self._read_errors():
+                    poller.unregister(fd)
+            if self._spawned.exit_code is not None:
+                self._exited.set()
+        while self._read_errors():
+            pass
+        self._spawned.close()
+        os.close(self._stderr)
+
+    def _read_errors(self) -> bool:
+        """False if there is nothing, or the pipe is at its end."""
+        try:
+            data = os.read(self._stderr, 1 << 16)
+        except BlockingIOError:
+            return False
+        self._errors += data
+        del self._errors[:-KEPT]
+        return bool(data)

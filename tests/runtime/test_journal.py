@@ -4,7 +4,8 @@ from linnet.core.conversation import Conversation
 from linnet.core.events import Event, ReplyEnded, RetryScheduled, UserSaid
 from linnet.core.messages import AssistantMessage, StopReason, Text, Usage, UserMessage
 from linnet.runtime.journal import Journal
-from linnet.store.entries import Header, ModelChanged, ThinkingChanged
+from linnet.store.entries import ModelChanged, ThinkingChanged
+from linnet.store.header import Header
 from linnet.store.log import MemoryLog
 from linnet.store.store import Store
 
@@ -22,8 +23,8 @@ def test_it_knows_what_somebody_who_opens_the_session_would_find_set() -> None:
         journal.record(event, conversation, Usage())
 
     def agrees() -> bool:
-        standing = store.standing()
-        return (journal.model, journal.thinking) == (standing.model, standing.thinking)
+        position = store.position()
+        return (journal.model, journal.thinking) == (position.model, position.thinking)
 
     journal.note(ModelChanged("p", "one"))
     journal.note(ThinkingChanged("low"))
@@ -32,12 +33,12 @@ def test_it_knows_what_somebody_who_opens_the_session_would_find_set() -> None:
     journal.note(ModelChanged("p", "two"))
     happens(reply("one", "end"))  # It was asked before the model was changed.
     assert agrees()
-    assert store.standing().model == ModelChanged("p", "one")
+    assert store.position().model == ModelChanged("p", "one")
     happens(UserSaid(UserMessage((Text("u"),), 1)))
     happens(reply("two", "error"))
     journal.note(ThinkingChanged("high"))
     happens(RetryScheduled(1, 3, 2000, "it broke"))
     assert [journal.model, journal.thinking] == [None, None]  # They stayed behind, and are to be set again.
-    assert store.standing().thinking == "low"
+    assert store.position().thinking == "low"
     journal.leave()
     assert agrees()

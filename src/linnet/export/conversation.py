@@ -60,7 +60,7 @@ class Conversation:
                 return self._aside(node, escape(short(kind, 80)) or "Custom entry", body)
             case entries.Unknown():
                 return self._aside(node, f"Entry of type {escape(short(node.entry.type, 80))}", self._raw(node))
-            case entries.Labelled() | entries.Ran():
+            case entries.Labelled() | entries.Moved() | entries.Ran() | entries.Spent():
                 return ""
             case _:
                 assert_never(content)

@@ -3,22 +3,19 @@
 from datetime import UTC, datetime
 
 from linnet.core.messages import Usage
+from linnet.core.timestamps import parsed
 from linnet.store.entries import Entry, Said
 
 HUGE = 10**15  # Nobody counts further, and the division would not work.
 
 
-def at(stamp: str) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(stamp)
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
 def moment(entry: Entry) -> datetime | None:
     """When it was written down, or else when it was said."""
-    if (time := at(entry.time)) is not None or not isinstance(entry.content, Said) or not entry.content.message.time:
+    if (
+        (time := parsed(entry.time)) is not None
+        or not isinstance(entry.content, Said)
+        or not entry.content.message.time
+    ):
         return time
     try:
         return datetime.fromtimestamp(entry.content.message.time / 1000, UTC)

@@ -76,7 +76,7 @@ class Outline:
                 return "m", f"Named {name}" if name.strip() else "Name removed"
             case entries.Custom(kind):
                 return "m", kind
-            case entries.Unknown() | entries.Labelled() | entries.Ran():
+            case entries.Unknown() | entries.Labelled() | entries.Moved() | entries.Ran() | entries.Spent():
                 return "m", node.entry.type
             case _:
                 assert_never(content)

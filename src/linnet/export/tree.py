@@ -7,7 +7,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from linnet.core.messages import AssistantMessage, Note, ToolResult
-from linnet.store.entries import MOVED, SPENT, Custom, Entry, Labelled, Ran, Said
+from linnet.store.entries import Entry, Labelled, Moved, Ran, Said, Spent
 
 
 class Node(Struct):
@@ -66,10 +66,8 @@ class Tree:
 def is_shown(entry: Entry) -> bool:
     """Marks and bookmarks are no part of what was said, and some notes are for the model alone."""
     match entry.content:
-        case Labelled() | Ran() | Said(Note(display=False)):
+        case Labelled() | Moved() | Ran() | Spent() | Said(Note(display=False)):
             return False
-        case Custom(kind):
-            return kind not in (MOVED, SPENT)
         case _:
             return True
 

@@ -21,7 +21,7 @@ from linnet.core.events import (
 from linnet.core.messages import AssistantMessage, BashRun, Message, Usage, UserMessage, texts
 from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
-from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Ran, Said, ThinkingChanged
+from linnet.store.entries import Compacted, Content, ModelChanged, Named, Ran, Said, Spent, ThinkingChanged
 from linnet.store.store import Store
 
 
@@ -83,7 +83,7 @@ class Journal:
     def paid(self, usage: Usage) -> None:
         """For something that left nothing else behind."""
         if usage != Usage():
-            self.note(Custom(SPENT, None, usage))
+            self.note(Spent(usage))
 
     def leave(self) -> None:
         """Go back to the very beginning, where nothing has been set."""
@@ -101,16 +101,16 @@ class Journal:
         """What was said there. Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.move(target, strict=True)
         self._saved()
-        standing = self.store.standing()
-        self.model, self.thinking = standing.model, standing.thinking
-        return self.store.past(standing)
+        position = self.store.position()
+        self.model, self.thinking = position.model, position.thinking
+        return self.store.past(position)
 
     def settle(self) -> None:
         """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it. Where the
         file itself is lost, that is told, and there is nothing to wait for.
         """
         try:
-            self.store.log.settle()
+            self.store.log.flush()
         except SessionError as error:
             self._fail(error)
             if not self.store.log.lost:

@@ -62,10 +62,10 @@ class State:
         self.remarks: list[str] = []  # What whoever started the program should know.
         if settings.keeping.wanted:
             from linnet.runtime import sessions
-            from linnet.store.store import Making
+            from linnet.store.store import Sources
 
-            making = Making(clock, new_id)
-            self.sessions = sessions.Sessions(settings.keeping, settings.cwd, making, new_session_id)
+            sources = Sources(clock, new_id)
+            self.sessions = sessions.Sessions(settings.keeping, settings.cwd, sources, new_session_id)
             place = self.sessions.begin()
             self.remarks = self.sessions.remarks
             try:

@@ -6,8 +6,9 @@ from typing import assert_never
 from msgspec import UNSET
 
 from linnet.core import events, messages
+from linnet.core.timestamps import stamp
 from linnet.wire.zot import frames
-from linnet.wire.zot.transcript import plain, said, stamp, tokens
+from linnet.wire.zot.transcript import plain, said, tokens
 
 _STOP: dict[messages.StopReason, frames.Stop] = {
     "end": "end_turn",

@@ -1,13 +1,11 @@
 """A transcript in zot's words: blocks, messages, times and sums."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 
 from linnet.core import messages
 from linnet.core.history import bash_text, branch_text, summary_text
+from linnet.core.timestamps import stamp
 from linnet.wire.zot import frames
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
@@ -38,11 +36,6 @@ def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
 
 def tokens(usage: messages.Usage) -> frames.Tokens:
     return frames.Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost.total)
-
-
-def stamp(time: int) -> str:
-    """RFC 3339 in UTC."""
-    return (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Message]]:

@@ -20,6 +20,10 @@ class Overlong(Struct, frozen=True):
 
     size: int
 
+    @property
+    def reason(self) -> str:
+        return f"the line is {self.size} bytes long; the longest taken is {LONGEST_LINE // (1024 * 1024)} MiB"
+
 
 class Lines:
     """Splits a stream of chunks into lines.

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from linnet.core import messages
 from linnet.core.timestamps import END
+from linnet.wire.pi.source import Source
 from linnet.wire.pi.words import ABORTED
 
 _STOP: dict[str, messages.StopReason] = {
@@ -15,13 +16,6 @@ _STOP: dict[str, messages.StopReason] = {
     "error": "error",
     "aborted": "aborted",
 }
-
-
-class Source(Struct, frozen=True, rename="camel", gc=False):
-    type: str = ""
-    url: str = ""
-    data: str = ""
-    media_type: str = ""
 
 
 class Block(Struct, frozen=True, rename="camel", gc=False):
@@ -181,6 +175,6 @@ def user_parts(content: SpelledContent) -> tuple[messages.UserPart, ...]:
             out.append(messages.Text(block.text))
         elif block.type == "image":
             source = block.source or Source()
-            data, kind = block.data or source.data, block.mime_type or source.media_type
+            data, kind = block.data or source.data, block.mime_type or source.mime_type
             out.append(messages.Image(kind, data, source.url))
     return tuple(out)

@@ -4,9 +4,10 @@ from msgspec import Raw
 
 from linnet.core import commands
 from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.fields import ABSENT
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.decode import compact, unknown
-from linnet.wire.pi.line import ABSENT, Line, one_line, read
+from linnet.wire.pi.line import Line, one_line, read
 from linnet.wire.pi.prompts import content, message
 
 

@@ -1,7 +1,7 @@
 """The head of an HTTP/1.1 answer, and how its body ends. Pure.
 
-The standard library's client costs 30 ms to import, most of it for mail headers, and hides the socket that an abort has
-to reach; what it would do for us fits here.
+The standard library's client costs 10 ms to import beside TLS, 16 without, most of it for mail headers, and hides the
+socket that an abort has to reach; what it would do for us fits here.
 """
 
 from typing import Protocol

@@ -96,7 +96,7 @@ class Reply:
 
 
 def _arguments(shown: bytearray) -> "PartialJson":
-    from linnet.wire.pi.partial_json import PartialJson  # A millisecond that only a call should pay for.
+    from linnet.wire.pi.partial_json import PartialJson  # 1.3 ms that only a call should pay for.
 
     return PartialJson(shown)
 

@@ -7,7 +7,7 @@ from linnet.core.models import Prices
 
 
 def priced(usage: Usage, prices: Prices) -> Usage:
-    """The same tokens, with what they cost."""
+    """Return the same tokens, with what they cost."""
     return Usage(
         usage.input,
         usage.output,
@@ -43,7 +43,7 @@ def add(a: Usage, b: Usage) -> Usage:
 
 
 def subtract(a: Usage, b: Usage) -> Usage:
-    """What `a` is more than `b`."""
+    """Return `a` less `b`."""
     return add(a, Usage(-b.input, -b.output, -b.cache_read, -b.cache_write, _negated(b.cost)))
 
 

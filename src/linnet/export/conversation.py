@@ -98,7 +98,7 @@ class Conversation:
         )
 
     def _before(self, node: Node) -> datetime | None:
-        """When the message above it was said, or the first entry written: what is between has no heading of its own."""
+        """Return the time of the nearest message before it, or of the first entry: others show no time."""
         while node.parent is not None:
             node = self._tree.nodes[node.parent]
             if node.owner is None and _has_day(node.entry):

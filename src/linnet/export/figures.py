@@ -10,7 +10,7 @@ HUGE = 10**15  # Nobody counts further, and the division would not work.
 
 
 def moment(entry: Entry) -> datetime | None:
-    """When it was written down, or else when it was said."""
+    """Return when the entry was written, or else when its message was said; None if neither is known."""
     if (
         (time := parsed(entry.time)) is not None
         or not isinstance(entry.content, Said)
@@ -28,7 +28,7 @@ def day(time: datetime) -> str:
 
 
 def count(number: int) -> str:
-    """Three digits at most, and what they count."""
+    """Return at most three digits and a unit."""
     number = max(-HUGE, min(number, HUGE))
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if abs(number) >= unit:
@@ -50,7 +50,7 @@ def size(number: int) -> str:
 
 
 def spent(usage: Usage) -> str:
-    """In a few characters: what went in, what came out, what it cost."""
+    """Return in a few characters what went in, what came out, and what it cost."""
     went_in = usage.input + usage.cache_read + usage.cache_write
     parts = [f"↑{count(went_in)}" if went_in else "", f"↓{count(usage.output)}" if usage.output else ""]
     return " ".join(part for part in (*parts, money(usage.cost.total)) if part)

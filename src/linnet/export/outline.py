@@ -61,7 +61,7 @@ class Outline:
         )
 
     def _words(self, node: Node) -> tuple[str, str]:
-        """What kind of line it is, and what it says; not escaped."""
+        """Return the class of the line and its text, which is not escaped."""
         content = node.entry.content
         match content:
             case entries.Said(said):
@@ -120,5 +120,5 @@ def _reply(reply: messages.AssistantMessage) -> tuple[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Without most of what Markdown adds."""
+    """Return the text without most of its Markdown."""
     return _MARKS.sub("", text[: LONGEST * 8])

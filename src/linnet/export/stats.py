@@ -15,7 +15,7 @@ from linnet.store.header import Header
 
 
 class Stats(Struct, frozen=True):
-    """`labels` are by the id of what they are on."""
+    """`labels` are by the id of the entry that they are on."""
 
     title: str
     start: datetime | None

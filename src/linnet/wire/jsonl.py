@@ -48,7 +48,7 @@ class Lines:
         return lines
 
     def finish(self) -> list[bytes | Overlong]:
-        """At the end of the stream: a last line that has no LF counts too."""
+        """Return the last line if it has no LF. To be called at the end of the stream."""
         return [self._take()] if self._size else []
 
     def _keep(self, part: bytes) -> None:

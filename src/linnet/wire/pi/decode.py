@@ -20,7 +20,7 @@ _WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class SetStream(commands.Ping, frozen=True):
-    """A matter between the client and the dialect: to everybody else it is a sign of life."""
+    """Chooses what updates carry. Only the dialect acts on it; for the runtime it is a ping."""
 
     mode: Stream = "full"
 

@@ -48,7 +48,7 @@ class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
 
 
 class Spelled(Struct, frozen=True, rename="camel", gc=False):
-    """A message of any role."""
+    """A message of any role. What a role has no use for is absent."""
 
     role: str = ""
     content: SpelledContent = ""

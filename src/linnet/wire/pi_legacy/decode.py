@@ -12,7 +12,7 @@ from linnet.wire.pi.prompts import content, message
 
 
 class Prompt(commands.Prompt, frozen=True, kw_only=True):
-    """A prompt that remembers how it was put: that is how it is shown."""
+    """A prompt with its text and attachments as they were sent: clients are shown these."""
 
     said: str
     attachments: Raw = ABSENT

@@ -78,7 +78,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:
-    """A reply without a word or a call, however it ended, has no message; what it cost is told all the same."""
+    """Return usage, message, calls and the end of the turn; a reply without words and calls has no message."""
     out: list[frames.Event] = []
     content = said(reply.content)
     if content or reply.usage.total:

@@ -9,7 +9,7 @@ from linnet.wire.zot import frames
 
 
 def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
-    """zot keeps the results of one reply in one message of role `tool`."""
+    """Return the messages as zot lists them: the results of one reply are one message of role `tool`."""
     out: list[frames.Message] = []
     for group in grouped(transcript):
         match group[0]:
@@ -62,7 +62,7 @@ def plain(content: Iterable[messages.UserPart]) -> list[frames.TextBlock | frame
 
 
 def said(content: Iterable[messages.ReplyPart]) -> list[frames.TextBlock | frames.ToolCallBlock]:
-    """The protocol has no block for thinking."""
+    """Return the blocks of a reply, without its thinking: the protocol has no block for it."""
     out: list[frames.TextBlock | frames.ToolCallBlock] = []
     for part in content:
         if isinstance(part, messages.Text):

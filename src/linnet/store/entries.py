@@ -21,7 +21,7 @@ Spelling = TypeVar("Spelling")  # Any version's when it is read, today's when it
 _Filled: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
-class _OnDisk(Struct, frozen=True, kw_only=True, tag_field="type", rename="camel"):
+class _OnDisk(Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", gc=False):
     """What every entry has. `timestamp` is a string, but one that is not must not spoil what else an entry says."""
 
     id: str = ""

@@ -1,4 +1,4 @@
-"""One session: its header, its entries as a tree, and the log that they are kept in."""
+"""One session: its header, its entries as a tree, and the log that they are in."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence

@@ -133,7 +133,7 @@ class ToolFailed(Exception):
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # 9 ms of imports that only a typo should pay for
+    from difflib import get_close_matches  # 1 ms that only a typo should pay for
 
     near = get_close_matches(name, list(known), n=1)
     return f'; did you mean "{near[0]}"?' if near else ""

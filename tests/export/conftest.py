@@ -14,22 +14,22 @@ import pytest
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Cost, Image, Text, Thinking, ToolCall, Usage
+from linnet.core.timestamps import stamp
 from linnet.export.page import page
 from linnet.store.entries import (
-    MOVED,
     Compacted,
     Content,
     Custom,
     Entry,
-    Header,
     Labelled,
     ModelChanged,
+    Moved,
     Named,
     Said,
     ThinkingChanged,
     Unknown,
 )
-from linnet.store.store import stamp
+from linnet.store.header import Header
 
 START = 1_794_823_200_000
 SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
@@ -207,7 +207,7 @@ def rich() -> Session:
     )
     made.reply("Done.", id="old-end")
     made.leaf = fork
-    made.add(Custom(MOVED, None), "moved", "custom")
+    made.add(Moved(), "moved", "custom")
     made.add(
         Said(messages.BranchSummary("The user asked for a **changelog**; it was written.", "changelog", made.clock)),
         "left",

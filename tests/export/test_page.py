@@ -15,7 +15,8 @@ from linnet.core.messages import Image, Text, Thinking, ToolCall, Usage
 from linnet.export.page import page
 from linnet.export.tree import Tree, is_shown
 from linnet.store import entries
-from linnet.store.entries import MOVED, Custom, Entry, Header, Labelled, ModelChanged, Said, Unknown
+from linnet.store.entries import Custom, Entry, Labelled, ModelChanged, Moved, Said, Unknown
+from linnet.store.header import Header
 
 Check = Callable[[str], Any]
 DAY = 86_400_000
@@ -60,7 +61,8 @@ contents: st.SearchStrategy[entries.Content] = st.one_of(
     st.builds(entries.ThinkingChanged, words),
     st.builds(entries.Named, words),
     st.builds(Labelled, ids, words),
-    st.builds(Custom, st.sampled_from([MOVED, "own", "<b>"]), values),
+    st.builds(Custom, st.sampled_from(["own", "<b>"]), values),
+    st.just(Moved()),
     st.just(Unknown()),
 )
 times = st.sampled_from(["", "2026-11-16T10:00:00.000Z", "yesterday", "0001-01-01T00:00:00+14:00"])
@@ -167,7 +169,7 @@ def test_a_mark_of_where_we_went_is_where_we_are(session: Any) -> None:
     session.user("one", id="one")
     session.reply("two", id="two")
     session.leaf = "one"
-    session.add(Custom(MOVED, None), "moved", "custom")
+    session.add(Moved(), "moved", "custom")
     tree = Tree(session.entries, "moved")
     assert [node.entry.id for node in tree.nodes if node.current] == ["one"]
     session.reply("three", id="three")

@@ -24,7 +24,7 @@ def test_a_url_is_taken_apart(text: str, url: Url) -> None:
     [
         *("", "example.com", "ftp://x", "http://", "http://:80", "https:///path"),
         *("http://x:0", "http://x:99999", "http://x:a", "http://x:１"),
-        *("http://a b", "http://x/\r\nHost: evil", "http://é.example"),
+        *("http://a b", "http://x/\r\nHost: evil", "http://é.example", "http://a[::1]"),
     ],
 )
 def test_what_is_not_a_usable_url_is_a_mistake_in_the_settings(text: str) -> None:

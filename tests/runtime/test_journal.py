@@ -16,7 +16,8 @@ from linnet.core.messages import AssistantMessage, StopReason, Text, Usage, User
 from linnet.core.models import Model
 from linnet.runtime.journal import Journal
 from linnet.runtime.sessions import Place
-from linnet.store.entries import Header, ModelChanged
+from linnet.store.entries import ModelChanged
+from linnet.store.header import Header
 from linnet.store.log import MemoryLog
 from linnet.store.store import Store
 
@@ -41,8 +42,8 @@ class Kept:
     def hear(self, *events: Event) -> None:
         for event in events:
             self.journal.hear([identified(event, self.store.new_id)])
-            standing = self.store.standing()
-            assert (self.journal.model, self.journal.thinking) == (standing.model, standing.thinking)
+            position = self.store.position()
+            assert (self.journal.model, self.journal.thinking) == (position.model, position.thinking)
 
     @property
     def types(self) -> list[str]:
@@ -54,12 +55,12 @@ def test_it_knows_what_somebody_who_opens_the_session_would_find_set() -> None:
     assert kept.types == ["model_change", "thinking_level_change"]
     kept.hear(JobStarted("prompt"), said(), ModelSet(Model("two", "p")))
     kept.hear(reply("one"))  # It was asked before the model was changed, which is still what is set.
-    assert kept.store.standing().model == ModelChanged("p", "two")
+    assert kept.store.position().model == ModelChanged("p", "two")
     kept.hear(Settled("prompt", "end"), JobStarted("prompt"), said(), reply("two", "error"), ThinkingSet("high"))
     kept.hear(RetryScheduled(1, 3, 2000, "it broke"))  # The level stayed behind with the failure, and is set again.
-    assert kept.store.standing().thinking == "high"
+    assert kept.store.position().thinking == "high"
     kept.hear(Cleared())
-    assert kept.store.standing().model == ModelChanged("p", "two")
+    assert kept.store.position().model == ModelChanged("p", "two")
 
 
 def test_a_session_is_not_changed_by_being_looked_at() -> None:

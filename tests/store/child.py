@@ -12,7 +12,8 @@ from tempfile import TemporaryDirectory
 
 from linnet.errors import SessionError
 from linnet.store import file, sessions
-from linnet.store.entries import Header, Named
+from linnet.store.entries import Named
+from linnet.store.header import Header
 from linnet.store.store import Store
 
 HEADER = Header("0000-session", "2026-01-01T12:00:00.000Z", "CWD", None, 3)

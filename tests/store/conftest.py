@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from linnet.store import sessions
-from linnet.store.entries import Header
-from linnet.store.store import Making, Store
+from linnet.store.header import Header
+from linnet.store.store import Sources, Store
 
 NOON = 1_767_268_800_000
 HEADER = Header("0000-session", "2026-01-01T12:00:00.000Z", "CWD", None, 3)
@@ -63,9 +63,9 @@ def child() -> Iterator[Callable[..., Child]]:
 
 
 @pytest.fixture
-def making() -> Making:
+def sources() -> Sources:
     ids = count(1)
-    return Making(lambda: NOON, lambda: f"{next(ids):08x}")
+    return Sources(lambda: NOON, lambda: f"{next(ids):08x}")
 
 
 @pytest.fixture
@@ -74,12 +74,12 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def create(path: Path, making: Making) -> Iterator[Callable[..., Store]]:
+def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
     """A new session that has these lines in it, in a file unless another is named. It is closed in the end."""
     with ExitStack() as stack:
 
         def new(*lines: bytes, at: Path = path, header: Header = HEADER) -> Store:
-            store = sessions.create("", header, lines, str(at), making=making)
+            store = sessions.create("", header, lines, str(at), sources=sources)
             stack.callback(store.log.close)
             return store
 
@@ -87,11 +87,11 @@ def create(path: Path, making: Making) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def reopen(path: Path, making: Making) -> Iterator[Callable[..., sessions.Opened]]:
+def reopen(path: Path, sources: Sources) -> Iterator[Callable[..., sessions.Opened]]:
     with ExitStack() as stack:
 
         def open_again(at: Path = path, *, to_write: bool = True) -> sessions.Opened:
-            opened = sessions.open_store(str(at), to_write=to_write, making=making)
+            opened = sessions.open_store(str(at), to_write=to_write, sources=sources)
             stack.callback(opened.store.log.close)
             return opened
 

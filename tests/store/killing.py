@@ -13,7 +13,8 @@ import sys
 
 from linnet.core.messages import Text, ToolResult
 from linnet.store import sessions
-from linnet.store.entries import Header, Said
+from linnet.store.entries import Said
+from linnet.store.header import Header
 from linnet.store.store import Store
 
 HUGE, LARGE, SMALL = b"H", b"L", b"S"

@@ -12,28 +12,26 @@ from msgspec.structs import replace
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Cost, Image, StopReason, Text, Thinking, ToolCall, Usage
+from linnet.core.timestamps import milliseconds, stamp
 from linnet.store import sessions
 from linnet.store.entries import (
     Compacted,
     Content,
     Custom,
     Entry,
-    Header,
     Labelled,
     ModelChanged,
+    Moved,
     Named,
     Ran,
     Said,
+    Spent,
     ThinkingChanged,
     Unknown,
-    entry,
-    entry_line,
-    glance,
-    header,
-    header_line,
-    milliseconds,
 )
-from linnet.store.store import Store, stamp
+from linnet.store.header import Header, header, header_line
+from linnet.store.lines import entry, entry_line, glance
+from linnet.store.store import Store
 
 Strategy = st.SearchStrategy
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -98,6 +96,9 @@ contents: Strategy[Content] = st.one_of(
     st.builds(Labelled, text, text),
     st.builds(Custom, text, values),
     st.builds(Ran, runs),
+    st.just(Moved()),
+    st.builds(Spent, usages),
+    st.builds(Custom, text, values, usages),
 )
 
 

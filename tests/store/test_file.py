@@ -11,7 +11,9 @@ import pytest
 from linnet.core.messages import Text, UserMessage
 from linnet.errors import SessionError
 from linnet.store import file
-from linnet.store.entries import Custom, Header, Named, Said, entry_line, header_line
+from linnet.store.entries import Custom, Named, Said
+from linnet.store.header import Header, header_line
+from linnet.store.lines import entry_line
 from linnet.store.reading import load
 from linnet.store.sessions import Opened
 from linnet.store.store import Store

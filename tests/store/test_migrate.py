@@ -179,7 +179,7 @@ def test_a_session_that_was_brought_up_to_date_is_in_use(path: Path, reopen: Cal
 
 def test_a_compaction_of_version_1_still_keeps_what_it_kept(reopen: Callable[..., Opened]) -> None:
     opened = reopen(OLD[0], to_write=False)
-    assert opened.standing.compaction is not None
+    assert opened.position.compaction is not None
     assert [type(message).__name__ for _, message in opened.past.read()] == [
         "Summary",
         "UserMessage",

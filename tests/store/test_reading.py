@@ -8,7 +8,9 @@ from hypothesis import strategies as st
 
 from linnet.core.messages import Text, UserMessage
 from linnet.errors import SessionError
-from linnet.store.entries import Custom, Header, Named, Said, entry_line, glance, header_line
+from linnet.store.entries import Custom, Named, Said
+from linnet.store.header import Header, header_line
+from linnet.store.lines import entry_line, glance
 from linnet.store.reading import load
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -56,7 +58,7 @@ def test_entries_are_found_between_lines_that_are_none(blank: list[bytes], lines
     assert loaded.lines == [line for line in lines if line in ENTRIES]
     assert loaded.glances == [glance(line) for line in loaded.lines]
     assert [data[span.start : span.start + span.length] for span in loaded.spans] == loaded.lines
-    assert loaded.whole == len(data)
+    assert loaded.ended == len(data)
     assert not loaded.unended
 
 
@@ -72,7 +74,7 @@ def test_wherever_the_file_is_cut_every_line_before_the_cut_is_there(end: bytes)
         last = data[whole:cut]
         complete = last.strip() in [line.strip() for line in (FIRST, *ENTRIES)]
         assert loaded.unended == complete
-        assert loaded.whole == whole
+        assert loaded.ended == whole
         kept = starts.index(whole) - 1 + (complete and whole > 0)
         assert [line.strip() for line in loaded.lines] == [line.strip() for line in ENTRIES[: max(kept, 0)]]
 
@@ -113,4 +115,4 @@ def test_no_bytes_are_anything_but_a_session_or_an_error_that_says_so(data: byte
     except SessionError:
         return
     assert len(loaded.lines) == len(loaded.glances) == len(loaded.spans)
-    assert loaded.whole <= len(data)
+    assert loaded.ended <= len(data)

@@ -10,7 +10,8 @@ from linnet.core.events import Compaction
 from linnet.core.messages import AssistantMessage, Cost, Image, Summary, Text, Usage, UserMessage
 from linnet.errors import SessionError
 from linnet.store import sessions
-from linnet.store.entries import Compacted, Content, Header, ModelChanged, Named, Said
+from linnet.store.entries import Compacted, Content, ModelChanged, Named, Said
+from linnet.store.header import Header
 from linnet.store.store import Store
 
 NOON = 1_767_268_800_000
@@ -237,7 +238,7 @@ def test_opening_tells_where_a_session_stands_and_what_it_has_cost(keep: Keep) -
             "UserMessage",
         ]
         assert opened.spent == Usage(10, 5, 2, 3, Cost(0.5, 0.5))
-        assert opened.standing.model == ModelChanged("p", "m")
+        assert opened.position.model == ModelChanged("p", "m")
         assert (opened.store.path is None) == (not to_write)
         opened.store.log.close()
 
@@ -248,4 +249,4 @@ def test_a_copy_of_lines_has_cost_what_they_cost(keep: Keep) -> None:
     assert sessions.paid(lines).cost.total == 1.5
     assert sessions.paid(lines[:2]).cost.total == 1.0
     copy = sessions.in_memory(Header("copy", "", "", None, 3), lines[:2])
-    assert copy.past(copy.standing(), lines[:2]).read() == opened.past.read()[:2]
+    assert copy.past(copy.position(), lines[:2]).read() == opened.past.read()[:2]

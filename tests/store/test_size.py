@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 from linnet.core.messages import Text, UserMessage
-from linnet.store.entries import Custom, Said, entry_line
+from linnet.store.entries import Custom, Said
+from linnet.store.lines import entry_line
 from linnet.store.sessions import Opened
 from linnet.store.store import Store
 

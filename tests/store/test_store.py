@@ -12,10 +12,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 from linnet.core.messages import BashRun, Text, UserMessage, texts
 from linnet.errors import SessionError
 from linnet.store import sessions
-from linnet.store.entries import MOVED, Content, Custom, Header, Labelled, Named, Ran, Said, entry_line
+from linnet.store.entries import MOVED, Content, Custom, Labelled, Moved, Named, Ran, Said
+from linnet.store.header import Header
+from linnet.store.lines import entry_line
 from linnet.store.log import Log, MemoryLog
 from linnet.store.sessions import Opened
-from linnet.store.store import Making, Store
+from linnet.store.store import Sources, Store
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 
@@ -27,7 +29,7 @@ def said(text: str) -> Said:
 
 
 def shown(store: Store) -> list[str]:
-    messages = [message for _, message in store.past(store.standing()).read()]
+    messages = [message for _, message in store.past(store.position()).read()]
     return [texts(message.content) for message in messages if isinstance(message, UserMessage)]
 
 
@@ -46,7 +48,7 @@ def test_each_entry_follows_the_one_before_it(store: Store) -> None:
 
 def test_an_id_that_is_taken_is_not_given_again() -> None:
     ids = iter(["a", "a", "a", "b"])
-    store = Store(HEADER, MemoryLog(), making=Making(new_id=lambda: next(ids)))
+    store = Store(HEADER, MemoryLog(), sources=Sources(new_id=lambda: next(ids)))
     store.append(said("one"))
     store.append(said("two"))
     assert [node.id for node in store.tree.nodes] == ["a", "b"]
@@ -133,7 +135,7 @@ def test_a_mark_on_a_mark_stands_for_what_that_stands_for() -> None:
 
 
 def test_marks_that_stand_for_each_other_do_no_harm() -> None:
-    lines = [entry_line("a", "b", "", Custom(MOVED, None)), entry_line("b", "a", "", Custom(MOVED, None))]
+    lines = [entry_line("a", "b", "", Moved()), entry_line("b", "a", "", Moved())]
     store = sessions.in_memory(HEADER, lines)
     assert store.leaf in ("a", "b")
     assert shown(store) == []
@@ -267,7 +269,7 @@ class Refusing(MemoryLog):
 
 
 contents: st.SearchStrategy[Content] = st.one_of(
-    st.just(said("a")), st.just(Named("a")), st.just(Labelled("first", "a")), st.just(Custom(MOVED, None))
+    st.just(said("a")), st.just(Named("a")), st.just(Labelled("first", "a")), st.just(Moved())
 )
 
 
@@ -311,7 +313,7 @@ def test_a_command_that_is_kept_until_it_can_be_said_is_no_part_of_the_tree(crea
 
 
 def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_opened(
-    create: Callable[..., Store], making: Making
+    create: Callable[..., Store], sources: Sources
 ) -> None:
     store = create()
     store.append(said("a"))
@@ -321,6 +323,6 @@ def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_open
     store.log.close()
     assert store.path is not None
     for _ in range(2):  # And only once.
-        opened = sessions.open_store(store.path, making=making)
+        opened = sessions.open_store(store.path, sources=sources)
         assert runs(opened) == ["one", "two", "three"]
         opened.store.log.close()

@@ -10,10 +10,10 @@ class Cancel(Protocol):
     def is_set(self) -> bool: ...
 
     def check(self) -> None:
-        """Raise Cancelled if the abort has come."""
+        """Raise Cancelled if there was an abort."""
 
     def sleep(self, seconds: float) -> None:
-        """Raise Cancelled as soon as it comes."""
+        """Wait, or raise Cancelled as soon as there is an abort."""
 
     def interrupting(self, action: Callable[[], None]) -> AbstractContextManager[None]:
         """While the body blocks, an abort runs `action`; what the body then raises becomes Cancelled."""

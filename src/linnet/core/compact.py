@@ -70,7 +70,7 @@ Planner: TypeAlias = Callable[[Sequence[Message]], Plan]
 
 
 def keep_messages(keep: int) -> Planner:
-    """Keep the newest so many; one reply's results count as one."""
+    """Return a planner that leaves the newest `keep` messages; one reply's results count as one."""
 
     def plan(messages: Sequence[Message]) -> Plan:
         if not messages:
@@ -89,7 +89,7 @@ def keep_messages(keep: int) -> Planner:
 
 
 def keep_tokens(keep: int) -> Planner:
-    """Keep about so many tokens' worth of the newest. A turn that is cut in two has its first part summarised apart."""
+    """Return a planner that leaves about `keep` tokens of the newest messages. It may cut a turn in two."""
 
     def plan(messages: Sequence[Message]) -> Plan:
         cut, size = len(messages), 0
@@ -107,7 +107,7 @@ def keep_tokens(keep: int) -> Planner:
 
 
 def _turn_start(messages: Sequence[Message], cut: int) -> int:
-    """Where the turn began that a cut would part; the cut itself if it falls between two turns."""
+    """Return where the turn begins that `cut` falls into; `cut` itself if it falls between two turns."""
     start = cut
     while 0 < start < len(messages) and isinstance(messages[start], AssistantMessage | ToolResult):
         start -= 1
@@ -142,7 +142,7 @@ def joined(plan: Plan, history: str, turn: str, read: Sequence[str], modified: S
 
 
 def touched_files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
-    """Read, and changed. A file that was changed is not listed as read too."""
+    """Return the files that were read, and those that were changed. None is in both."""
     read: dict[str, None] = {}
     changed: dict[str, None] = {}
     for message in messages:

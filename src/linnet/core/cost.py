@@ -1,11 +1,13 @@
 """Usage arithmetic."""
 
+from collections.abc import Sequence
+
 from linnet.core.messages import Cost, Usage
 from linnet.core.models import Prices
 
 
 def priced(usage: Usage, prices: Prices) -> Usage:
-    """The same tokens, with what they cost."""
+    """Return the same tokens, with what they cost."""
     return Usage(
         usage.input,
         usage.output,
@@ -20,23 +22,28 @@ def priced(usage: Usage, prices: Prices) -> Usage:
     )
 
 
-def add(a: Usage, b: Usage) -> Usage:
+def total(used: Sequence[Usage]) -> Usage:
+    costs = [each.cost for each in used]
     return Usage(
-        a.input + b.input,
-        a.output + b.output,
-        a.cache_read + b.cache_read,
-        a.cache_write + b.cache_write,
+        sum([each.input for each in used]),
+        sum([each.output for each in used]),
+        sum([each.cache_read for each in used]),
+        sum([each.cache_write for each in used]),
         Cost(
-            _sum(a.cost.input, b.cost.input),
-            _sum(a.cost.output, b.cost.output),
-            _sum(a.cost.cache_read, b.cost.cache_read),
-            _sum(a.cost.cache_write, b.cost.cache_write),
+            _sum([each.input for each in costs]),
+            _sum([each.output for each in costs]),
+            _sum([each.cache_read for each in costs]),
+            _sum([each.cache_write for each in costs]),
         ),
     )
 
 
+def add(a: Usage, b: Usage) -> Usage:
+    return total((a, b))
+
+
 def subtract(a: Usage, b: Usage) -> Usage:
-    """What `a` is more than `b`."""
+    """Return `a` less `b`."""
     return add(a, Usage(-b.input, -b.output, -b.cache_read, -b.cache_write, _negated(b.cost)))
 
 
@@ -48,5 +55,5 @@ def _dollars(tokens: int, price: float) -> float:
     return round(tokens * price / 1_000_000, 10)
 
 
-def _sum(a: float, b: float) -> float:
-    return round(a + b, 10)  # Floats drift; a bill of 0.30000000000000004 looks broken.
+def _sum(dollars: Sequence[float]) -> float:
+    return round(sum(dollars, 0.0), 10)  # Floats drift; a bill of 0.30000000000000004 looks broken.

@@ -134,7 +134,7 @@ class Draft:
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str]:
-    """A call without arguments may come as nothing at all."""
+    """Return the arguments and, if they are no JSON object, the text itself. An empty text is an empty object."""
     if not text.strip():
         return {}, ""
     try:

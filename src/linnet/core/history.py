@@ -26,7 +26,7 @@ Sendable: TypeAlias = UserMessage | AssistantMessage | ToolResult
 
 
 def repaired(conversation: Iterable[Message]) -> list[Sendable]:
-    """The same conversation, as every vendor's API accepts it: made of prompts, replies and results alone."""
+    """Return the conversation as every vendor's API accepts it: made of prompts, replies and results alone."""
     messages = [_plain(message) for message in conversation if not (isinstance(message, BashRun) and message.private)]
     out: list[Sendable] = []
     index = 0

@@ -1,4 +1,4 @@
-"""Pictures that clients send: checked once, before anything is started on their account."""
+"""Images: what kind one is by its bytes, and those that clients send, checked before anything starts."""
 
 from binascii import Error, a2b_base64
 
@@ -8,12 +8,13 @@ from linnet.errors import BadInput
 _MAGIC = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
-    (b"GIF8", "image/gif"),
+    (b"GIF87a", "image/gif"),
+    (b"GIF89a", "image/gif"),
 )
 
 
 def image(data: str, mime_type: str = "") -> Image:
-    """What the bytes say they are wins over what they are said to be: vendors refuse a mismatch."""
+    """Return a checked image. Its bytes win over `mime_type`: vendors refuse a mismatch. Raises BadInput."""
     try:
         head = a2b_base64(data, strict_mode=True)[:16]
     except (Error, ValueError) as error:
@@ -27,14 +28,14 @@ def image(data: str, mime_type: str = "") -> Image:
 
 
 def linked_image(url: str) -> Image:
-    """One that the vendor fetches. linnet itself goes nowhere for it."""
+    """Return an image that the vendor fetches; linnet itself does not. Raises BadInput."""
     if not url.startswith(("https://", "http://")):
         raise BadInput("the url of an image must start with https:// or http://")
     return Image("", "", url)
 
 
 def sniffed(head: bytes) -> str:
-    """The type of an image by its first 16 bytes; empty if it is none that models see."""
+    """Return the type of an image by its first 16 bytes; empty if it is none that models see."""
     for magic, mime_type in _MAGIC:
         if head.startswith(magic):
             return mime_type

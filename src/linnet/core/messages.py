@@ -23,7 +23,7 @@ class Thinking(Struct, frozen=True, tag="thinking"):
 
 
 class Image(Struct, frozen=True, tag="image"):
-    """Its data, or where the vendor finds it."""
+    """`data` is empty for one that the vendor fetches from `url`."""
 
     mime_type: str
     data: str  # Base64, as every vendor and both wires carry it.

@@ -42,7 +42,7 @@ Cell: TypeAlias = tuple[str, Style]
 
 
 def lines(text: str, palette: Palette) -> list[str]:
-    """One piece of HTML a line, whole in itself."""
+    """Return a piece of HTML for each line; every tag that it opens it closes."""
     text = text.replace("\r\n", "\n")
     if not _MARKS.search(text.replace("\n", "")):
         return escape(text).split("\n")
@@ -131,7 +131,7 @@ def _changed(style: Style, codes: str) -> Style:
 
 
 def _own(code: int) -> int | None:
-    """30 to 37 and 40 to 47 are the terminal's eight, 90 and 100 on their bright ones."""
+    """Return which of the 16 colours it is, or None: from 30 and 40 on the eight, from 90 and 100 on bright ones."""
     tens, unit = divmod(code, 10)
     return unit + (8 if tens >= 9 else 0) if tens in (3, 4, 9, 10) and unit < 8 else None
 
@@ -169,7 +169,7 @@ def _classes(style: Style, palette: Palette) -> list[str]:
 
 
 def _on(ink: Colour, ground: int | RGB, palette: Palette) -> list[str]:
-    """Where both were asked for, they are the same in the light and in the dark."""
+    """Return the classes of a text with a background. Both are the same in the light and in the dark theme."""
     if ink is None and isinstance(ground, int):
         return [f"b{ground}"]
     below = own(ground) if isinstance(ground, int) else ground

@@ -7,7 +7,7 @@ SLACK = 4  # To hide three lines behind a line that says so helps nobody.
 
 
 def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: int = SHOWN) -> str:
-    """`lines` are HTML, each whole in itself. Needs no script: the rest is in an element that opens by itself."""
+    """Return lines of HTML as a block; what is beyond `shown` is behind an element that opens without a script."""
     lines = lines[: next((end for end in range(len(lines), 0, -1) if lines[end - 1]), 0)]
     if len(lines) <= shown + SLACK:
         return f'<div class="block {kind}">{_pre(lines, joint)}</div>' if lines else ""
@@ -19,7 +19,7 @@ def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: 
 
 
 def code(lines: Sequence[str], language: str = "") -> str:
-    """What is part of a text, and shown whole. `language` is HTML."""
+    """Return lines of HTML as a block in a text, all of them shown. `language` is HTML."""
     caption = f"<figcaption>{language}</figcaption>" if language else ""
     return f'<figure class="block code">{caption}{_pre(lines, chr(10))}</figure>'
 

@@ -60,7 +60,7 @@ class Conversation:
                 return self._aside(node, escape(short(kind, 80)) or "Custom entry", body)
             case entries.Unknown():
                 return self._aside(node, f"Entry of type {escape(short(node.entry.type, 80))}", self._raw(node))
-            case entries.Labelled() | entries.Ran():
+            case entries.Labelled() | entries.Moved() | entries.Ran() | entries.Spent():
                 return ""
             case _:
                 assert_never(content)
@@ -98,7 +98,7 @@ class Conversation:
         )
 
     def _before(self, node: Node) -> datetime | None:
-        """When the message above it was said, or the first entry written: what is between has no heading of its own."""
+        """Return the time of the nearest message before it, or of the first entry: others show no time."""
         while node.parent is not None:
             node = self._tree.nodes[node.parent]
             if node.owner is None and _has_day(node.entry):

@@ -18,7 +18,7 @@ def is_unified(text: str) -> bool:
 
 
 def lines(diff: str) -> list[str]:
-    """One element a line. A number is that of the new file, or of the old one for what is gone from it."""
+    """Return an element for each line. Its number is that in the new file, or in the old one if it was removed."""
     rows = diff.removesuffix("\n").split("\n")
     if not is_unified(diff) and all(_NUMBERED.fullmatch(row) or _SKIPPED.fullmatch(row) or not row for row in rows):
         return [_numbered(row) for row in rows]
@@ -26,7 +26,7 @@ def lines(diff: str) -> list[str]:
 
 
 def replaced(old: str, new: str) -> list[str]:
-    """All of one taken out, all of the other put in: for a change that was asked for, and not made."""
+    """Return all of `old` removed and all of `new` added: for a change that was asked for, and not made."""
     gone, come = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
     return [*(_line("del", "", row) for row in gone), *(_line("add", "", row) for row in come)]
 

@@ -3,22 +3,19 @@
 from datetime import UTC, datetime
 
 from linnet.core.messages import Usage
+from linnet.core.timestamps import parsed
 from linnet.store.entries import Entry, Said
 
 HUGE = 10**15  # Nobody counts further, and the division would not work.
 
 
-def at(stamp: str) -> datetime | None:
-    try:
-        time = datetime.fromisoformat(stamp)
-        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
-    except (ValueError, OverflowError):
-        return None
-
-
 def moment(entry: Entry) -> datetime | None:
-    """When it was written down, or else when it was said."""
-    if (time := at(entry.time)) is not None or not isinstance(entry.content, Said) or not entry.content.message.time:
+    """Return when the entry was written, or else when its message was said; None if neither is known."""
+    if (
+        (time := parsed(entry.time)) is not None
+        or not isinstance(entry.content, Said)
+        or not entry.content.message.time
+    ):
         return time
     try:
         return datetime.fromtimestamp(entry.content.message.time / 1000, UTC)
@@ -31,7 +28,7 @@ def day(time: datetime) -> str:
 
 
 def count(number: int) -> str:
-    """Three digits at most, and what they count."""
+    """Return at most three digits and a unit."""
     number = max(-HUGE, min(number, HUGE))
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         if abs(number) >= unit:
@@ -53,7 +50,7 @@ def size(number: int) -> str:
 
 
 def spent(usage: Usage) -> str:
-    """In a few characters: what went in, what came out, what it cost."""
+    """Return in a few characters what went in, what came out, and what it cost."""
     went_in = usage.input + usage.cache_read + usage.cache_write
     parts = [f"↑{count(went_in)}" if went_in else "", f"↓{count(usage.output)}" if usage.output else ""]
     return " ".join(part for part in (*parts, money(usage.cost.total)) if part)

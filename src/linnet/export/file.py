@@ -41,7 +41,7 @@ def _stat(target: str) -> os.stat_result | None:
 
 
 def _settle(folder: str) -> None:
-    """The new name is on disk too, where folders can be told that."""
+    """Make the new name survive a power cut, where the file system can do that."""
     with suppress(OSError):
         fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         try:

@@ -75,7 +75,7 @@ class Highlighter:
         self._done: dict[tuple[str, str], list[str]] = {}
 
     def by_language(self, code: str, language: str) -> list[str]:
-        """By the word after a fence, or by what the language is called elsewhere."""
+        """`language` is the word after a fence, or any other name of a language."""
         return self._lines(code, language.strip().lower()[:40])
 
     def by_file(self, code: str, path: str) -> list[str]:
@@ -110,7 +110,7 @@ def _in_time(tokens: "Iterable[Word]", clock: Callable[[], float], deadline: flo
 
 
 def _painted(tokens: "Iterable[Word]", code: str) -> list[str]:
-    """Nothing if words are missing or not the same, as some lexers have it where they did not expect any."""
+    """Return lines of HTML; empty if the tokens do not add up to `code`, as with some lexers."""
     lines: list[str] = []
     line: list[str] = []
     words: list[str] = []

@@ -30,7 +30,7 @@ def picture(image: Image) -> str:
 
 
 def _extent(data: bytes) -> tuple[int, int]:
-    """Where it is easy to tell: so that nothing moves when it is drawn."""
+    """Return width and height of PNG and GIF, so that nothing moves when it is drawn; zeros for others."""
     if data.startswith(b"\x89PNG") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     if data.startswith(b"GIF") and len(data) >= 10:

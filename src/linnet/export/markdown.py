@@ -118,7 +118,7 @@ class _Renderer(RendererHTML):
 
 
 def _level(token: Token) -> str:
-    """The page has the first two for itself."""
+    """Return the level of a heading on the page, which has the first two for itself."""
     return f"h{min(6, int(token.tag[1]) + 2)}"
 
 

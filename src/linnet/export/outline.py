@@ -61,7 +61,7 @@ class Outline:
         )
 
     def _words(self, node: Node) -> tuple[str, str]:
-        """What kind of line it is, and what it says; not escaped."""
+        """Return the class of the line and its text, which is not escaped."""
         content = node.entry.content
         match content:
             case entries.Said(said):
@@ -76,7 +76,7 @@ class Outline:
                 return "m", f"Named {name}" if name.strip() else "Name removed"
             case entries.Custom(kind):
                 return "m", kind
-            case entries.Unknown() | entries.Labelled() | entries.Ran():
+            case entries.Unknown() | entries.Labelled() | entries.Moved() | entries.Ran() | entries.Spent():
                 return "m", node.entry.type
             case _:
                 assert_never(content)
@@ -120,5 +120,5 @@ def _reply(reply: messages.AssistantMessage) -> tuple[str, str]:
 
 
 def _bare(text: str) -> str:
-    """Without most of what Markdown adds."""
+    """Return the text without most of its Markdown."""
     return _MARKS.sub("", text[: LONGEST * 8])

@@ -13,7 +13,8 @@ from linnet.export.outline import Outline
 from linnet.export.palette import Palette
 from linnet.export.stats import Stats, stats
 from linnet.export.tree import Tree
-from linnet.store.entries import Entry, Header
+from linnet.store.entries import Entry
+from linnet.store.header import Header
 
 ASSETS = Path(__file__).with_name("assets")
 _MARK = re.compile(r"<!--\w+-->\n")

@@ -22,11 +22,11 @@ class Palette:
         self._rules: dict[str, str] = {}
 
     def ink(self, colour: RGB) -> str:
-        """For text on the page itself: kept readable in the light and in the dark."""
+        """Return the class of text on the page itself, readable in the light and in the dark theme."""
         return self._class("f", colour, "color:light-dark({light},{dark})")
 
     def exact(self, colour: RGB) -> str:
-        """For text on a background that was asked for too."""
+        """Return the class of text on a background that has a colour too."""
         return self._class("x", colour, "color:{same}")
 
     def ground(self, colour: RGB) -> str:
@@ -47,7 +47,7 @@ class Palette:
 
 
 def indexed(number: int) -> RGB:
-    """One of the 240 that terminals agree on; the first 16 are everybody's own."""
+    """Return one of the 240 colours from 16 on, which are the same in all terminals."""
     if number >= 232:
         grey = 8 + (number - 232) * 10
         return grey, grey, grey
@@ -61,12 +61,12 @@ def own(number: int) -> RGB:
 
 
 def readable(ink: RGB, ground: RGB) -> RGB:
-    """As little of the way to black or to white, whichever is further from the ground."""
+    """Return `ink`, mixed with as little black or white as makes it readable on `ground`."""
     return _towards(ink, opposite(ground), ground)
 
 
 def opposite(ground: RGB) -> RGB:
-    """Black or white, whichever is easier to read on it."""
+    """Return black or white, whichever is easier to read on `ground`."""
     return max(((0, 0, 0), (255, 255, 255)), key=lambda ink: _contrast(ink, ground))
 
 
@@ -76,7 +76,7 @@ def _near(colour: RGB) -> RGB:
 
 
 def _towards(colour: RGB, end: RGB, ground: RGB) -> RGB:
-    """As little of the way as makes it readable on that ground."""
+    """Return `colour`, mixed with as little of `end` as makes it readable on `ground`."""
     mixed = colour
     for tenth in range(11):
         red, green, blue = (part + (goal - part) * tenth // 10 for part, goal in zip(colour, end, strict=True))

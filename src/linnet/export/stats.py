@@ -5,15 +5,17 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from linnet.core.cost import add
+from linnet.core.cost import total
 from linnet.core.messages import AssistantMessage, BashRun, ToolResult, Usage, UserMessage, texts
+from linnet.core.timestamps import parsed
 from linnet.export.escape import short
-from linnet.export.figures import at, moment
-from linnet.store.entries import Compacted, Entry, Header, Labelled, Named, Said
+from linnet.export.figures import moment
+from linnet.store.entries import Compacted, Entry, Labelled, Named, Said
+from linnet.store.header import Header
 
 
 class Stats(Struct, frozen=True):
-    """`labels` are by the id of what they are on."""
+    """`labels` are by the id of the entry that they are on."""
 
     title: str
     start: datetime | None
@@ -33,7 +35,7 @@ def stats(header: Header, entries: Sequence[Entry]) -> Stats:
     name = first = ""
     prompts = replies = results = 0
     models: dict[str, None] = {}
-    usage = Usage()
+    used: list[Usage] = []
     labels: dict[str, str] = {}
     for entry in entries:
         match entry.content:
@@ -42,21 +44,21 @@ def stats(header: Header, entries: Sequence[Entry]) -> Stats:
             case Labelled(target, label):
                 labels[target] = label
             case Compacted(result):
-                usage = add(usage, result.total)
+                used.append(result.total)
             case Said(UserMessage(content)):
                 prompts += 1
                 first = first or short(texts(content), 120)
             case Said(AssistantMessage() as reply):
                 replies += 1
-                usage = add(usage, reply.usage)
+                used.append(reply.usage)
                 if reply.model:
                     models[reply.model] = None
             case Said(ToolResult() | BashRun()):
                 results += 1
             case _:
                 pass
-    start = next((time for time in (at(header.timestamp), *map(moment, entries)) if time is not None), None)
+    start = next((time for time in (parsed(header.timestamp), *map(moment, entries)) if time is not None), None)
     said = any(isinstance(entry.content, Said | Compacted) for entry in entries)
     title = short(name, 200) or first or ("An unnamed session" if said else "An empty session")
     told = {target: label for target, label in labels.items() if label.strip()}
-    return Stats(title, start, prompts, replies, results, tuple(models), usage, told)
+    return Stats(title, start, prompts, replies, results, tuple(models), total(used), told)

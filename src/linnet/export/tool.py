@@ -26,7 +26,7 @@ class Tools:
         self._palette = palette
 
     def asked(self, call: ToolCall) -> str:
-        """The arguments, except for what the one line or the result will say anyway."""
+        """Return the arguments as HTML, without those that the headline or the result shows."""
         args = call.args
         match call.name:
             case _ if call.unparsed:
@@ -50,7 +50,7 @@ class Tools:
         return (self._said(call, result, text) if text else "") + pictures
 
     def unanswered(self, call: ToolCall) -> str:
-        """What was asked for, where only the result would have shown it."""
+        """Return the changes that an edit asked for: with a result, that would have shown them."""
         pairs = _replacements(call.args) if call.name == "edit" else None
         return self._replaced(pairs) if pairs else ""
 
@@ -66,7 +66,7 @@ class Tools:
         return block(self._highlighter.by_language(_json(value), "json"), "src")
 
     def raw(self, line: bytes) -> str:
-        """A line of the file, as it is."""
+        """Return a line of the file as HTML; JSON is indented."""
         try:
             text = msgspec.json.format(line, indent=2).decode()
         except (msgspec.MsgspecError, UnicodeError, RecursionError):
@@ -108,7 +108,7 @@ class Tools:
 
 
 def headline(call: ToolCall) -> str:
-    """The argument that says most, on one line. Not escaped."""
+    """Return the argument that says most, on one line. It is not escaped."""
     args = call.args
     value = next((args[name] for name in _MAIN if isinstance(args.get(name), str)), UNSET)
     if value is UNSET:
@@ -122,7 +122,7 @@ def headline(call: ToolCall) -> str:
 
 
 def _replacements(args: dict[str, Any]) -> list[tuple[str, str]] | None:
-    """In linnet's words, or in those of earlier tools: one replacement, not a list."""
+    """Return pairs of old and new text, from a list of edits or from a single one; None if it is neither."""
     edits = args.get("edits", [args])
     if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         return None

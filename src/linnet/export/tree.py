@@ -7,7 +7,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from linnet.core.messages import AssistantMessage, Note, ToolResult
-from linnet.store.entries import MOVED, SPENT, Custom, Entry, Labelled, Ran, Said
+from linnet.store.entries import Entry, Labelled, Moved, Ran, Said, Spent
 
 
 class Node(Struct):
@@ -59,17 +59,15 @@ class Tree:
         self.end = max((node.index for node in self.nodes if node.current), default=None)
 
     def siblings(self, node: Node) -> list[int]:
-        """Itself among them."""
+        """Return the indices of its siblings and of itself."""
         return self.roots if node.parent is None else self.nodes[node.parent].children
 
 
 def is_shown(entry: Entry) -> bool:
     """Marks and bookmarks are no part of what was said, and some notes are for the model alone."""
     match entry.content:
-        case Labelled() | Ran() | Said(Note(display=False)):
+        case Labelled() | Moved() | Ran() | Spent() | Said(Note(display=False)):
             return False
-        case Custom(kind):
-            return kind not in (MOVED, SPENT)
         case _:
             return True
 
@@ -79,7 +77,7 @@ def _place(node: Node) -> int:
 
 
 def _parents(entries: Sequence[Entry]) -> list[int | None]:
-    """Places in the file. One that is not there makes a root, and a circle is cut before what was written first."""
+    """Return the place of each entry's parent in the file; None for a root. A circle is cut at its first entry."""
     last = {entry.id: place for place, entry in enumerate(entries)}
     before: dict[str, int] = {}
     parents: list[int | None] = []
@@ -103,7 +101,7 @@ def _parents(entries: Sequence[Entry]) -> list[int | None]:
 
 
 def _downwards(parents: Sequence[int | None]) -> list[tuple[int, int | None]]:
-    """Every place after its parent."""
+    """Return every place with its parent, parents first."""
     children: dict[int | None, list[int]] = defaultdict(list)
     for place, parent in enumerate(parents):
         children[parent].append(place)
@@ -118,7 +116,7 @@ def _downwards(parents: Sequence[int | None]) -> list[tuple[int, int | None]]:
 
 
 def _seen(order: Iterable[tuple[int, int | None]], shown: Sequence[bool]) -> dict[int, int | None]:
-    """The nearest ancestor that is shown, for all that are."""
+    """Return the nearest shown ancestor of every place that is shown."""
     nearest: dict[int | None, int | None] = {None: None}
     for place, parent in order:
         nearest[place] = place if shown[place] else nearest[parent]
@@ -138,7 +136,7 @@ def _newest(order: Sequence[int], parents: dict[int, int | None]) -> dict[int, i
 def _end(
     entries: Sequence[Entry], leaf: str | None, order: Iterable[tuple[int, int | None]], shown: Sequence[bool]
 ) -> int | None:
-    """Where the conversation stands: the leaf, or the nearest before it that is shown."""
+    """Return the place of the leaf, or of its nearest ancestor that is shown."""
     wanted = next((place for place in range(len(entries) - 1, -1, -1) if entries[place].id == leaf), None)
     parents = dict(order)
     while wanted is not None and not shown[wanted]:
@@ -188,7 +186,7 @@ def _nodes(
 
 
 def _side_branches_first(places: list[int], newest: dict[int, int], path: set[int]) -> list[int]:
-    """The one that goes on is the last: the branch we are on, else the newest."""
+    """Return the places with the main branch last: the current one, else the newest."""
     if len(places) < 2:
         return places
     main = max(places, key=lambda place: (place in path, newest[place]))
@@ -202,7 +200,7 @@ def _calls(entry: Entry) -> list[str]:
 
 
 def _anchor(id: str, taken: dict[str, int]) -> str:
-    """As JavaScript's encodeURIComponent has it, so that it is an element's id and a fragment at once."""
+    """Return an id for an element, quoted as by JavaScript's encodeURIComponent, so that it is a fragment too."""
     first = anchor = "e-" + quote(id.encode("utf-8", "replace"), safe="!*'()")
     while anchor in taken:
         taken[first] += 1

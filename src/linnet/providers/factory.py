@@ -8,7 +8,7 @@ from linnet.providers import catalog
 if TYPE_CHECKING:
     from linnet.providers.base import Provider
     from linnet.providers.http import Timeouts
-    from linnet.providers.vendor import Vendor
+    from linnet.providers.http_provider import HttpProvider
 
 
 def build(
@@ -38,13 +38,13 @@ def build(
 
     from linnet.providers.retry import Retrying
 
-    vendor: Vendor
+    over_http: HttpProvider
     if kind == "anthropic":
         from linnet.providers.anthropic.provider import anthropic
 
-        vendor = anthropic(provider, key, url, timeouts)
+        over_http = anthropic(provider, key, url, timeouts)
     else:
         from linnet.providers.openai_chat.provider import openai_chat
 
-        vendor = openai_chat(provider, key, url, timeouts)
-    return Retrying(vendor, attempts)
+        over_http = openai_chat(provider, key, url, timeouts)
+    return Retrying(over_http, attempts)

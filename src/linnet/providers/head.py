@@ -1,7 +1,7 @@
 """The head of an HTTP/1.1 answer, and how its body ends. Pure.
 
-The standard library's client costs 30 ms to import, most of it for mail headers, and hides the socket that an abort has
-to reach; what it would do for us fits here.
+The standard library's client costs 10 ms to import beside TLS, 16 without, most of it for mail headers, and hides the
+socket that an abort has to reach; what it would do for us fits here.
 """
 
 from typing import Protocol
@@ -65,7 +65,7 @@ class SizedBody:
 
 
 class OpenBody:
-    """Ends when the connection does, so nobody can tell whether it is whole. What it carries has to say so."""
+    """A body that ends with the connection. Whether it is complete, only what it carries can tell."""
 
     def __init__(self) -> None:
         self.finished = False
@@ -76,7 +76,7 @@ class OpenBody:
 
 
 def split(data: bytes) -> tuple[bytes, bytes] | None:
-    """The head and what follows it, once the head is complete."""
+    """Return the head and what follows it; None while the head is incomplete. Raises BadHead if it is too long."""
     at = data.find(b"\r\n\r\n")
     if at >= 0:
         return data[:at], data[at + 4 :]

@@ -83,7 +83,7 @@ class Client:
             connection.close()
 
     def keep(self, connection: "_Connection") -> None:
-        """Take back a connection whose reply was heard to its end."""
+        """Take back a connection whose reply was read to its end, for the next request."""
         connection.since = monotonic()
         with self._lock:
             if self._closed:
@@ -115,7 +115,7 @@ class Client:
     def _exchange(
         self, connection: "_Connection", request: bytes, body: bytes, cancel: Cancel, *, fresh: bool
     ) -> "Reply | None":
-        """None if the server hung up without a word: on a kept connection that only means it was kept too long."""
+        """Return None if the server closed without a byte, which an idle connection's server may do at any time."""
         try:
             with cancel.interrupting(connection.interrupt):
                 answer = _ask(connection, request, body)
@@ -169,7 +169,7 @@ class Reply:
         self._cancel = cancel
 
     def read(self) -> bytes:
-        """What one network read brought; empty once the body is over. A body that is cut raises."""
+        """Return what one network read brought; empty at the end of the body. Raises ProviderError if it is cut."""
         if self._first:
             first, self._first = self._first, b""
             return first
@@ -197,7 +197,7 @@ class Reply:
         return b""
 
     def release(self) -> None:
-        """Keep the connection if the rest of the body turns out to be only its end."""
+        """Give the connection back for the next request, or close it if it cannot be used again."""
         if self.head.keeps and not self._first:
             self._connection.body = self._body
             self._client.keep(self._connection)
@@ -208,7 +208,7 @@ class Reply:
         self._connection.close()
 
     def demand_stream(self) -> None:
-        """Raise what a refusal means, or what an answer means that is no stream at all."""
+        """Raise ProviderError unless the answer is an event stream."""
         status = self.head.status
         if 200 <= status < 300 and self.head.type not in _NOT_STREAMS:
             encoding = self.head.headers.get("content-encoding", "identity")
@@ -225,7 +225,7 @@ class Reply:
         raise faults.from_status(self._client.provider, status, self.head.headers, body, time())
 
     def _everything(self) -> bytes:
-        """The body of an error: as much of it as is worth having."""
+        """Return the body of an error, or its beginning."""
         pieces: list[bytes] = []
         size = 0
         try:
@@ -263,7 +263,7 @@ class _Connection:
             self.sock.close()
 
     def settled(self) -> bool:
-        """Whether the last reply is over and nothing but silence follows it. Never waits."""
+        """Return whether the last reply has ended and no byte follows it. Never waits."""
         body = self.body
         if body is None:
             return False
@@ -298,7 +298,7 @@ def _lines(url: urls.Url, headers: Mapping[str, str]) -> str:
 
 
 def _ask(connection: _Connection, request: bytes, body: bytes) -> "tuple[head.Head, head.Body, bytes] | None":
-    """Send, then read up to the end of the head. None if the server closed before a single byte."""
+    """Send, then read to the end of the head. Return None if the server closed without a byte."""
     sock = connection.sock
     refused: OSError | None = None
     try:

@@ -5,6 +5,7 @@ machine is always spoken to directly.
 """
 
 from collections.abc import Mapping
+from urllib.parse import unquote_to_bytes
 
 from linnet.errors import ConfigError
 from linnet.providers.urls import Url, parse
@@ -26,7 +27,6 @@ def authorization(proxy: Url) -> str | None:
     if not proxy.user:
         return None
     from base64 import b64encode
-    from urllib.parse import unquote_to_bytes  # 4 ms that only a proxy with a password should pay for
 
     return "Basic " + b64encode(unquote_to_bytes(proxy.user)).decode()
 

@@ -1,4 +1,8 @@
-"""Where a vendor listens. Pure, and small enough to spare start-up the standard library's parser."""
+"""Where a vendor listens. Pure.
+
+The standard library's parser is more lenient than is good for an address that a key is sent to: it drops line ends, and
+takes `http://a[::1]b` for `::1`.
+"""
 
 from msgspec import Struct
 
@@ -27,7 +31,7 @@ class Url(Struct, frozen=True):
 
     @property
     def authority(self) -> str:
-        """The same without a port that goes without saying: the Host header."""
+        """The value of the Host header: the address, without the port if that is the usual one."""
         return self.address.rpartition(":")[0] if self.port == _PORTS[self.scheme] else self.address
 
 

@@ -62,7 +62,7 @@ class Exporting:
 
     def pieces(self) -> Iterator[str]:
         from linnet.export.page import page
-        from linnet.store.entries import entry, glance
+        from linnet.store.lines import entry, glance
 
         entries = [entry(line, seen) for line in self._lines if (seen := glance(line)) is not None]
         return page(self._header, entries, self._leaf)

@@ -32,7 +32,7 @@ from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
 from linnet.runtime.listener import Listener
 from linnet.runtime.sessions import Place
-from linnet.store.entries import SPENT, Compacted, Content, Custom, ModelChanged, Named, Ran, Said, ThinkingChanged
+from linnet.store.entries import Compacted, Content, ModelChanged, Named, Ran, Said, Spent, ThinkingChanged
 
 
 class Journal(Listener):
@@ -74,16 +74,16 @@ class Journal(Listener):
         """
         self.store.move(target, strict=True)
         self._saved()
-        standing = self.store.standing()
-        self.model, self.thinking = standing.model, standing.thinking
-        return self.store.past(standing)
+        position = self.store.position()
+        self.model, self.thinking = position.model, position.thinking
+        return self.store.past(position)
 
     def flush(self) -> None:
         """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it. Where the
         file itself is lost, that is told, and there is nothing to wait for.
         """
         try:
-            self.store.log.settle()
+            self.store.log.flush()
         except SessionError as error:
             self._fail(error)
             if not self.store.log.lost:
@@ -194,7 +194,7 @@ class Journal(Listener):
         elif isinstance(event, CompactionEnded) and event.spent is not None:
             used = subtract(event.spent, self._spent)
         if used != Usage():
-            self._note(Custom(SPENT, None, used))
+            self._note(Spent(used))
 
     def _said(self, message: Message, id: str) -> None:
         self._note(Said(message), id)

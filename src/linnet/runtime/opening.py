@@ -9,13 +9,13 @@ from linnet.runtime.sessions import Place, Sessions
 from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
-from linnet.store.store import Making
+from linnet.store.store import Sources
 
 
 def sessions_of(
     settings: Settings, clock: Callable[[], int], new_id: Callable[[], str], new_session_id: Callable[[], str]
 ) -> Sessions:
-    return Sessions(settings.sessions, settings.cwd, Making(clock, new_id), new_session_id)
+    return Sessions(settings.sessions, settings.cwd, Sources(clock, new_id), new_session_id)
 
 
 def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:

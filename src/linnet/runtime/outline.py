@@ -13,14 +13,17 @@ from linnet.core.messages import (
 )
 from linnet.core.sessions import OutlineEntry
 from linnet.store.entries import (
+    SPENT,
     Compacted,
     Content,
     Custom,
     Labelled,
     ModelChanged,
+    Moved,
     Named,
     Ran,
     Said,
+    Spent,
     ThinkingChanged,
     Unknown,
 )
@@ -64,7 +67,9 @@ def _content(content: Content) -> str:
             return kind
         case Ran(run):
             return run.command
-        case Unknown():
+        case Spent():
+            return SPENT
+        case Moved() | Unknown():
             return ""
 
 

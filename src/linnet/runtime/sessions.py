@@ -12,9 +12,10 @@ from linnet.core.sessions import SessionInfo
 from linnet.errors import BadInput, SessionError
 from linnet.runtime.settings import SessionOptions
 from linnet.store import sessions
-from linnet.store.entries import Header, ModelChanged
-from linnet.store.resume import Standing
-from linnet.store.store import Making, Store
+from linnet.store.entries import ModelChanged
+from linnet.store.header import Header
+from linnet.store.position import Position
+from linnet.store.store import Sources, Store
 
 
 class Place(Struct, frozen=True):
@@ -39,10 +40,10 @@ class Place(Struct, frozen=True):
 class Sessions:
     """With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in."""
 
-    def __init__(self, options: SessionOptions, cwd: str, making: Making, new_session_id: Callable[[], str]) -> None:
+    def __init__(self, options: SessionOptions, cwd: str, sources: Sources, new_session_id: Callable[[], str]) -> None:
         self._options = options
         self._cwd = cwd
-        self._making = making
+        self._sources = sources
         self._new_session_id = new_session_id
         self._unsaved = False  # The first session could not be saved; neither need the next ones be.
         self.remarks: list[str] = []  # Newer sessions that could not be read, where the newest was asked for.
@@ -81,15 +82,15 @@ class Sessions:
 
     def open(self, path: str) -> Place:
         """With nothing to be written anywhere, what is there is only read."""
-        opened = sessions.open_store(path, to_write=self._options.saves, making=self._making)
-        return _place(opened.store, opened.standing, opened.past, opened.spent)
+        opened = sessions.open_store(path, to_write=self._options.saves, sources=self._sources)
+        return _place(opened.store, opened.position, opened.past, opened.spent)
 
     def copy(self, store: Store, leaf: str | None, parent: str | None = None) -> Place:
         """A new session that has the path to `leaf` in it, and knows which file it came from."""
         lines = store.copied(leaf)
         copy, problem = self._made(parent or store.path, lines)
-        standing = copy.standing()
-        return _place(copy, standing, copy.past(standing, lines), sessions.paid(lines), problem, made=True)
+        position = copy.position()
+        return _place(copy, position, copy.past(position, lines), sessions.paid(lines), problem, made=True)
 
     def path_of(self, word: str) -> str:
         """The file of an existing session that a client named. Raises SessionError."""
@@ -163,15 +164,15 @@ class Sessions:
         problem = ""
         if self._options.saves:
             try:
-                return sessions.create(self.folder, header, lines, path, making=self._making), ""
+                return sessions.create(self.folder, header, lines, path, sources=self._sources), ""
             except SessionError as error:
                 if not self._unsaved:
                     raise
                 problem = str(error)
-        return sessions.in_memory(header, lines, making=self._making), problem
+        return sessions.in_memory(header, lines, sources=self._sources), problem
 
     def _header(self, parent: str | None) -> Header:
-        return sessions.new_header(self._new_session_id(), self._making.clock(), self._cwd, parent)
+        return sessions.new_header(self._new_session_id(), self._sources.clock(), self._cwd, parent)
 
 
 def _is_same(path: str, other: str) -> bool:
@@ -182,6 +183,6 @@ def _is_same(path: str, other: str) -> bool:
 
 
 def _place(
-    store: Store, standing: Standing, past: Past, spent: Usage, problem: str = "", *, made: bool = False
+    store: Store, position: Position, past: Past, spent: Usage, problem: str = "", *, made: bool = False
 ) -> Place:
-    return Place(store, past, standing.model, standing.thinking, spent, problem, made)
+    return Place(store, past, position.model, position.thinking, spent, problem, made)

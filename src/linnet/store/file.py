@@ -1,4 +1,4 @@
-"""Session files: made whole or not at all, opened by one process at a time, mended where a crash left them torn."""
+"""Session files: complete from their first moment, open in one process at a time, mended where a crash tore them."""
 
 import os
 from collections.abc import Sequence
@@ -7,7 +7,7 @@ from itertools import count
 from stat import S_ISREG
 
 from linnet.errors import SessionError, SessionInUse
-from linnet.store.entries import VERSION, Header, header, header_line
+from linnet.store.header import VERSION, Header, header, header_line
 from linnet.store.lock import holder, lock
 from linnet.store.log import FileLog
 from linnet.store.reading import Loaded, Span, load
@@ -17,7 +17,7 @@ _PRIVATE = 0o600  # Conversations are nobody else's business.
 
 
 def read(path: str) -> Loaded:
-    """To look at. Nothing is locked, nothing is changed. Raises SessionError."""
+    """Return what is in it, without locking or changing it. Raises SessionError."""
     fd = _open(path, os.O_RDONLY)
     try:
         with open(fd, "rb") as file:
@@ -28,7 +28,7 @@ def read(path: str) -> Loaded:
 
 
 def first_header(path: str) -> Header | None:
-    """Nothing if it is no session. Only its first line is looked at."""
+    """Return its header, reading no more than that; None if it is no session."""
     try:
         with open(_open(path, os.O_RDONLY), "rb") as file:
             return header(file.readline(_LONGEST_HEADER))
@@ -37,7 +37,7 @@ def first_header(path: str) -> Header | None:
 
 
 def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
-    """A new file that has all this in it from its first moment. Raises SessionError; never overwrites."""
+    """Make a file that has all these lines when it appears, and lock it. Raises SessionError if the name is taken."""
     try:
         _make_folder(os.path.dirname(path))
         return _create(path, header, lines)
@@ -48,10 +48,10 @@ def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
 
 
 def open_locked(path: str) -> tuple[FileLog, Loaded]:
-    """To go on with. Raises SessionError, and leaves untouched what is no session."""
+    """Lock a session, bring it up to date, and mend its end. Raises SessionError; what is no session is unchanged."""
     try:
         fd = _locked(path)
-        real = os.path.realpath(path)  # A link stays one; what was there before is kept beside the file itself.
+        real = os.path.realpath(path)  # A link stays one; the original goes beside the file it leads to.
         try:
             with open(os.dup(fd), "rb") as file:
                 loaded = load(file.read(), path)
@@ -67,7 +67,7 @@ def open_locked(path: str) -> tuple[FileLog, Loaded]:
 
 
 def _locked(path: str) -> int:
-    """If the file is replaced between being opened and being locked, the new one is meant."""
+    """Return the open file of that name, locked. One that was replaced before it could be locked is opened again."""
     while True:
         fd = _open(path, os.O_RDWR | os.O_APPEND)
         try:
@@ -82,7 +82,7 @@ def _locked(path: str) -> int:
 
 
 def _comes_free(fd: int) -> bool:
-    """A child that was just started may hold, for a moment, the lock of a file that we have closed already."""
+    """Return whether it could be locked after a moment: a child that was just started may still hold a lock of ours."""
     from time import sleep
 
     for _ in range(10):
@@ -100,7 +100,7 @@ def _is_still(fd: int, path: str) -> bool:
 
 
 def _open(path: str, how: int) -> int:
-    """What is no file is refused, not waited for."""
+    """Return the open file. Raises SessionError for what is no regular file: opening a pipe must not wait."""
     try:
         fd = os.open(path, how | os.O_NONBLOCK | os.O_CLOEXEC)
         if S_ISREG(os.fstat(fd).st_mode):
@@ -119,7 +119,7 @@ def _reason(error: OSError | ValueError) -> str:
 
 
 def _make_folder(path: str) -> None:
-    """And those it is in: their names tell what is worked on."""
+    """Make it and those above it, private ones: their names tell what is worked on."""
     if path and not os.path.isdir(path):
         _make_folder(os.path.dirname(path))
         with suppress(FileExistsError):
@@ -149,8 +149,11 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
 
 
 def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded]:
-    """The file in the present version, under the same name; the original stays, under one that tells its version."""
-    _keep_original(path, loaded.version)
+    """Replace the file by one of the present version; the original stays, under a name that tells its version.
+
+    Return the new file, locked, and what is in it.
+    """
+    _back_up(path, loaded.version)
     temporary = _beside(path)
     data = b"\n".join((loaded.first, *loaded.lines, b""))
     new = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
@@ -168,11 +171,11 @@ def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded
     return new, load(data, path)
 
 
-def _keep_original(path: str, version: int) -> None:
+def _back_up(path: str, version: int) -> None:
     for number in count(1):
         original = f"{path}.v{version}" + (f".{number}" if number > 1 else "")
         try:
-            _link(path, original, keep=True)
+            _link(path, original, both=True)
         except FileExistsError:
             if not os.path.samefile(path, original):  # Or else an earlier try got as far as this.
                 continue
@@ -180,30 +183,33 @@ def _keep_original(path: str, version: int) -> None:
 
 
 def _mended(fd: int, path: str, loaded: Loaded) -> int:
-    """How long the file is once its last line ends. A line that was never finished is put into a file beside it."""
+    """Make the file end with a line end, and return its size. A line that was never finished goes to a file beside."""
     size = os.fstat(fd).st_size
     if loaded.unended:
         _write_all(fd, b"\n")
         return size + 1
-    if size > loaded.whole:
-        torn = os.pread(fd, size - loaded.whole, loaded.whole)
+    if size > loaded.ended:
+        torn = os.pread(fd, size - loaded.ended, loaded.ended)
         aside = os.open(f"{path}.torn", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
         try:
             _write_all(aside, torn + b"\n")
             os.fsync(aside)
         finally:
             os.close(aside)
-        os.ftruncate(fd, loaded.whole)
-    return loaded.whole
+        os.ftruncate(fd, loaded.ended)
+    return loaded.ended
 
 
 def _beside(path: str) -> str:
-    """A name that nobody has, and that is short enough wherever the file's own is."""
+    """Return a new name in the same folder, short enough for any file system."""
     return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.new")
 
 
-def _link(path: str, name: str, *, keep: bool = False) -> None:
-    """Give a file a name that nothing else has. Not every file system can give it a second one."""
+def _link(path: str, name: str, *, both: bool = False) -> None:
+    """Give a file another name, that nothing else has. Raises FileExistsError.
+
+    Where no file can have two names it loses the old one, or is copied if `both` must be there.
+    """
     try:
         os.link(path, name)
         return
@@ -212,7 +218,7 @@ def _link(path: str, name: str, *, keep: bool = False) -> None:
     except OSError:
         if os.path.lexists(name):
             raise FileExistsError from None
-    if not keep:
+    if not both:
         os.rename(path, name)
         return
     from shutil import copy2

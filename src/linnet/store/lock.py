@@ -13,7 +13,7 @@ _UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def lock(fd: int) -> bool:
-    """Whether it could be had. Where a file system has no locks, it can; what others write is noticed all the same."""
+    """Return whether we have it now. Where a file system has no locks we do; what others write is noticed anyway."""
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -30,7 +30,7 @@ def unlock(fd: int) -> None:
 
 
 def holder(fd: int) -> int:
-    """The process that has the lock; 0 if that cannot be told."""
+    """Return the process that has the lock; 0 if that cannot be told."""
     about = os.fstat(fd)
     place = f"{os.major(about.st_dev):02x}:{os.minor(about.st_dev):02x}:{about.st_ino}"
     try:
@@ -45,5 +45,5 @@ def holder(fd: int) -> int:
 
 
 def _is_ours(fields: list[str], inode: int) -> bool:
-    """Some file systems are called otherwise there than by `stat`."""
+    """Some file systems have another device number in /proc/locks than `stat` gives; then process and inode decide."""
     return fields[4] == str(os.getpid()) and fields[5].endswith(f":{inode}")

@@ -1,4 +1,4 @@
-"""Where the lines of a session are kept: in a file, or in memory. Neither knows what a line says."""
+"""Where the lines of a session are: in a file, or in memory. Neither knows what a line says."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -19,28 +19,28 @@ class Log(Protocol):
 
     @property
     def lost(self) -> bool:
-        """Whether the file is no longer ours: nothing more is going to be written there."""
+        """Whether the file was changed by others: no more lines are going to be written there."""
 
     @property
     def intact(self) -> bool:
-        """Whether it is as we left it."""
+        """Whether the file is as we left it."""
 
     def holds(self, path: str) -> bool:
-        """Whether that is the very file, under whatever name."""
+        """Whether `path` is another name of the same file."""
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
-        """Raises SessionError if it could not be written down. It is kept all the same, and can be read back, unless
-        `strict`.
+        """Raises SessionError if the line could not be written. Unless `strict` it can be read back even so, and is
+        tried again with the next.
         """
 
     def line(self, index: int) -> bytes:
-        """Raises SessionError if it is not there any more."""
+        """Return the line of that index. Raises SessionError if it is not there any more."""
 
-    def settle(self) -> None:
-        """Write down what waits. Raises SessionError if there is still no room for it."""
+    def flush(self) -> None:
+        """Write the lines that could not be written before. Raises SessionError if they still cannot."""
 
     def sync(self) -> None:
-        """Until this returns, a power cut may take the newest lines. Raises SessionError."""
+        """When this returns, what was written survives a power cut. Raises SessionError."""
 
     def close(self) -> None: ...
 
@@ -62,7 +62,7 @@ class MemoryLog:
     def line(self, index: int) -> bytes:
         return self._lines[index]
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         pass
 
     def sync(self) -> None:
@@ -131,12 +131,12 @@ class FileLog:
             raise SessionError(f"{self._name} was cut short by another program")
         return line
 
-    def settle(self) -> None:
+    def flush(self) -> None:
         if self._waiting and not self._lost:
             self._write()
 
     def sync(self) -> None:
-        """May be called while another thread adds lines: those it is told of in time are on disk when it returns."""
+        """May be called while another thread adds lines: those that were there at the call are on disk after it."""
         with self._syncing:
             if not self._dirty or self._lost or self._closed:
                 return
@@ -152,7 +152,7 @@ class FileLog:
 
     def close(self) -> None:
         if os.getpid() != self._owner:
-            self._let_go()  # It was forked off: the file is not ours, and who held the lock inside is gone.
+            self._release()  # It was forked off: the file is not ours, and the thread that held `_syncing` is gone.
             return
         with suppress(SessionError):
             if self._waiting:
@@ -160,10 +160,10 @@ class FileLog:
             self.sync()
         with self._syncing:
             if not self._closed:
-                unlock(self._fd)  # Or else a process that was forked off meanwhile would keep the lock.
-            self._let_go()
+                unlock(self._fd)  # Or else a process that was forked off meanwhile would hold the lock.
+            self._release()
 
-    def _let_go(self) -> None:
+    def _release(self) -> None:
         if not self._closed:
             self._closed = True
             os.close(self._fd)
@@ -187,7 +187,7 @@ class FileLog:
             del self._waiting[:written]
 
     def _take_back(self, wrote: int) -> None:
-        """The part of a line that fitted: whoever reads the file must not find it. What follows it is not ours."""
+        """Remove the part of a line that fitted, unless somebody else has written behind it meanwhile."""
         with suppress(OSError):
             if os.fstat(self._fd).st_size == self._size + wrote:
                 os.ftruncate(self._fd, self._size)
@@ -203,6 +203,7 @@ class FileLog:
             raise SessionError(f"{self._name} {self._lost}; the conversation goes on, but is not saved there any more")
 
     def _change(self) -> str:
+        """Return what others did to the file, as the end of a sentence; empty if it is as we left it."""
         ours = os.fstat(self._fd)
         try:
             there = os.stat(self._name)
@@ -218,7 +219,7 @@ class FileLog:
 
 
 def sync_folder(path: str) -> None:
-    """So that the name of a new file survives a power cut too."""
+    """Make the name of a new file survive a power cut too. Raises OSError."""
     folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(folder)

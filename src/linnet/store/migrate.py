@@ -9,20 +9,20 @@ from typing import Any
 from msgspec.json import Decoder, encode
 
 from linnet.errors import BadInput
-from linnet.store.entries import VERSION
+from linnet.store.header import VERSION
 from linnet.wire.jsonl import decode_line
 
 _any = Decoder(Any)
 
 
 def migrated_header(line: bytes) -> bytes:
-    """What it says beyond what is known stays."""
+    """Return the header with the present version. What it says beyond what is known stays."""
     own = {"type": "session", "version": VERSION}
     return encode({**own, **(_object(line) or {}), **own})
 
 
 def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
-    """Lines that are no JSON objects stay as they are. Ids are the same however often it is done."""
+    """Return as many lines; those that are no JSON objects stay as they are. The same lines always get the same ids."""
     out = list(lines)
     if version < 2:
         out = _with_ids(out)
@@ -47,9 +47,9 @@ def _with_ids(lines: Sequence[bytes]) -> list[bytes]:
             continue
         id = f"{index:08x}"
         ids.append(id)
-        kept = entry.pop("firstKeptEntryIndex", None)
-        if isinstance(kept, int) and 0 < kept < len(ids):
-            entry["firstKeptEntryId"] = ids[kept]
+        first_kept = entry.pop("firstKeptEntryIndex", None)
+        if isinstance(first_kept, int) and 0 < first_kept < len(ids):
+            entry["firstKeptEntryId"] = ids[first_kept]
         own = {"type": type, "id": id, "parentId": parent}
         out.append(encode({**own, **entry, **own}))
         parent = id

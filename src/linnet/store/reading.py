@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from linnet.errors import SessionError
-from linnet.store.entries import VERSION, Header, Line, glance, header
+from linnet.store.header import VERSION, Header, header
+from linnet.store.lines import Glance, glance
 from linnet.store.migrate import migrated, migrated_header
 
 
@@ -19,35 +20,34 @@ class Span(Struct, frozen=True, gc=False):
 class Loaded(Struct, frozen=True):
     """`lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
 
-    `whole` is how many bytes of the file are whole lines; what follows is a line that was never finished, unless
-    `unended` says that only its line end is missing. `version` is the file's own; the lines are of the present one, and
-    so is `first`, which the header was read from.
+    `ended` is how many bytes of the file are lines that have their line end; what follows is a line that was never
+    finished, unless `unended` says that only its line end is missing. `version` is the file's own; the lines are of the
+    present one, and so is `first`, which the header was read from.
     """
 
     header: Header
     first: bytes
     version: int
     lines: list[bytes]
-    glances: list[Line]
+    glances: list[Glance]
     spans: list[Span]
-    whole: int
+    ended: int
     unended: bool = False
 
 
 def load(data: bytes, path: str) -> Loaded:
-    """Raises SessionError for what is no session."""
+    """`path` is for the sentence in which SessionError says that it is no session."""
     if not data.strip():
         raise SessionError(f"{path} is empty: it is not a session")
     pieces = data.split(b"\n")
-    rest = pieces.pop()
-    unended = bool(rest) and glance(rest) is not None
-    whole = len(data) - len(rest)
+    last = pieces.pop()
+    unended = bool(last) and glance(last) is not None
     if unended:
-        pieces.append(rest)
+        pieces.append(last)
     head, first = _head(pieces, path)
     opening = pieces[first - 1]
     lines: list[bytes] = []
-    glances: list[Line] = []
+    glances: list[Glance] = []
     spans: list[Span] = []
     start = sum(len(piece) + 1 for piece in pieces[:first])
     after = [piece.removesuffix(b"\r") for piece in pieces[first:]] if b"\r\n" in data else pieces[first:]
@@ -67,13 +67,13 @@ def load(data: bytes, path: str) -> Loaded:
         lines,
         glances,
         spans,
-        whole,
+        len(data) - len(last),
         unended,
     )
 
 
 def _head(pieces: Sequence[bytes], path: str) -> tuple[Header, int]:
-    """And where the entries begin."""
+    """Return the header and the index of the piece after it, where the entries begin. Raises SessionError."""
     for index, piece in enumerate(pieces):
         if not piece.strip():
             continue

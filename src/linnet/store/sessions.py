@@ -1,4 +1,4 @@
-"""The folder that a project's sessions are kept in: new ones, old ones, the newest, and a list of them."""
+"""The folder that a project's sessions are in: new ones, old ones, the newest, and a list of them."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -8,12 +8,15 @@ from msgspec import Struct
 from linnet.core.events import Past
 from linnet.core.messages import Usage, UserMessage, texts
 from linnet.core.sessions import SessionInfo
+from linnet.core.timestamps import stamp
 from linnet.errors import SessionError
 from linnet.store import file
-from linnet.store.entries import VERSION, Header, Line, ModelChanged, Said, entry, glance
+from linnet.store.entries import ModelChanged, Said
+from linnet.store.header import VERSION, Header
+from linnet.store.lines import Glance, entry, glance
 from linnet.store.log import Log, MemoryLog
-from linnet.store.resume import Standing
-from linnet.store.store import DEFAULT, Making, Store, spent, stamp
+from linnet.store.position import Position
+from linnet.store.store import DEFAULT, Sources, Store, spent
 
 SUFFIX = ".jsonl"
 LONGEST_NAME = 240  # Bytes; file systems take 255.
@@ -21,7 +24,7 @@ _MOST_NAMED = 3
 
 
 def folder(home: str, cwd: str) -> str:
-    """Named after the folder that is worked in, as pi does it."""
+    """Return where the sessions of `cwd` are; the name is made as pi makes it."""
     name = cwd.lstrip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
     if len(os.fsencode(name)) > LONGEST_NAME:
         from zlib import crc32
@@ -30,38 +33,40 @@ def folder(home: str, cwd: str) -> str:
     return os.path.join(home, "sessions", f"--{name}--")
 
 
-def create(folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, making: Making = DEFAULT) -> Store:
-    """In the folder, under a name of its own, unless a path is given. Raises SessionError."""
+def create(
+    folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, sources: Sources = DEFAULT
+) -> Store:
+    """Make a file in the folder, under a new name, or at `path` if that is given. Raises SessionError."""
     name = f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
     log = file.create(path or os.path.join(folder, name), header, lines)
-    return Store(header, log, _glances(lines), making=making)
+    return Store(header, log, _glances(lines), sources=sources)
 
 
-def in_memory(header: Header, lines: Sequence[bytes] = (), *, making: Making = DEFAULT) -> Store:
-    return Store(header, MemoryLog(lines), _glances(lines), making=making)
+def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: Sources = DEFAULT) -> Store:
+    return Store(header, MemoryLog(lines), _glances(lines), sources=sources)
 
 
 class Opened(Struct, frozen=True):
-    """A session that was there before: where it stands, and what it has cost so far."""
+    """A session that was there before: its position, what the model is shown of it, and what was paid for it."""
 
     store: Store
-    standing: Standing
+    position: Position
     past: Past
     spent: Usage
 
 
-def open_store(path: str, *, to_write: bool = True, making: Making = DEFAULT) -> Opened:
-    """One that is not to be written to is read into memory and let go of. Raises SessionError."""
+def open_store(path: str, *, to_write: bool = True, sources: Sources = DEFAULT) -> Opened:
+    """Lock the file; unless `to_write`, only read it into memory. Raises SessionError."""
     log: Log
     if to_write:
         log, loaded = file.open_locked(path)
     else:
         loaded = file.read(path)
         log = MemoryLog(loaded.lines)
-    store = Store(loaded.header, log, loaded.glances, making=making)
-    lines = None if store.say_unsaid() else loaded.lines
-    standing = store.standing()
-    return Opened(store, standing, store.past(standing, lines), spent(loaded.glances))
+    store = Store(loaded.header, log, loaded.glances, sources=sources)
+    lines = None if store.add_pending() else loaded.lines
+    position = store.position()
+    return Opened(store, position, store.past(position, lines), spent(loaded.glances))
 
 
 def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header:
@@ -70,13 +75,14 @@ def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header
 
 
 def paid(lines: Sequence[bytes]) -> Usage:
+    """Return what was paid for these lines."""
     return spent(_glances(lines))
 
 
 def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
-    """The session that a word means: a path, or the beginning of an id. Raises SessionError if it means several.
+    """Return the path of the session that a word means: a path, or the beginning of an id; None if no id begins so.
 
-    The first folder comes before the others, among which none does.
+    What the first folder has hides what the others have. Raises SessionError if several sessions are meant.
     """
     path = os.path.abspath(os.path.join(cwd, os.path.expanduser(word)))
     if os.sep in word or word.endswith(SUFFIX) or os.path.exists(path):
@@ -94,10 +100,10 @@ def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
 
 
 def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None) -> str | None:
-    """The one that was said something in last; sessions in which nothing was said do not count.
+    """Return the session that was changed last, of those that have messages; None if there is none.
 
-    Folders with much the same path share one for their sessions; `cwd` says which of them is meant. `unread` is told
-    why a newer one could not be read.
+    Folders with much the same path share one for their sessions; `cwd` says which of them is meant. Why a newer session
+    could not be read is added to `unread`.
     """
     for path in files(folder):
         try:
@@ -112,8 +118,8 @@ def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None)
 
 
 def summaries(folders: Sequence[str], cwd: str | None = None, unread: list[str] | None = None) -> Iterator[SessionInfo]:
-    """Newest first. Those of another folder than `cwd` are left out, and so are files that cannot be read: `unread` is
-    told why.
+    """Yield the newest first. Those of another folder than `cwd` are left out, and so are files that cannot be read:
+    the reason is added to `unread`.
     """
     for path in _newest_first(path for each in folders for path in files(each)):
         try:
@@ -127,17 +133,18 @@ def summaries(folders: Sequence[str], cwd: str | None = None, unread: list[str] 
 
 
 def is_of(path: str, cwd: str | None) -> bool:
-    """Whether it is a session of this folder, as far as it says."""
+    """Return whether it is a session of this folder; what says no folder may be."""
     head = file.first_header(path)
     return head is None or _belongs(head.cwd, cwd)
 
 
 def _belongs(to: str, cwd: str | None) -> bool:
-    """A name that is no text has been read back as the nearest thing that is."""
+    """A path that is not valid text was written as the nearest that is."""
     return cwd is None or not to or to in (cwd, cwd.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def summary(path: str) -> SessionInfo:
+    """Raises SessionError or OSError."""
     loaded = file.read(path)
     glances = loaded.glances
     paid = spent(glances)
@@ -161,7 +168,7 @@ def summary(path: str) -> SessionInfo:
 
 
 def files(folder: str) -> list[str]:
-    """Newest first."""
+    """Return the session files of a folder, newest first."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -188,13 +195,13 @@ def _newest_first(paths: Iterator[str]) -> list[str]:
 
 
 def _ids(path: str) -> tuple[str, ...]:
-    """What its name says, and what it says itself: somebody may have named it."""
+    """Return the id in its name and the one in its header: somebody may have renamed the file."""
     head = file.first_header(path)
     named = os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
     return (named,) if head is None else (named, head.id)
 
 
-def _first_message(lines: Sequence[bytes], glances: Sequence[Line]) -> str:
+def _first_message(lines: Sequence[bytes], glances: Sequence[Glance]) -> str:
     for line, seen in zip(lines, glances, strict=True):
         if seen.message is not None and seen.message.role == "user":
             content = entry(line, seen).content
@@ -203,7 +210,7 @@ def _first_message(lines: Sequence[bytes], glances: Sequence[Line]) -> str:
     return ""
 
 
-def _model(lines: Sequence[bytes], glances: Sequence[Line]) -> ModelChanged:
+def _model(lines: Sequence[bytes], glances: Sequence[Glance]) -> ModelChanged:
     for line, seen in zip(reversed(lines), reversed(glances), strict=True):
         if seen.message is not None and seen.message.role == "assistant":
             return ModelChanged(seen.message.provider, seen.message.model)
@@ -214,5 +221,5 @@ def _model(lines: Sequence[bytes], glances: Sequence[Line]) -> ModelChanged:
     return ModelChanged("", "")
 
 
-def _glances(lines: Sequence[bytes]) -> list[Line]:
+def _glances(lines: Sequence[bytes]) -> list[Glance]:
     return [seen for line in lines if (seen := glance(line)) is not None]

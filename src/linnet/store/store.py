@@ -1,4 +1,4 @@
-"""One session: its header, its entries as a tree, and the log that they are kept in."""
+"""One session: its header, its entries as a tree, and the log that they are in."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -7,74 +7,63 @@ from os import urandom
 
 from msgspec import Struct
 
+from linnet.core.cost import total
 from linnet.core.events import Past
-from linnet.core.messages import Cost, Message, Usage
+from linnet.core.messages import Message, Usage
+from linnet.core.timestamps import stamp
 from linnet.errors import SessionError
-from linnet.store.entries import (
-    MOVED,
-    RAN,
-    Compacted,
-    Content,
-    Custom,
-    Entry,
-    Header,
-    Labelled,
-    Line,
-    Ran,
-    Said,
-    entry,
-    entry_line,
-    glance,
-)
+from linnet.store.entries import MOVED, RAN, Compacted, Content, Entry, Labelled, Moved, Ran, Said
+from linnet.store.header import Header
+from linnet.store.lines import Glance, entry, entry_line, glance
 from linnet.store.log import Log
-from linnet.store.resume import Standing, standing
+from linnet.store.position import Position, position
 from linnet.store.tree import Node, Tree
 
 
-class Making(Struct, frozen=True):
-    """What new entries are made with: the time in milliseconds since 1970, and ids that are hardly ever taken."""
+class Sources(Struct, frozen=True):
+    """Where new entries take their time from, in milliseconds since 1970, and their ids, which are random."""
 
     clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     new_id: Callable[[], str] = lambda: urandom(4).hex()
 
 
-DEFAULT = Making()
+DEFAULT = Sources()
 
 
 class Store:
-    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on, unless it is only
-    kept until it is said. What cannot be written to the log is here all the same, so the conversation can go on;
+    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on, except for `Ran`,
+    which nothing follows. What cannot be written to the log is here all the same, so the conversation can go on;
     whoever adds it is told.
     """
 
-    def __init__(self, header: Header, log: Log, glances: Iterable[Line] = (), *, making: Making = DEFAULT) -> None:
+    def __init__(self, header: Header, log: Log, glances: Iterable[Glance] = (), *, sources: Sources = DEFAULT) -> None:
         self.header = header
         self.log = log
         self.tree = Tree()
         self.name = ""
         self.labels: dict[str, str] = {}
         self._marks: dict[str, str | None] = {}
-        self._unsaid: list[str] = []
-        self._making = making
+        self._pending: list[str] = []
+        self._sources = sources
         for seen in glances:
             self._take_in(seen)
 
     @property
     def path(self) -> str | None:
-        """The file, if there is one."""
+        """The file; None for a session in memory."""
         return self.log.path
 
     @property
     def leaf(self) -> str | None:
-        """The entry that the conversation stands at."""
+        """The last entry of the conversation; None at its beginning. Never a mark."""
         return self.unmarked(self.tree.leaf)
 
     def is_mark(self, id: str) -> bool:
-        """Whether it only says where the conversation went on, or what is going to be said."""
+        """Whether that entry is a `Moved` or a `Ran`, which are no part of the conversation."""
         return id in self._marks
 
     def unmarked(self, id: str | None) -> str | None:
-        """The entry that a mark stands for; any other is itself."""
+        """Return the nearest ancestor that is no mark, or the entry itself if it is none."""
         seen: set[str] = set()
         while id is not None and id in self._marks and id not in seen:
             seen.add(id)
@@ -82,41 +71,44 @@ class Store:
         return id
 
     def new_id(self) -> str:
+        """Return an id that no entry has."""
         while True:
-            id = self._making.new_id()
+            id = self._sources.new_id()
             if id not in self.tree:
                 return id
 
     def append(self, content: Content, id: str | None = None, *, strict: bool = False) -> None:
-        """Raises SessionError if it is only here, and not on disk; with `strict`, if it is not even here."""
+        """Add an entry behind the leaf. Raises SessionError if it could not be written; it is in the tree all the same,
+        unless `strict`.
+        """
         self._append(content, id or self.new_id(), self.tree.leaf, strict=strict)
 
     def move(self, target: str | None, *, strict: bool = False) -> None:
-        """Go on from there. That is written down, too: a session is reopened where it was left. Raises as `append`."""
-        target = self.unmarked(target)  # Nothing follows a mark.
+        """Make `target` the leaf, and add an entry that says so, for when it is opened again. Raises as `append`."""
+        target = self.unmarked(target)  # No other entry follows a mark.
         if target != self.leaf:
-            self._append(Custom(MOVED, None), self.new_id(), target, strict=strict)
+            self._append(Moved(), self.new_id(), target, strict=strict)
 
-    def say_unsaid(self) -> bool:
-        """Say what was kept and then not said any more, since the process ended. Whether there was anything."""
-        nodes = [node for node in map(self.tree.find, self._unsaid) if node is not None]
-        self._unsaid.clear()
+    def add_pending(self) -> bool:
+        """Add commands to the conversation that had run when the process ended before it could. Return whether any."""
+        nodes = [node for node in map(self.tree.find, self._pending) if node is not None]
+        self._pending.clear()
         if not nodes:
             return False
-        kept = [each.content.run for each in self.entries(nodes) if isinstance(each.content, Ran)]
+        runs = [each.content.run for each in self.entries(nodes) if isinstance(each.content, Ran)]
         later = self.tree.nodes[nodes[0].index :]
         for each in self.entries(node for node in later if node.role == "bashExecution"):
-            if isinstance(each.content, Said) and each.content.message in kept:
-                kept.remove(each.content.message)  # Another program may have run some, too: those say nothing of ours.
-        for run in kept:
+            if isinstance(each.content, Said) and each.content.message in runs:
+                runs.remove(each.content.message)  # Another program may have added commands of its own besides.
+        for run in runs:
             with suppress(SessionError):  # Whoever adds the next one is told.
                 self.append(Said(run))
-        return bool(kept)
+        return bool(runs)
 
     def forget_failure(self) -> bool:
-        """Go on from before the reply that has just failed, if one has: it is about to be asked for again.
+        """If the last reply failed, move to before it: it is about to be asked for again.
 
-        Whether anything that was set since then stays behind with it. Raises as `append`.
+        Return whether settings that were changed after that reply are left behind with it. Raises as `append`.
         """
         for node in reversed(self.tree.path(self.tree.leaf)):
             if node.failed:
@@ -128,34 +120,40 @@ class Store:
         return False
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
-        """In the order of the file, unless other nodes are given."""
+        """Return the entries of these nodes; without any, all in the order of the file. Raises SessionError."""
         return [self._read(node, self._line(node)) for node in (self.tree.nodes if nodes is None else nodes)]
 
     def lines(self, since: int = 0) -> list[bytes]:
+        """Return the lines of all entries from that index on. Raises SessionError."""
         return [self._line(node) for node in self.tree.nodes[since:]]
 
-    def standing(self) -> Standing:
-        return standing(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))
+    def position(self) -> Position:
+        return position(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))
 
-    def past(self, standing: Standing, lines: Sequence[bytes] | None = None) -> Past:
-        """What a conversation goes on from. `lines` are all there are, for whoever has them at hand."""
-        summary, compaction = standing.summary, standing.compaction
+    def past(self, position: Position, lines: Sequence[bytes] | None = None) -> Past:
+        """Return what a conversation goes on from; its messages are read when they are asked for.
+
+        `lines`, if the caller has them, are those of all entries, and spare reading them from the log.
+        """
+        summary, compaction = position.summary, position.compaction
 
         def read() -> list[tuple[str, Message]]:
             out: list[tuple[str, Message]] = []
             if summary is not None and compaction is not None:
                 out.append((summary.id, compaction.summary))
-            for node in standing.shown:
+            for node in position.shown:
                 content = self._read(node, self._line(node) if lines is None else lines[node.index]).content
                 if isinstance(content, Said):
                     out.append((node.id, content.message))
             return out
 
-        ids = [node.id for node in standing.shown]
-        return Past(ids if summary is None else [summary.id, *ids], read, compaction, standing.compacted)
+        ids = [node.id for node in position.shown]
+        return Past(ids if summary is None else [summary.id, *ids], read, compaction, position.compacted)
 
     def copied(self, leaf: str | None) -> list[bytes]:
-        """The path to `leaf`, word for word, and the labels that were put on it or taken away elsewhere."""
+        """Return the lines of the path to `leaf`, byte for byte, then new ones for its labels that were set or removed
+        on another branch.
+        """
         nodes = self.tree.path(leaf)
         lines = [self._line(node) for node in nodes]
         here = {node.id for node in nodes}
@@ -163,7 +161,7 @@ class Store:
         parent = nodes[-1].id if nodes else None
         for target, label in self._labels_outside(here, told):
             id = self.new_id()
-            lines.append(entry_line(id, parent, stamp(self._making.clock()), Labelled(target, label)))
+            lines.append(entry_line(id, parent, stamp(self._sources.clock()), Labelled(target, label)))
             parent = id
         return lines
 
@@ -177,7 +175,7 @@ class Store:
         return [(target, self.labels.get(target, "")) for target in changed if target in here]
 
     def _append(self, content: Content, id: str, parent: str | None, *, strict: bool) -> None:
-        time = content.result.summary.time if isinstance(content, Compacted) else self._making.clock()
+        time = content.result.summary.time if isinstance(content, Compacted) else self._sources.clock()
         line = entry_line(id, parent, stamp(time), content)
         seen = glance(line)
         assert seen is not None
@@ -189,7 +187,7 @@ class Store:
             raise
         self._take_in(seen)
 
-    def _take_in(self, seen: Line) -> None:
+    def _take_in(self, seen: Glance) -> None:
         message = seen.message
         role, failed = (message.role, message.stop_reason == "error") if message is not None else ("", False)
         leaf = self.tree.leaf
@@ -200,8 +198,8 @@ class Store:
             self._marks[seen.id] = seen.parent_id
         elif seen.custom_type == RAN:
             self._marks[seen.id] = seen.parent_id
-            self._unsaid.append(seen.id)
-            self.tree.leaf = leaf  # Nothing follows it.
+            self._pending.append(seen.id)
+            self.tree.leaf = leaf  # No entry follows it.
         elif seen.type == "label":
             if seen.label:
                 self.labels[seen.target_id] = seen.label
@@ -217,30 +215,10 @@ class Store:
         return line
 
     def _read(self, node: Node, line: bytes) -> Entry:
-        return entry(line, Line(node.type, node.id, node.parent, node.time))
+        return entry(line, Glance(node.type, node.id, node.parent, node.time))
 
 
-def spent(glances: Iterable[Line]) -> Usage:
-    """What was paid for all of it, on whatever branch."""
-    used = [
-        each for seen in glances if (each := seen.usage if seen.message is None else seen.message.usage) is not None
-    ]
-    paid = [each.cost for each in used if each.cost is not None]
-    return Usage(
-        sum(each.input or 0 for each in used),
-        sum(each.output or 0 for each in used),
-        sum(each.cache_read or 0 for each in used),
-        sum(each.cache_write or 0 for each in used),
-        Cost(
-            round(sum(each.input or 0 for each in paid), 10),
-            round(sum(each.output or 0 for each in paid), 10),
-            round(sum(each.cache_read or 0 for each in paid), 10),
-            round(sum(each.cache_write or 0 for each in paid), 10),
-        ),
-    )
-
-
-def stamp(milliseconds: int) -> str:
-    """As JavaScript writes a time."""
-    seconds, rest = divmod(milliseconds, 1000)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds)) + f".{rest:03d}Z"
+def spent(glances: Iterable[Glance]) -> Usage:
+    """Return what was paid for all entries, on whatever branch."""
+    counted = (seen.usage if seen.message is None else seen.message.usage for seen in glances)
+    return total([each for each in counted if each is not None])

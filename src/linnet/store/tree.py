@@ -1,4 +1,4 @@
-"""Entries as the tree they form: who follows whom, and where the conversation stands. Pure; no entry is read here."""
+"""Entries as the tree they form: which follows which, and which is the leaf. Pure; no entry is read here."""
 
 from collections.abc import Iterator
 
@@ -20,7 +20,7 @@ class Node(Struct, frozen=True, gc=False):
 
 
 class Tree:
-    """Invariant: `leaf` is the entry that the next one will follow; none before the first, or back at the beginning."""
+    """Invariant: `leaf` is the entry that the next one will follow; None if the next one will be a root."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -40,10 +40,11 @@ class Tree:
         self.leaf = id
 
     def find(self, id: str) -> Node | None:
+        """If several entries have that id, return the last."""
         return self._by_id.get(id)
 
     def path(self, leaf: str | None) -> list[Node]:
-        """From the root to `leaf`. One whose parent is not there is a root; a circle is cut where it closes."""
+        """Return the nodes from the root to `leaf`. One whose parent is missing is a root; a circle is cut."""
         path = list(self._upwards(leaf))
         path.reverse()
         return path

@@ -1,4 +1,6 @@
-"""A readable account of changes whose places are known. It never compares whole files: that takes seconds. Pure."""
+"""A readable account of changes whose places are known. Pure. It never compares whole files: ordinary ones of 10,000
+lines take a third of a second, repetitive ones three.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 

@@ -84,7 +84,7 @@ class Output:
         self._progress(text)
 
     def _spill(self) -> None:
-        from tempfile import mkstemp  # 10 ms of imports that only long output should pay for.
+        from tempfile import mkstemp  # 5 ms that only long output should pay for.
 
         self._is_long = True
         try:

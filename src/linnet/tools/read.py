@@ -7,6 +7,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linnet.core.cancel import Cancel
+from linnet.core.images import sniffed
 from linnet.core.messages import Image, Text
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
@@ -41,7 +42,7 @@ def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
             found = os.fstat(fd)
             _check_regular(args.path, found.st_mode)
             head = os.read(fd, HEAD)
-            if kind := _image_type(head):
+            if kind := sniffed(head):
                 return _image(args.path, fd, kind, found.st_size)
             if b"\0" in head:
                 raise ToolFailed(
@@ -122,18 +123,6 @@ def _check_regular(path: str, mode: int) -> None:
         raise ToolFailed(f"{path} is a directory; list it with bash (ls).")
     if not stat.S_ISREG(mode):
         raise ToolFailed(f"{path} is not a regular file but a pipe, a socket or a device.")
-
-
-def _image_type(head: bytes) -> str:
-    if head.startswith(b"\x89PNG\r\n\x1a\n"):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    if head.startswith(b"RIFF") and head[8:12] == b"WEBP":
-        return "image/webp"
-    return ""
 
 
 def _image(path: str, fd: int, kind: str, size: int) -> ToolOutput:

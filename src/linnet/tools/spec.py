@@ -50,7 +50,7 @@ def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | Tool
 
 
 def _description(body: Callable[..., object]) -> str:
-    first, _, rest = (body.__doc__ or "").partition("\n")  # `inspect` does the same, after 9 ms of imports.
+    first, _, rest = (body.__doc__ or "").partition("\n")  # `inspect` does the same, after 6 ms of imports.
     return f"{first}\n{dedent(rest)}".strip()
 
 

@@ -37,16 +37,16 @@ class Dialect(Protocol):
         """Never raises."""
 
     def moment(self, command: Command) -> Moment:
-        """When a command that takes its time is answered."""
+        """Return when a command is answered that takes its time."""
 
     def answer(self, asked: Asked, answer: Answer) -> bytes:
-        """The one line that answers a command that succeeded; empty in a dialect that has no answers."""
+        """Return the line that answers a command that succeeded; empty in a dialect that has no answers."""
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
-        """The one line that answers a command that did not."""
+        """Return the line that answers a command that was refused or failed."""
 
     def explain(self, error: LinnetError) -> str:
-        """The reason for a refusal, in the words that the protocol's clients know."""
+        """Return the reason for a refusal, in the words that the protocol's clients know."""
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        """Lines for what happened, made as they are asked for: a slow reader must not fill the memory."""
+        """Yield lines for what happened, made as they are asked for: a slow reader must not fill the memory."""

@@ -20,6 +20,10 @@ class Overlong(Struct, frozen=True):
 
     size: int
 
+    @property
+    def reason(self) -> str:
+        return f"the line is {self.size} bytes long; the longest taken is {LONGEST_LINE // (1024 * 1024)} MiB"
+
 
 class Lines:
     """Splits a stream of chunks into lines.
@@ -44,7 +48,7 @@ class Lines:
         return lines
 
     def finish(self) -> list[bytes | Overlong]:
-        """At the end of the stream: a last line that has no LF counts too."""
+        """Return the last line if it has no LF. To be called at the end of the stream."""
         return [self._take()] if self._size else []
 
     def _keep(self, part: bytes) -> None:

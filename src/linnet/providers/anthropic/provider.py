@@ -3,14 +3,14 @@
 from linnet.providers.anthropic.request import write
 from linnet.providers.anthropic.response import Reader
 from linnet.providers.http import Client, Timeouts
+from linnet.providers.http_provider import HttpProvider
 from linnet.providers.urls import endpoint
-from linnet.providers.vendor import Vendor
 
 VERSION = "2023-06-01"
 
 
-def anthropic(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> Vendor:
+def anthropic(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> HttpProvider:
     headers = {"x-api-key": api_key, "anthropic-version": VERSION}
     base = base_url.strip().rstrip("/").removesuffix("/v1")
     client = Client(name, endpoint(f"{base}/v1", "v1", "messages"), headers, timeouts)
-    return Vendor(client, write, lambda _: Reader(name))
+    return HttpProvider(client, write, lambda _: Reader(name))

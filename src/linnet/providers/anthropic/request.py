@@ -13,7 +13,7 @@ from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCa
 from linnet.core.models import Model, Reasoning
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.room import SHORTEST, answer_room
+from linnet.providers.output_limit import SHORTEST, output_limit
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
@@ -47,17 +47,17 @@ def write(request: Request) -> bytes:
 
 def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, Any]:
     if reasoning == "off":
-        return {"max_tokens": answer_room(model, prompt_bytes)}
+        return {"max_tokens": output_limit(model, prompt_bytes)}
     if generation(model.id) >= (4, 6):
         effort = _EFFORTS[reasoning]
         if effort == "xhigh" and generation(model.id) == (4, 6):
             effort = "high"
         return {
-            "max_tokens": answer_room(model, prompt_bytes, _BUDGETS[reasoning]),
+            "max_tokens": output_limit(model, prompt_bytes, _BUDGETS[reasoning]),
             "thinking": {"type": "adaptive", "display": "summarized"},
             "output_config": {"effort": effort},
         }
-    limit = answer_room(model, prompt_bytes, _BUDGETS[reasoning])
+    limit = output_limit(model, prompt_bytes, _BUDGETS[reasoning])
     budget = min(_BUDGETS[reasoning], limit - min(SHORTEST, limit // 2))  # Thinking must leave room to answer.
     if budget < _LEAST_BUDGET:
         return {"max_tokens": limit}

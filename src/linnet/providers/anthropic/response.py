@@ -179,7 +179,7 @@ class Reader:
         return deltas
 
     def end(self, cut: ProviderError | None = None) -> list[Delta]:
-        """The body is over; without `message_stop`, so was the reply, too early."""
+        """Take the end of the body. A reply without `message_stop` has failed."""
         if not self.finished and self.failure is None:
             self.failure = cut or ProviderUnavailable(self._provider, "the reply was cut short")
         return []

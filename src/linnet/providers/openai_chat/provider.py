@@ -1,13 +1,13 @@
 """Any Chat Completions API as a provider: OpenAI's own, and whoever speaks like it."""
 
 from linnet.providers.http import Client, Timeouts
+from linnet.providers.http_provider import HttpProvider
 from linnet.providers.openai_chat.request import write
 from linnet.providers.openai_chat.response import Reader
 from linnet.providers.urls import endpoint
-from linnet.providers.vendor import Vendor
 
 
-def openai_chat(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> Vendor:
+def openai_chat(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> HttpProvider:
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}  # Local servers often want none.
     client = Client(name, endpoint(base_url, "v1", "chat/completions"), headers, timeouts)
-    return Vendor(client, write, lambda request: Reader(name, len(request.messages)))
+    return HttpProvider(client, write, lambda request: Reader(name, len(request.messages)))

@@ -9,7 +9,7 @@ from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolRe
 from linnet.core.models import Model
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.room import answer_room
+from linnet.providers.output_limit import output_limit
 
 _UNSEEN = "(an image that this model cannot see)"
 _SEE_BELOW = "(see the image in the next message)"
@@ -35,8 +35,8 @@ def write(request: Request) -> bytes:
         body["thinking"] = {"type": "disabled" if request.reasoning == "off" else "enabled"}
     text = encode(body)
     limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
-    room = answer_room(model, len(text) - _image_bytes(request.messages))
-    return text[:-1] + b"," + encode({limit: room})[1:]  # It depends on the length: no need to write it all twice.
+    most = output_limit(model, len(text) - _image_bytes(request.messages))
+    return text[:-1] + b"," + encode({limit: most})[1:]  # It depends on the length: no need to write it all twice.
 
 
 def _effort(request: Request) -> str | None:

@@ -130,7 +130,7 @@ class Reader:
         return deltas
 
     def end(self, cut: ProviderError | None = None) -> list[Delta]:
-        """The body is over. A server that gave its reason to stop has said everything, [DONE] or not."""
+        """Take the end of the body. A reply that has a reason to stop is complete, with or without [DONE]."""
         deltas: list[Delta] = []
         if self.finished or self.failure is not None:
             return deltas
@@ -158,7 +158,7 @@ class Reader:
             deltas.append(CallDelta(call.id, piece.function.arguments))
 
     def _find(self, piece: CallPart, name: str | None) -> _Call:
-        """The call that a piece belongs to. Servers repeat ids, leave them out, or give every call the same index."""
+        """Return the call of a piece. Servers repeat ids, leave them out, or give all calls the same index."""
         index = piece.index
         if index is None:
             known = self._calls[-1] if self._calls else None

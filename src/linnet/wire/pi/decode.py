@@ -9,9 +9,10 @@ from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.fields import Field
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.encode import Stream
-from linnet.wire.pi.line import Field, Line, read
+from linnet.wire.pi.line import Line, read
 from linnet.wire.pi.prompts import content
 
 _Behavior: TypeAlias = Literal["steer", "followUp"]
@@ -19,7 +20,7 @@ _WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class SetStream(commands.Ping, frozen=True):
-    """A matter between the client and the dialect: to everybody else it is a sign of life."""
+    """Chooses what updates carry. Only the dialect acts on it; for the runtime it is a ping."""
 
     mode: Stream = "full"
 
@@ -126,7 +127,7 @@ def unknown(name: str) -> BadInput:
 
 
 def _navigate(fields: Line) -> commands.Navigate:
-    """Null is a place, too: before the first entry."""
+    """An id of null means the place before the first entry."""
     to_the_beginning = bytes(fields.entry_id) == b"null"
     return commands.Navigate(None if to_the_beginning else _entry.required(fields.entry_id))
 

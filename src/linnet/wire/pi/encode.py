@@ -120,14 +120,14 @@ class PiEncoder:
                 return [] if isinstance(event, events.Internal) else self._outside(event)
 
     def _turn(self) -> list[frames.Frame]:
-        """A turn begins with the first thing that is said in it."""
+        """Return the start of a turn, unless one is open."""
         if self._in_turn:
             return []
         self._in_turn = True
         return [frames.TurnStart()]
 
     def _replied(self, reply: messages.AssistantMessage) -> list[frames.Frame]:
-        """One that failed before its first word starts all the same."""
+        """Return the end of a reply, after its start if that was not told: the reply failed before its first word."""
         out: list[frames.Frame] = []
         if self._reply is None:
             empty = structs.replace(reply, content=(), usage=messages.Usage(), stop="end", error="")
@@ -142,7 +142,7 @@ class PiEncoder:
         return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
 
     def _settled(self, error: str) -> list[frames.Frame]:
-        """A run that broke, or that could not even begin, is brought to its end."""
+        """Return what ends a run that broke, or that could not begin; empty for one that ended by itself."""
         whole, self._ran = self._ran and not self._in_run, False
         if whole or not error:
             return []
@@ -176,7 +176,7 @@ class PiEncoder:
         return frames.ToolOutcome(words.blocks(result.content), words.camel(result.details or {}))
 
     def _outside(self, event: Outside) -> Sequence[frames.Frame]:
-        """What is not part of a run."""
+        """Return the frames of an event that is not part of a run."""
         match event:
             case events.RetryScheduled(attempt, most, delay, error):
                 return [frames.AutoRetryStart(attempt, most, delay, words.failure(error))]

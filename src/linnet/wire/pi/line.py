@@ -1,7 +1,6 @@
-"""A line of input as its fields, and a field as its value. Nothing here knows a command."""
+"""A line of input as its fields. Nothing here knows a command."""
 
 from collections.abc import Callable
-from typing import Generic, TypeVar
 
 from msgspec import Raw, Struct
 from msgspec.json import Decoder
@@ -9,10 +8,8 @@ from msgspec.json import Decoder
 from linnet.core.commands import Command
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.jsonl import LONGEST_LINE, Overlong, decode_line
-
-T = TypeVar("T")
-ABSENT = Raw(b"")
+from linnet.wire.fields import ABSENT, Field
+from linnet.wire.jsonl import Overlong, decode_line
 
 
 class Line(Struct, frozen=True, rename="camel"):
@@ -40,28 +37,6 @@ class Line(Struct, frozen=True, rename="camel"):
     all: Raw = ABSENT
 
 
-class Field(Generic[T]):
-    """Null counts as absent."""
-
-    def __init__(self, name: str, decoder: Decoder[T], expected: str) -> None:
-        self._decoder = decoder
-        self._wrong = f"`{name}` must be {expected}"
-
-    def optional(self, raw: Raw) -> T | None:
-        if bytes(raw) in (b"", b"null"):
-            return None
-        try:
-            return decode_line(self._decoder, bytes(raw))
-        except BadInput:
-            raise BadInput(self._wrong) from None
-
-    def required(self, raw: Raw) -> T:
-        value = self.optional(raw)
-        if value is None or value == "":
-            raise BadInput(self._wrong)
-        return value
-
-
 _decoder = Decoder(Line)
 _type: Field[str] = Field("type", Decoder(str), "a string that names a command")
 
@@ -69,8 +44,7 @@ _type: Field[str] = Field("type", Decoder(str), "a string that names a command")
 def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> Asked | Rejected:
     """Never raises, if `understand` raises nothing but BadInput."""
     if isinstance(line, Overlong):
-        limit = LONGEST_LINE // (1024 * 1024)
-        return _unreadable(ABSENT, f"the line is {line.size} bytes long; the longest taken is {limit} MiB")
+        return _unreadable(ABSENT, line.reason)
     try:
         fields = decode_line(_decoder, line)
     except BadInput as error:
@@ -87,7 +61,7 @@ def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> 
 
 
 def one_line(raw: Raw) -> Raw:
-    """JSON may hold carriage returns between its tokens; some readers take them for line ends."""
+    """Return the same value without carriage returns between its tokens: some readers take them for line ends."""
     data = bytes(raw)
     return Raw(data.replace(b"\r", b" ")) if b"\r" in data else raw
 

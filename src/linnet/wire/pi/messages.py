@@ -1,11 +1,12 @@
 """Messages in pi's words as core's: the way back from `words`. Forgiving, since many versions of pi wrote them."""
 
-from typing import Any
+from typing import Any, TypeAlias
 
-from msgspec import Raw, Struct
-from msgspec.json import Decoder
+from msgspec import Struct
 
 from linnet.core import messages
+from linnet.core.timestamps import END
+from linnet.wire.pi.source import Source
 from linnet.wire.pi.words import ABORTED
 
 _STOP: dict[str, messages.StopReason] = {
@@ -17,17 +18,7 @@ _STOP: dict[str, messages.StopReason] = {
 }
 
 
-_END_OF_TIME = 253_402_300_800_000  # The year 10000, in milliseconds.
-
-
-class _Source(Struct, frozen=True, rename="camel", gc=False):
-    type: str = ""
-    url: str = ""
-    data: str = ""
-    media_type: str = ""
-
-
-class _Block(Struct, frozen=True, rename="camel", gc=False):
+class Block(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     text: str = ""
     thinking: str = ""
@@ -35,40 +26,37 @@ class _Block(Struct, frozen=True, rename="camel", gc=False):
     redacted: bool = False
     data: str = ""
     mime_type: str = ""
-    source: _Source | None = None
+    source: Source | None = None
     id: str = ""
     name: str = ""
     arguments: dict[str, Any] | None = None
     unparsed: str = ""
 
 
-class Cost(Struct, frozen=True, rename="camel", gc=False):
-    """JavaScript writes null for what is no number."""
-
-    input: float | None = 0.0
-    output: float | None = 0.0
-    cache_read: float | None = 0.0
-    cache_write: float | None = 0.0
+SpelledContent: TypeAlias = str | list[Block]
 
 
-class Usage(Struct, frozen=True, rename="camel", gc=False):
-    input: int | None = 0
-    output: int | None = 0
-    cache_read: int | None = 0
-    cache_write: int | None = 0
-    cost: Cost | None = None
+class SpelledCost(messages.Cost, frozen=True, rename="camel", gc=False):
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: SpelledCost = SpelledCost()
 
 
 class Spelled(Struct, frozen=True, rename="camel", gc=False):
-    """A message of any role."""
+    """A message of any role. What a role has no use for is absent."""
 
     role: str = ""
-    content: str | list[_Block] = ""
+    content: SpelledContent = ""
     timestamp: float | None = 0
     api: str = ""
     provider: str = ""
     model: str = ""
-    usage: Usage | None = None
+    usage: SpelledUsage | None = None
     stop_reason: str = "stop"
     error_message: str = ""
     tool_call_id: str = ""
@@ -90,20 +78,17 @@ class Spelled(Struct, frozen=True, rename="camel", gc=False):
     display: bool = True
 
 
-_parts = Decoder(str | list[_Block])
-
-
 def message(said: Spelled) -> messages.Message | None:
-    """Nothing for a role that is not known."""
+    """Return None for a role that is not known."""
     time = moment(said.timestamp)
     match said.role:
         case "user":
-            return messages.UserMessage(_user_parts(said.content), time)
+            return messages.UserMessage(user_parts(said.content), time)
         case "assistant":
             return _assistant(said, time)
         case "toolResult":
             details = said.details if isinstance(said.details, dict) else None
-            content = _user_parts(said.content)
+            content = user_parts(said.content)
             return messages.ToolResult(said.tool_call_id, said.tool_name, content, time, said.is_error, details)
         case "bashExecution":
             return messages.BashRun(
@@ -117,17 +102,17 @@ def message(said: Spelled) -> messages.Message | None:
                 said.exclude_from_context,
             )
         case "compactionSummary":
-            return messages.Summary(said.summary, whole(said.tokens_before), time)
+            return messages.Summary(said.summary, rounded(said.tokens_before), time)
         case "branchSummary":
             return messages.BranchSummary(said.summary, said.from_id, time)
         case "custom" | "hookMessage":
-            return messages.Note(said.custom_type, _user_parts(said.content), time, said.display, said.details)
+            return messages.Note(said.custom_type, user_parts(said.content), time, said.display, said.details)
         case _:
             return None
 
 
-def whole(number: float) -> int:
-    """Zero for what is no number."""
+def rounded(number: float) -> int:
+    """Return the nearest integer; 0 for what is no number."""
     try:
         return round(number)
     except (OverflowError, ValueError):
@@ -135,26 +120,21 @@ def whole(number: float) -> int:
 
 
 def moment(stamp: float | None) -> int:
-    """Milliseconds since 1970; zero for what no calendar knows."""
-    time = whole(stamp or 0)
-    return time if 0 <= time < _END_OF_TIME else 0
+    """Return milliseconds since 1970; 0 for what no calendar knows."""
+    time = rounded(stamp or 0)
+    return time if 0 <= time < END else 0
 
 
-def parts(raw: Raw | bytes) -> tuple[messages.UserPart, ...]:
-    """What was said, as a string or as blocks."""
-    return _user_parts(_parts.decode(raw))
-
-
-def usage(counted: Usage | None) -> messages.Usage:
-    if counted is None:
+def usage(spelled: SpelledUsage | None) -> messages.Usage:
+    if spelled is None:
         return messages.Usage()
-    cost = counted.cost or Cost()
+    cost = spelled.cost
     return messages.Usage(
-        counted.input or 0,
-        counted.output or 0,
-        counted.cache_read or 0,
-        counted.cache_write or 0,
-        messages.Cost(cost.input or 0.0, cost.output or 0.0, cost.cache_read or 0.0, cost.cache_write or 0.0),
+        spelled.input,
+        spelled.output,
+        spelled.cache_read,
+        spelled.cache_write,
+        messages.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write),
     )
 
 
@@ -174,7 +154,7 @@ def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
     )
 
 
-def _reply_part(block: _Block) -> messages.ReplyPart | None:
+def _reply_part(block: Block) -> messages.ReplyPart | None:
     match block.type:
         case "text":
             return messages.Text(block.text)
@@ -186,7 +166,7 @@ def _reply_part(block: _Block) -> messages.ReplyPart | None:
             return None
 
 
-def _user_parts(content: str | list[_Block]) -> tuple[messages.UserPart, ...]:
+def user_parts(content: SpelledContent) -> tuple[messages.UserPart, ...]:
     if isinstance(content, str):
         return (messages.Text(content),) if content else ()
     out: list[messages.UserPart] = []
@@ -194,7 +174,7 @@ def _user_parts(content: str | list[_Block]) -> tuple[messages.UserPart, ...]:
         if block.type == "text":
             out.append(messages.Text(block.text))
         elif block.type == "image":
-            source = block.source or _Source()
-            data, kind = block.data or source.data, block.mime_type or source.media_type
+            source = block.source or Source()
+            data, kind = block.data or source.data, block.mime_type or source.mime_type
             out.append(messages.Image(kind, data, source.url))
     return tuple(out)

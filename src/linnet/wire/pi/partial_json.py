@@ -35,7 +35,7 @@ class PartialJson:
     __slots__ = ("_held", "_scalar_at", "_state", "_verbatim", "_waiting", "closers", "shown")
 
     def __init__(self, shown: bytearray | None = None) -> None:
-        """`shown` may hold something already; the object is added to it."""
+        """The object is added to `shown`, behind what is there already."""
         self.shown = bytearray() if shown is None else shown
         self.closers = b"{}"
         self._waiting = bytearray()  # Read, but not yet sure to be shown.
@@ -104,7 +104,7 @@ class PartialJson:
         return self._go(self._after, end)
 
     def _after(self, text: str, at: int) -> int:
-        """A value is complete. Nothing but white space may follow the last one."""
+        """Read what follows a complete value: a comma or a closer; behind the outermost one, only white space."""
         due = self.closers[:1]
         if due and text[at] == due.decode():
             return self._close(at)
@@ -126,7 +126,7 @@ class PartialJson:
         return self._go(self._after, at + 1)
 
     def _copy(self, text: str, at: int, into: bytearray, then: _State | None) -> int:
-        """The characters of a string. An escape that is cut in two is held until the rest of it comes."""
+        """Copy the characters of a string. Half an escape is held until its other half comes."""
         end = _past(_characters, text, at)
         into += _utf8(text[at:end])
         if end == len(text):
@@ -157,13 +157,13 @@ class PartialJson:
 
 
 def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
-    """Where a match ends; the patterns here match nothing, if need be."""
+    """Return where a match that begins at `at` ends; `at` itself if nothing matches."""
     found = pattern.match(text, at)
     return at if found is None else found.end()
 
 
 def _utf8(text: str) -> bytes:
-    """Without the two characters that end a line to some readers."""
+    """Return the text in UTF-8, with U+2028 and U+2029 escaped: to some readers they end a line."""
     data = text.encode()
     if b"\xe2\x80" in data:
         data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

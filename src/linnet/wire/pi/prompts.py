@@ -1,34 +1,24 @@
 """What comes with a prompt: images in either of two forms, and the attachments of the protocol before this one."""
 
 from binascii import Error, a2b_base64
-from collections.abc import Callable, Iterable
-from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.json import Decoder
 
 from linnet.core.images import image, linked_image
 from linnet.core.messages import Image
 from linnet.errors import BadInput
-from linnet.wire.pi.line import Field, Line
+from linnet.wire.fields import Field, each
+from linnet.wire.pi.line import Line
+from linnet.wire.pi.source import Source
 
-T = TypeVar("T")
-R = TypeVar("R")
 BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no text.
-
-
-class _Source(Struct, frozen=True):
-    type: str = "base64"
-    data: str = ""
-    url: str = ""
-    media_type: str = ""
-    camel_type: str = field(default="", name="mediaType")
 
 
 class _Image(Struct, frozen=True, rename="camel"):
     data: str = ""
     mime_type: str = ""
-    source: _Source | None = None
+    source: Source | None = None
 
 
 class _Attachment(Struct, frozen=True, rename="camel"):
@@ -54,11 +44,11 @@ class Content(Struct, frozen=True):
 
 
 def content(fields: Line) -> Content:
-    """A document is added to the words, under its name."""
+    """Return what was said; documents are part of the text, under their names. Raises BadInput."""
     said = message.optional(fields.message) or ""
-    images = _each("image", _images.optional(fields.images), _picture)
+    images = each("image", _images.optional(fields.images), _picture)
     texts = [said] if said.strip() else []
-    for attached in _each("attachment", _attachments.optional(fields.attachments), _attached):
+    for attached in each("attachment", _attachments.optional(fields.attachments), _attached):
         if isinstance(attached, Image):
             images.append(attached)
         else:
@@ -66,16 +56,6 @@ def content(fields: Line) -> Content:
     if not texts and not images:
         raise BadInput("`message` must be a string that is not empty, unless there are images")
     return Content("\n\n".join(texts), tuple(images))
-
-
-def _each(name: str, sent: Iterable[T] | None, understand: Callable[[T], R]) -> list[R]:
-    understood: list[R] = []
-    for number, item in enumerate(sent or (), 1):
-        try:
-            understood.append(understand(item))
-        except BadInput as error:
-            raise BadInput(f"{name} {number}: {error}") from None
-    return understood
 
 
 def _picture(sent: _Image) -> Image:
@@ -86,7 +66,7 @@ def _picture(sent: _Image) -> Image:
         return linked_image(source.url)
     if source.type != "base64":
         raise BadInput(f'a source of type "{source.type}" is not known; send "base64" or "url"')
-    return image(source.data, source.camel_type or source.media_type)
+    return image(source.data, source.mime_type)
 
 
 def _attached(sent: _Attachment) -> Image | str:

@@ -137,14 +137,14 @@ def compaction(result: Compaction) -> frames.CompactionResult:
 
 
 def failure(error: str) -> str:
-    """A vendor's refusal begins with its status: `529 {…}`."""
+    """Return the error as pi words it: a vendor's refusal begins with its status, `529 {…}`."""
     _, http, rest = error.partition(": http ")
     status, colon, body = rest.partition(": ")
     return f"{status} {body}" if http and colon and status.isdecimal() else error
 
 
 def camel(details: dict[str, Any]) -> dict[str, Any]:
-    """Tools speak like Python, pi like JavaScript."""
+    """Return the details of a tool with their names in camel case; what is inside them stays as it is."""
     return {_camel(name): value for name, value in details.items()}
 
 

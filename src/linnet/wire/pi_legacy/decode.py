@@ -4,14 +4,15 @@ from msgspec import Raw
 
 from linnet.core import commands
 from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.fields import ABSENT
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.decode import compact, unknown
-from linnet.wire.pi.line import ABSENT, Line, one_line, read
+from linnet.wire.pi.line import Line, one_line, read
 from linnet.wire.pi.prompts import content, message
 
 
 class Prompt(commands.Prompt, frozen=True, kw_only=True):
-    """A prompt that remembers how it was put: that is how it is shown."""
+    """A prompt with its text and attachments as they were sent: clients are shown these."""
 
     said: str
     attachments: Raw = ABSENT

@@ -13,7 +13,7 @@ BUSY = "Agent is already processing. Wait for agent_end, or abort, before the ne
 
 
 class PiLegacy(Pi):
-    """Nothing is answered; what cannot be done is an `error`."""
+    """Commands have no responses; one that is refused is told as an `error` event."""
 
     def __init__(self, *, stream: Stream = "full") -> None:
         self._encoder: LegacyEncoder = LegacyEncoder(stream)

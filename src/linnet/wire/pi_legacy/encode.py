@@ -23,7 +23,7 @@ class Error(frames.Frame, frozen=True, tag="error"):
 
 
 class LegacyWords(words.Words):
-    """`shown_as`: a message that came with attachments, and the prompt that says how it was put."""
+    """`shown_as` is a message that came with attachments, and the prompt as it was sent."""
 
     shown_as: tuple[messages.UserMessage, Prompt] | None = None
 
@@ -46,7 +46,7 @@ class LegacyEncoder(PiEncoder):
         super().__init__(stream, self._spelling)
 
     def accept(self, prompt: Prompt) -> None:
-        """Lines are made when there is room for them: other things may be told before it is said."""
+        """Remember a prompt that has attachments until its message is told; other lines may be made before that."""
         if bytes(prompt.attachments):
             self._accepted.append(prompt)
 

@@ -73,5 +73,5 @@ def state(answer: commands.State) -> responses.StateData:
 
 
 def _id(id: Raw) -> Any:
-    """An empty or null id is none, as zot has it."""
+    """Return UNSET for an empty or null id: as in zot, it is left out."""
     return UNSET if bytes(id) in (b"", b"null", b'""') else id

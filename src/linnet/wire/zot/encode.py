@@ -6,8 +6,9 @@ from typing import assert_never
 from msgspec import UNSET
 
 from linnet.core import events, messages
+from linnet.core.timestamps import stamp
 from linnet.wire.zot import frames
-from linnet.wire.zot.transcript import plain, said, stamp, tokens
+from linnet.wire.zot.transcript import plain, said, tokens
 
 _STOP: dict[messages.StopReason, frames.Stop] = {
     "end": "end_turn",
@@ -78,7 +79,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:
-    """A reply without a word or a call, however it ended, has no message; what it cost is told all the same."""
+    """Return usage, message, calls and the end of the turn; a reply without words and calls has no message."""
     out: list[frames.Event] = []
     content = said(reply.content)
     if content or reply.usage.total:

@@ -1,17 +1,15 @@
 """A transcript in zot's words: blocks, messages, times and sums."""
 
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime, timedelta
 
 from linnet.core import messages
 from linnet.core.history import bash_text, branch_text, summary_text
+from linnet.core.timestamps import stamp
 from linnet.wire.zot import frames
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
-    """zot keeps the results of one reply in one message of role `tool`."""
+    """Return the messages as zot lists them: the results of one reply are one message of role `tool`."""
     out: list[frames.Message] = []
     for group in grouped(transcript):
         match group[0]:
@@ -40,11 +38,6 @@ def tokens(usage: messages.Usage) -> frames.Tokens:
     return frames.Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost.total)
 
 
-def stamp(time: int) -> str:
-    """RFC 3339 in UTC."""
-    return (_EPOCH + timedelta(milliseconds=time)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
 def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Message]]:
     results: list[messages.Message] = []
     for message in transcript:
@@ -69,7 +62,7 @@ def plain(content: Iterable[messages.UserPart]) -> list[frames.TextBlock | frame
 
 
 def said(content: Iterable[messages.ReplyPart]) -> list[frames.TextBlock | frames.ToolCallBlock]:
-    """The protocol has no block for thinking."""
+    """Return the blocks of a reply, without its thinking: the protocol has no block for it."""
     out: list[frames.TextBlock | frames.ToolCallBlock] = []
     for part in content:
         if isinstance(part, messages.Text):

@@ -22,7 +22,7 @@ class Reader(Protocol):
     def end(self, cut: ProviderError | None = None) -> list[Delta]: ...
 
 
-class Vendor:
+class HttpProvider:
     """Implements Provider over HTTP."""
 
     def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:

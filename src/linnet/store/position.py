@@ -1,4 +1,4 @@
-"""Where a session stands: what of a path the model is shown, and what was set on it. Pure, and no message is read."""
+"""Where a session is: which messages of a path the model is shown, and what was set on it. Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -13,11 +13,11 @@ _ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchS
 _SAYING = ("branch_summary", "custom_message")
 
 
-class Standing(Struct, frozen=True):
+class Position(Struct, frozen=True):
     """`shown` are the messages that the model is shown, after the summary of `compaction`, whose entry is `summary`.
 
-    `compacted`: and nothing said since. `model` is the one that was set or answered last, `thinking` the level that was
-    set last.
+    `compacted` says that no message follows the compaction. `model` is the one that was set or answered last,
+    `thinking` the level that was set last.
     """
 
     shown: list[Node]
@@ -28,17 +28,17 @@ class Standing(Struct, frozen=True):
     thinking: str | None = None
 
 
-def standing(path: Sequence[Node], read: Callable[[Node], Entry]) -> Standing:
-    """`path` leads from the root to where the conversation stands; `read` reads one entry."""
+def position(path: Sequence[Node], read: Callable[[Node], Entry]) -> Position:
+    """Return the position at the end of `path`, which begins at a root. `read` reads one entry."""
     said = [(at, node) for at, node in enumerate(path) if _speaks(node)]
     summary, compaction = _last_compaction(path, read)
     model, thinking = _last_model(path, read), _last_thinking(path, read)
     if summary is None or compaction is None:
-        return Standing(_without_failures(node for _, node in said), model=model, thinking=thinking)
+        return Position(_without_failures(node for _, node in said), model=model, thinking=thinking)
     last = next(at for at, node in enumerate(path) if node is summary)
     first = next((at for at, node in enumerate(path[:last]) if node.id == compaction.first_kept), last)
     shown = _without_failures(node for at, node in said if at >= first)
-    return Standing(shown, summary, compaction, not said or said[-1][0] < last, model, thinking)
+    return Position(shown, summary, compaction, not said or said[-1][0] < last, model, thinking)
 
 
 def _speaks(node: Node) -> bool:

@@ -7,7 +7,7 @@ SHORTEST = 4_096
 _BYTES_PER_TOKEN = 3  # Prose has four, code three and a half; a guess too high only shortens the longest answers.
 
 
-def answer_room(model: Model, prompt_bytes: int, extra: int = 0) -> int:
+def output_limit(model: Model, prompt_bytes: int, extra: int = 0) -> int:
     """Tokens to allow for the answer, `extra` of them for thinking.
 
     Some models refuse a request whose prompt and allowance together exceed the context window, so a long prompt lowers

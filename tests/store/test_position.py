@@ -39,22 +39,13 @@ from linnet.core.messages import (
     Usage,
     UserMessage,
 )
-from linnet.store.entries import (
-    Compacted,
-    Content,
-    Custom,
-    Header,
-    Labelled,
-    ModelChanged,
-    Named,
-    Said,
-    ThinkingChanged,
-    entry_line,
-)
+from linnet.store.entries import Compacted, Content, Custom, Labelled, ModelChanged, Named, Said, ThinkingChanged
+from linnet.store.header import Header
+from linnet.store.lines import entry_line
 from linnet.store.log import MemoryLog
 from linnet.store.reading import load
 from linnet.store.sessions import Opened
-from linnet.store.store import Making, Store
+from linnet.store.store import Sources, Store
 from linnet.wire.pi.words import Words
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -112,7 +103,7 @@ class Talk(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         ids = count(1)
-        self.making = Making(lambda: NOON, lambda: f"{next(ids):08x}")
+        self.sources = Sources(lambda: NOON, lambda: f"{next(ids):08x}")
         self.lines: list[bytes] = []
         self.number = 0
         self.phase = "idle"
@@ -122,7 +113,7 @@ class Talk(RuleBasedStateMachine):
     def open(self, past: Past) -> None:
         data = b"\n".join([b'{"type":"session","version":3,"id":"an-id"}', *self.lines, b""])
         loaded = load(data, "it")
-        self.store = Store(loaded.header, MemoryLog(loaded.lines), loaded.glances, making=self.making)
+        self.store = Store(loaded.header, MemoryLog(loaded.lines), loaded.glances, sources=self.sources)
         self.live = Conversation(past)
 
     def happens(self, event: Event) -> None:
@@ -211,7 +202,7 @@ class Talk(RuleBasedStateMachine):
         """At any moment."""
         before, self.live = self.live, Conversation()
         self.open(Past())
-        self.live = Conversation(self.store.past(self.store.standing()))
+        self.live = Conversation(self.store.past(self.store.position()))
         same(self.live, before)
 
     def teardown(self) -> None:
@@ -230,7 +221,7 @@ def shown(*contents: tuple[str, str | None, Content], leaf: str | None = None) -
     store = Store(loaded.header, MemoryLog(loaded.lines), loaded.glances)
     if leaf is not None:
         store.tree.leaf = leaf
-    past = store.past(store.standing())
+    past = store.past(store.position())
     assert [id for id, _ in past.read()] == list(past.ids)
     return list(past.ids)
 
@@ -346,8 +337,8 @@ def test_a_session_of_pi_shows_what_it_shows_in_pi(name: str, reopen: Callable[.
     assert roles == [tuple(each) for each in without_failures(name, expected["messages"])]
     assert expected["leaf"] in (None, opened.store.leaf)
     assert opened.store.name == (expected["name"] or "")
-    assert opened.standing.model == ModelChanged(expected["model"]["provider"], expected["model"]["modelId"])
-    assert (opened.standing.thinking or "off") == expected["thinkingLevel"]
+    assert opened.position.model == ModelChanged(expected["model"]["provider"], expected["model"]["modelId"])
+    assert (opened.position.thinking or "off") == expected["thinkingLevel"]
 
 
 def json_of(message: Struct) -> dict[str, Any]:
@@ -386,13 +377,13 @@ def test_the_model_and_the_level_are_those_that_were_set_last(happened: list[str
     store = Store(HEADER, MemoryLog())
     for each in happened:
         store.append(contents[each])
-    standing = store.standing()
-    assert standing.model == next((models[each] for each in reversed(happened) if each in models), None)
-    assert standing.thinking == next((each for each in reversed(happened) if each in ("low", "high")), None)
+    position = store.position()
+    assert position.model == next((models[each] for each in reversed(happened) if each in models), None)
+    assert position.thinking == next((each for each in reversed(happened) if each in ("low", "high")), None)
 
 
 def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(
-    create: Callable[..., Store], making: Making
+    create: Callable[..., Store], sources: Sources
 ) -> None:
     odd = [
         b'{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":5}]}}',
@@ -404,9 +395,9 @@ def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(
         b'{"type":"message","id":"g","parentId":"f","message":{"role":"assistant","content":5}}',
     ]
     store = create(*odd, entry_line("h", "g", "", USER))
-    standing = store.standing()
-    assert (standing.model, standing.thinking, standing.compaction) == (None, None, None)
-    assert [id for id, _ in store.past(standing).read()] == ["h"]
+    position = store.position()
+    assert (position.model, position.thinking, position.compaction) == (None, None, None)
+    assert [id for id, _ in store.past(position).read()] == ["h"]
 
 
 def test_what_is_set_while_a_reply_fails_does_not_bring_the_failure_back() -> None:
@@ -415,7 +406,7 @@ def test_what_is_set_while_a_reply_fails_does_not_bring_the_failure_back() -> No
     store.append(FAILED, "f")
     store.append(SET, "s")
     store.forget_failure()
-    assert [id for id, _ in store.past(store.standing()).read()] == ["u"]
+    assert [id for id, _ in store.past(store.position()).read()] == ["u"]
     store.append(ASSISTANT, "a")
     store.forget_failure()
-    assert [id for id, _ in store.past(store.standing()).read()] == ["u", "a"]
+    assert [id for id, _ in store.past(store.position()).read()] == ["u", "a"]

@@ -1,0 +1,31 @@
+"""Times as text: ISO 8601 in UTC, as JavaScript writes it. In numbers they are milliseconds since 1970."""
+
+from datetime import UTC, datetime, timedelta
+
+END = 253_402_300_800_000  # The year 10000, which no calendar here knows.
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001: in UTC, as everything here.
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def stamp(milliseconds: int) -> str:
+    """Return such as 2026-01-01T12:00:00.000Z. What is outside the years 1 to 9999 counts as their end or beginning."""
+    try:
+        time = _EPOCH + timedelta(milliseconds=milliseconds)
+    except OverflowError:
+        time = datetime.max if milliseconds > 0 else datetime.min
+    return time.isoformat(timespec="milliseconds") + "Z"
+
+
+def parsed(stamp: str) -> datetime | None:
+    """Return the time in UTC, which is also what one without a zone is in; None for what is no time."""
+    try:
+        time = datetime.fromisoformat(stamp)
+        return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
+    except (ValueError, OverflowError):
+        return None
+
+
+def milliseconds(stamp: str) -> int:
+    """Return 0 for what is no time."""
+    time = parsed(stamp)
+    return 0 if time is None else round((time.replace(tzinfo=None) - _EPOCH) / _MILLISECOND)

@@ -1,0 +1,34 @@
+"""The first line of a session file."""
+
+from msgspec import Struct
+from msgspec.json import Decoder
+
+from linnet.store.lines import decoded, one_line
+
+VERSION = 3
+
+
+class Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel", omit_defaults=True):
+    """`parent_session` is the file that this one came from."""
+
+    id: str
+    timestamp: str = ""
+    cwd: str = ""
+    parent_session: str | None = None
+    version: int = 1
+
+
+_header = Decoder(Header)
+
+
+def header(line: bytes) -> Header | None:
+    """Return None for what is no session's first line."""
+    found = decoded(_header, line)
+    return found if found is not None and found.id else None
+
+
+def header_line(header: Header) -> bytes:
+    """Return its line without a line end, the fields in pi's order."""
+    parent = {} if header.parent_session is None else {"parentSession": header.parent_session}
+    fields = {"type": "session", "version": header.version, "id": header.id, "timestamp": header.timestamp}
+    return one_line({**fields, "cwd": header.cwd, **parent})

@@ -1,0 +1,274 @@
+"""Lines of a session file to entries and back. Pure; files are not known here.
+
+What a line says beyond what is known stays in the file, and goes along when lines are copied.
+"""
+
+from functools import cache
+from typing import Any, TypeVar
+
+from msgspec import UNSET, MsgspecError, Struct, UnsetType, convert, structs
+from msgspec.json import Decoder, encode
+
+from linnet.core import messages
+from linnet.core.events import Compaction
+from linnet.core.timestamps import milliseconds
+from linnet.errors import BadInput
+from linnet.store.entries import (
+    MOVED,
+    RAN,
+    SPENT,
+    BranchSummaryEntry,
+    Compacted,
+    CompactionEntry,
+    Content,
+    Custom,
+    CustomEntry,
+    CustomMessageEntry,
+    Entry,
+    LabelEntry,
+    Labelled,
+    MessageEntry,
+    ModelChanged,
+    ModelChangeEntry,
+    Moved,
+    Named,
+    Ran,
+    ReadEntry,
+    Said,
+    SessionInfoEntry,
+    Spent,
+    ThinkingChanged,
+    ThinkingLevelChangeEntry,
+    Unknown,
+    WrittenEntry,
+)
+from linnet.wire.jsonl import decode_line, encode_lines
+from linnet.wire.pi import frames, words
+from linnet.wire.pi.messages import Spelled, SpelledUsage, message, rounded, usage, user_parts
+
+T = TypeVar("T")
+
+
+class MessageGlance(Struct, frozen=True, rename="camel", gc=False):
+    """What an index wants to know of an entry's message."""
+
+    role: str = ""
+    usage: SpelledUsage | None = None
+    provider: str = ""
+    model: str = ""
+    stop_reason: str = ""
+
+
+class Glance(Struct, frozen=True, rename="camel", gc=False):
+    """What an index wants to know of an entry, whatever its type. Reading no more makes long sessions open soon."""
+
+    type: str
+    id: str = ""
+    parent_id: str | None = None
+    timestamp: str = ""
+    version: int = 1
+    message: MessageGlance | None = None
+    usage: SpelledUsage | None = None
+    target_id: str = ""
+    label: str | None = None
+    name: str | None = None
+    custom_type: str = ""
+
+
+class _Place(Struct, frozen=True, rename="camel", gc=False):
+    """What gives an entry its place in the tree."""
+
+    type: str
+    id: str = ""
+    parent_id: str | None = None
+
+
+class _Files(Struct, frozen=True, rename="camel"):
+    read_files: tuple[str, ...] = ()
+    modified_files: tuple[str, ...] = ()
+
+
+class _DiskWords(words.Words):
+    """As on the wire, but a command's output has its colours, beside the words that pi shows, and a call what the model
+    wrote where that was no JSON object.
+    """
+
+    def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
+        told = super().bash(run)
+        return told if told.output == run.output else structs.replace(told, raw_output=run.output)
+
+    def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
+        told = super().assistant(message)
+        if not any(call.unparsed for call in message.calls):
+            return told
+        return structs.replace(told, content=[_with_unparsed(part) for part in message.content])
+
+
+def _with_unparsed(part: messages.ReplyPart) -> frames.ReplyBlock:
+    told = words.part(part)
+    if isinstance(part, messages.ToolCall) and isinstance(told, frames.ToolCall):
+        return structs.replace(told, unparsed=part.unparsed or UNSET)
+    return told
+
+
+_words = _DiskWords()
+_glance = Decoder(Glance)
+_place = Decoder(_Place)
+_any = Decoder(Any)
+_OF_OTHERS = ("arguments", "details", "data")  # Fields that tools and extensions fill.
+
+
+def glance(line: bytes) -> Glance | None:
+    """Return None for what is no entry. One with odd fields is an entry all the same, since others may follow it."""
+    seen = decoded(_glance, line)
+    if seen is None and (place := decoded(_place, line)) is not None:
+        return Glance(place.type, place.id, place.parent_id)
+    return seen
+
+
+def entry(line: bytes, at: Glance) -> Entry:
+    """Return the entry of a line, of which `at` is the glance. Unknown stands for whatever cannot be understood."""
+    found = decoded(_entries(), line)
+    content = Unknown() if found is None else _content(found, at.timestamp)
+    return Entry(at.id, at.parent_id, at.timestamp, at.type, content, line)
+
+
+def entry_line(id: str, parent: str | None, time: str, content: Content) -> bytes:
+    """Return the line of a new entry, without a line end. Raises ValueError for Unknown."""
+    return one_line(_written(id, parent, time, content))
+
+
+def one_line(value: Any) -> bytes:
+    """Return any value as a line of JSON, without a line end."""
+    return encode_lines([value])[:-1]
+
+
+def decoded(decoder: Decoder[T], line: bytes) -> T | None:
+    """Return None for what the decoder does not take, whether or not nulls count as absent."""
+    try:
+        return decode_line(decoder, line)
+    except BadInput:
+        return _decoded_without_nulls(decoder, line) if b"null" in line else None
+
+
+@cache
+def _entries() -> Decoder[ReadEntry]:
+    return Decoder(ReadEntry)  # 0.7 ms that a new session, in which there is nothing to read, should not pay.
+
+
+def _content(found: ReadEntry, stamp: str) -> Content:
+    match found:
+        case MessageEntry(message=spelled):
+            said = message(spelled)
+            return Unknown() if said is None else Said(said)
+        case CompactionEntry():
+            return Compacted(_compaction(found, stamp))
+        case BranchSummaryEntry(summary=summary, from_id=from_id):
+            return Said(messages.BranchSummary(summary, from_id, milliseconds(stamp)))
+        case CustomMessageEntry(custom_type=kind, content=content, display=display, details=details):
+            parts = user_parts(_present(content) or "")
+            return Said(messages.Note(kind, parts, milliseconds(stamp), display, _present(details)))
+        case ModelChangeEntry(provider=provider, model_id=model):
+            return ModelChanged(provider, model)
+        case ThinkingLevelChangeEntry(thinking_level=level):
+            return ThinkingChanged(level)
+        case SessionInfoEntry(name=name):
+            return Named(name or "")
+        case LabelEntry(target_id=target, label=label):
+            return Labelled(target, _present(label) or "")
+        case CustomEntry():
+            return _custom(found)
+
+
+def _custom(found: CustomEntry[SpelledUsage]) -> Content:
+    paid = _present(found.usage)
+    if found.custom_type == MOVED:
+        return Moved()
+    if found.custom_type == RAN:
+        return _ran(found.data)
+    if found.custom_type == SPENT:
+        return Spent(usage(paid))
+    return Custom(found.custom_type, _present(found.data), None if paid is None else usage(paid))
+
+
+def _ran(data: Any) -> Content:
+    try:
+        said = message(convert(data, Spelled))
+    except MsgspecError:
+        return Unknown()
+    return Ran(said) if isinstance(said, messages.BashRun) else Unknown()
+
+
+def _compaction(found: CompactionEntry[SpelledUsage], stamp: str) -> Compaction:
+    try:
+        files = convert(found.details, _Files)
+    except MsgspecError:
+        files = _Files()
+    summary = messages.Summary(found.summary, rounded(found.tokens_before), milliseconds(stamp))
+    total = usage(found.usage)
+    return Compaction(summary, 0, found.first_kept_entry_id, files.read_files, files.modified_files, total)
+
+
+def _written(id: str, parent: str | None, time: str, content: Content) -> WrittenEntry:
+    at: Any = {"id": id, "parent_id": parent, "timestamp": time}
+    match content:
+        case Said(messages.BranchSummary(text, from_id)):
+            return BranchSummaryEntry(**at, summary=text, from_id=from_id)
+        case Said(messages.Note(kind, said, _, display, details)):
+            told = words.blocks(said)
+            return CustomMessageEntry(**at, custom_type=kind, content=told, display=display, details=_filled(details))
+        case Said(said):
+            return MessageEntry(**at, message=_words.message(said))
+        case Compacted(result):
+            return CompactionEntry(
+                **at,
+                summary=result.summary.text,
+                first_kept_entry_id=result.first_kept,
+                tokens_before=result.summary.tokens_before,
+                details=frames.Files(result.read_files, result.modified_files),
+                usage=_words.usage(result.total),
+            )
+        case ModelChanged(provider, model):
+            return ModelChangeEntry(**at, provider=provider, model_id=model)
+        case ThinkingChanged(level):
+            return ThinkingLevelChangeEntry(**at, thinking_level=level)
+        case Named(name):
+            return SessionInfoEntry(**at, name=name)
+        case Labelled(target, label):
+            return LabelEntry(**at, target_id=target, label=label or UNSET)
+        case Moved():
+            return CustomEntry(**at, custom_type=MOVED)
+        case Ran(run):
+            return CustomEntry(**at, custom_type=RAN, data=_words.bash(run))
+        case Spent(paid):
+            return CustomEntry(**at, custom_type=SPENT, usage=_words.usage(paid))
+        case Custom(kind, data, paid):
+            used = UNSET if paid is None else _words.usage(paid)
+            return CustomEntry(**at, custom_type=kind, data=_filled(data), usage=used)
+        case Unknown():
+            raise ValueError("what is not known cannot be written anew")
+
+
+def _present(value: T | UnsetType | None) -> T | None:
+    return None if isinstance(value, UnsetType) else value
+
+
+def _filled(value: Any) -> Any:
+    """Return UNSET for None: what there is none of is left out, and not written as null."""
+    return UNSET if value is None else value
+
+
+def _decoded_without_nulls(decoder: Decoder[T], line: bytes) -> T | None:
+    """Some programs write null for what is not there."""
+    try:
+        return decoder.decode(encode(_without_nulls(decode_line(_any, line))))
+    except (BadInput, MsgspecError, RecursionError):
+        return None
+
+
+def _without_nulls(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_without_nulls(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: each if key in _OF_OTHERS else _without_nulls(each) for key, each in value.items() if each is not None}

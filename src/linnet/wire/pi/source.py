@@ -1,0 +1,17 @@
+"""Where the bytes of an image are, as clients of pi and its session files spell it."""
+
+from msgspec import Struct, field
+
+
+class Source(Struct, frozen=True, gc=False):
+    """The type of an image has two spellings here; either is taken."""
+
+    type: str = "base64"
+    data: str = ""
+    url: str = ""
+    _media_type: str = field(default="", name="mediaType")
+    _snake_type: str = field(default="", name="media_type")
+
+    @property
+    def mime_type(self) -> str:
+        return self._media_type or self._snake_type

@@ -12,7 +12,6 @@ from linnet.core.events import JobKind, JobStarted, Settled
 from linnet.core.inputs import Input
 from linnet.core.schedule import Job, Schedule
 from linnet.errors import Busy, Closed, LinnetError
-from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.fault import as_error, start
@@ -21,6 +20,7 @@ from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
 
 if TYPE_CHECKING:
+    from linnet.runtime.active_job import ActiveJob, Outcome
     from linnet.runtime.background import Task
     from linnet.runtime.moves import Moves
     from linnet.runtime.resources import Resources
@@ -199,6 +199,8 @@ class Jobs:
         kind: JobKind = "prompt" if isinstance(work, commands.Prompt) else "compact"
         self._broadcast.publish([JobStarted(kind)])
         try:
+            from linnet.runtime.active_job import ActiveJob
+
             self._broadcast.state.conversation.read()
             # What the job is made of is fixed now; a change of model from here on is for the next one.
             running = ActiveJob(
@@ -211,7 +213,7 @@ class Jobs:
             return self._break(number, kind, as_error(fault, "a run could not begin"))
         return []
 
-    def _run(self, number: int, work: commands.Prompt | commands.Compact, running: ActiveJob) -> None:
+    def _run(self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob") -> None:
         """The thread of a job."""
         journal = self._storage.journal
         try:
@@ -230,7 +232,7 @@ class Jobs:
         if journal is not None:
             journal.sync()
 
-    def _end(self, number: int, outcome: Outcome) -> None:
+    def _end(self, number: int, outcome: "Outcome") -> None:
         self._running = None
         requester = self._requests.pop(number).requester
         if isinstance(outcome, LinnetError):

@@ -14,7 +14,6 @@ from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import Requester
-from linnet.runtime.setters import Setters
 from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
@@ -55,7 +54,7 @@ class Session:
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._queries = Queries(state, storage, settings)
-        self._setters = Setters(state, storage, settings.accounts)
+        self._accounts = settings.accounts
         self._jobs = Jobs(settings, resources, self._broadcast, storage, clock, new_session_id)
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
@@ -124,8 +123,14 @@ class Session:
             if self._jobs.closed and isinstance(command, _IN_THE_FILE):
                 raise Closed
             if isinstance(command, commands.Setting):
-                events, answer = self._setters.set(command)
-                self._broadcast.publish(events)
+                answer = self._set(command)
             else:
                 answer = self._queries.answer(command, busy=self._jobs.active)
             requester.finished(answer)
+
+    def _set(self, setting: commands.Setting) -> commands.Answer:
+        from linnet.runtime.setters import Setters
+
+        events, answer = Setters(self._broadcast.state, self._storage, self._accounts).set(setting)
+        self._broadcast.publish(events)
+        return answer

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import sessions
+from bench import sessions, start
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -34,7 +34,11 @@ def main() -> None:
                 bare = repeated(20, bare_python)
                 print(f"bare python -c pass: {bare * 1e3:.1f} ms")
                 print(f"the model server alone: {server_alone(port) / 1e6:,.1f} M deltas/s\n")
-                print("The zot protocol\n")
+                print("The start, with a prompt that is written at once\n")
+                peer = zot_like(url)[0]
+                answer = repeated(20, lambda: spawn(peer, folder))
+                show([(peer.name, start.parts(peer, folder, bare, answer))])
+                print("\nThe zot protocol\n")
                 show([(peer.name, zot_rows(peer, folder, bare)) for peer in zot_like(url)])
                 print("\nThe pi protocol\n")
                 pi_peers = pi_like(url, home)
@@ -107,6 +111,8 @@ def pi_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
 def start_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
     first = repeated(20 if peer.name != "pi" else 5, lambda: spawn(peer, folder))
     rows = [("spawn → first answer", f"{first * 1e3:.1f} ms ({first / bare:.1f} × bare python)")]
+    delta = repeated(20 if peer.name != "pi" else 5, lambda: start.first_delta(peer, folder))
+    rows.append(("spawn → first delta", f"{delta * 1e3:.1f} ms ({delta / bare:.1f} × bare python)"))
     with Running(peer, folder) as running:
         running.first_answer()
         time.sleep(0.5)  # What is loaded in the background counts as idle memory too.

@@ -43,7 +43,7 @@ def _text_or_file(word: str) -> str:
         raise ConfigError(f"cannot read {word}: {error}") from None
 
 
-def _settle(flags: Flags) -> None:
+def _amend(flags: Flags) -> None:
     """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
     model: str = flags.config.get("model", "")
     provider, slash, id = model.partition("/")
@@ -102,7 +102,7 @@ Flags
     ),
     dialect="pi",
     version="{version}",
-    settle=_settle,
+    amend=_amend,
 )
 
 ZOT = Program(

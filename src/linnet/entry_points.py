@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 
 
 def main() -> NoReturn:
-    _prepare()
+    prepare()
     from linnet.cli import main
 
     main()
@@ -14,7 +14,7 @@ def main() -> NoReturn:
 
 def pi() -> NoReturn:
     """`linnet-pi`, for clients that spawn pi."""
-    _prepare()
+    prepare()
     from linnet.cli import main
     from linnet.drop_in import PI
 
@@ -23,14 +23,14 @@ def pi() -> NoReturn:
 
 def zot() -> NoReturn:
     """`linnet-zot`, for clients that spawn zot."""
-    _prepare()
+    prepare()
     from linnet.cli import main
     from linnet.drop_in import ZOT
 
     main(ZOT)
 
 
-def _prepare() -> None:
+def prepare() -> None:
     gc.disable()  # Nothing that is made while starting is garbage. The server turns it on again.
     # Where typing_extensions is installed msgspec imports it, at 10 ms, for type hints that linnet does not use.
     absent: Any = None

@@ -155,7 +155,7 @@ class Program(Struct, frozen=True):
     """An executable. Its own flags come before the table's where they share a name.
 
     `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
-    `settle` has the last word on what the command line said.
+    `amend` has the last word on what the command line said.
     """
 
     name: str
@@ -163,7 +163,7 @@ class Program(Struct, frozen=True):
     flags: tuple[Flag, ...] = ()
     dialect: Literal["zot", "pi"] | None = None
     version: str = "{name} {version}"
-    settle: Callable[[Flags], None] = lambda flags: None
+    amend: Callable[[Flags], None] = lambda flags: None
     table: tuple[Flag, ...] = TABLE
 
     def by_name(self) -> dict[str, Flag]:
@@ -210,7 +210,7 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
             flags.put(flag, flag.parse(value))
         except ValueError as error:
             raise UsageError(f"{name} must be {error}, not {value!r}") from None
-    program.settle(flags)
+    program.amend(flags)
     return flags
 
 

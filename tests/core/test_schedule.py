@@ -32,12 +32,12 @@ from linnet.core.schedule import (
     CloseAsked,
     Effect,
     Fact,
+    Idle,
     Interrupt,
     Job,
     JobEnded,
     Launch,
     Refuse,
-    Rest,
     Schedule,
     Submitted,
     Tell,
@@ -111,7 +111,7 @@ class Agent(RuleBasedStateMachine):
                 self.interrupted.add(number)
             case Tell(event):
                 self.see_event(event)
-            case Rest():
+            case Idle():
                 assert self.active is None
                 assert not self.background
                 assert not self.waiting
@@ -312,10 +312,10 @@ def test_a_command_belongs_to_the_session_it_began_in() -> None:
     run = BashRun("true", "", 0, 0)
     schedule = Schedule(Queues())
     schedule.feed(BackgroundSubmitted(1, Bash("true"), "one"))
-    assert schedule.feed(BackgroundEnded(1, "two", run)) == [Rest()]
+    assert schedule.feed(BackgroundEnded(1, "two", run)) == [Idle()]
     submitted(schedule, 2, Prompt("hi"))
     submitted(schedule, 3, NewSession())
     schedule.feed(BackgroundSubmitted(4, Bash("true"), "one"))  # Between two sessions: it is the next one's.
     schedule.feed(JobEnded())
     schedule.feed(JobEnded())
-    assert schedule.feed(BackgroundEnded(4, "two", run)) == [Tell(BashRan(run)), Rest()]
+    assert schedule.feed(BackgroundEnded(4, "two", run)) == [Tell(BashRan(run)), Idle()]

@@ -103,14 +103,14 @@ class Tell(Struct, frozen=True):
     event: Event
 
 
-class Rest(Struct, frozen=True):
-    """Nothing is active, waits, or runs in the background any more."""
+class Idle(Struct, frozen=True):
+    """Tell everybody that nothing is active, waits, or runs in the background any more."""
 
 
 Fact: TypeAlias = (
     Submitted | JobEnded | AbortAsked | BackgroundSubmitted | BackgroundEnded | BashAbortAsked | CloseAsked
 )
-Effect: TypeAlias = Accept | Refuse | Begin | Launch | Interrupt | Tell | Rest
+Effect: TypeAlias = Accept | Refuse | Begin | Launch | Interrupt | Tell | Idle
 
 
 class _Background(Struct):
@@ -229,7 +229,7 @@ class Schedule:
         told: list[Effect] = [Tell(BashRan(run)) for run in ran]
         if self._waiting:
             return [*told, *self._begin(self._waiting.popleft())]
-        return [*told, *self._rest()]
+        return [*told, *self._idle()]
 
     def _background_ended(self, number: int, session: str, run: BashRun | None) -> list[Effect]:
         """A command that ends in another session than it began in is not told there."""
@@ -243,7 +243,7 @@ class Schedule:
             else:
                 self._ran.append(run)
                 told = [Tell(BashHeld(run))]
-        return [*told, *self._rest()]
+        return [*told, *self._idle()]
 
     def _interrupt_commands(self) -> list[Effect]:
         return [Interrupt(number) for number, each in self._background.items() if isinstance(each.command, Bash)]
@@ -264,8 +264,8 @@ class Schedule:
             effects.append(self._tell_queue(tuple(lost)))
         return [*effects, *self._cut_short(), *self._interrupt_commands()]
 
-    def _rest(self) -> list[Effect]:
-        return [] if self.busy else [Rest()]
+    def _idle(self) -> list[Effect]:
+        return [] if self.busy else [Idle()]
 
     def _tell_queue(self, dropped: tuple[Input, ...] = ()) -> Effect:
         return Tell(QueueChanged(tuple(self._queues.steering), tuple(self._queues.follow_ups), dropped))

@@ -43,7 +43,7 @@ class Broadcast:
     def is_behind(self) -> bool:
         return any(listener.is_behind() for listener in self._listeners)
 
-    def rest(self) -> None:
+    def idle(self) -> None:
         """Tell everybody that nothing is left to do. Whoever calls this holds the lock."""
         for listener in self._listeners:
             listener.idle()

@@ -169,9 +169,9 @@ class Jobs:
                     interruptions.append(self._requests[number].cancel.set)
                 case schedule.Tell(event):
                     self._broadcast.publish([event])
-                case schedule.Rest():
+                case schedule.Idle():
                     self._changed.notify_all()
-                    self._broadcast.rest()
+                    self._broadcast.idle()
         return interruptions
 
     def _submit(self, number: int, work: commands.Work, request: _Request, *, may_wait: bool) -> None:

@@ -122,7 +122,7 @@ class Sessions:
         return True
 
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
-        """And which of them is the one that is open, wherever that is."""
+        """Return the sessions, newest first, and which of them is the one that is open, wherever that is."""
         if everywhere:
             found = sessions.summaries(self._folders(), self._cwd if self._options.confine else None)
         else:
@@ -159,7 +159,9 @@ class Sessions:
         return path
 
     def _made(self, parent: str | None, lines: Sequence[bytes], path: str | None = None) -> tuple[Store, str]:
-        """And why it is only in memory, if it should not be. Raises SessionError, unless there is no hope anyway."""
+        """Return a new store, and why it is only in memory, if it should not be. Raises SessionError if it cannot be
+        saved, unless the first session could not be either.
+        """
         header = self._header(parent)
         problem = ""
         if self._options.saves:

@@ -1,12 +1,10 @@
 """Sees a job through: the runs of a prompt, the tries after a failure, the compactions, to the last event."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from linnet.core.commands import Compact, Compacted, Done
-from linnet.core.compact import SYSTEM, Plan, joined, keep_messages, keep_tokens, questions, touched_files
-from linnet.core.cost import add
 from linnet.core.events import (
-    Compaction,
     CompactionEnded,
     CompactionStarted,
     CompactReason,
@@ -17,7 +15,6 @@ from linnet.core.events import (
     Settled,
 )
 from linnet.core.inputs import Input
-from linnet.core.messages import AssistantMessage, Message, Summary, Usage
 from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
 from linnet.errors import Cancelled, ContextOverflow, LinnetError, NothingToCompact, ProviderUnavailable
@@ -28,9 +25,11 @@ from linnet.runtime.resources import Resources
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 
+if TYPE_CHECKING:
+    from linnet.runtime.compactor import Compactor
+
 RETRY_CANCELLED = "Retry cancelled"
 COMPACTION_CANCELLED = "Compaction cancelled"
-EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
 LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
@@ -52,7 +51,7 @@ class Worker:
 
     def compact(self, command: Compact) -> None:
         try:
-            ended = self._compact("manual", command.instructions)
+            ended = self._compactor.compact("manual", command.instructions)
         except NothingToCompact as error:
             ended = CompactionEnded("manual", None, error=str(error))
         outcome: Outcome
@@ -113,6 +112,12 @@ class Worker:
             self._job.end_wait = None
         return True
 
+    @property
+    def _compactor(self) -> "Compactor":
+        from linnet.runtime.compactor import Compactor  # Not needed by most runs.
+
+        return Compactor(self._job, self._runner, self._settings)
+
     def _is_full(self) -> bool:
         conversation, model = self._job.conversation, self._job.model
         if not self._job.auto_compaction or conversation.compacted:
@@ -124,7 +129,7 @@ class Worker:
         mentioned, unless something depended on it.
         """
         try:
-            ended = self._compact(reason, before=before)
+            ended = self._compactor.compact(reason, before=before)
         except NothingToCompact as error:
             if reason == "threshold":
                 if before:
@@ -134,50 +139,3 @@ class Worker:
             ended = CompactionEnded(reason, None, error=str(error))
         self._job.emit([ended])
         return ended.result is not None
-
-    def _compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
-        conversation, now = self._job.conversation, self._job.now
-        messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
-        if conversation.compacted:
-            raise NothingToCompact("Already compacted")
-        plan = self._plan(messages)
-        self._job.emit([*before, CompactionStarted(reason)])
-        spent: Usage = self._job.spent
-        answers: list[str] = []
-        for question in questions(plan, instructions):
-            if not question:
-                answers.append("")
-                continue
-            reply = self._runner.ask_apart(SYSTEM, question)
-            spent = add(spent, reply.usage)
-            if reply.stop in ("error", "aborted"):
-                return CompactionEnded(reason, None, aborted=reply.stop == "aborted", error=reply.error, total=spent)
-            if not reply.text.strip():
-                return CompactionEnded(reason, None, error=EMPTY_SUMMARY, total=spent)
-            answers.append(reply.text)
-        history, turn = answers
-        read, modified = self._files([*plan.old, *plan.prefix])
-        text = joined(plan, history, turn, read, modified)
-        summary = Summary(text, context_tokens(messages), now())
-        first_kept = conversation.ids[len(messages) - plan.kept] if plan.kept else ""
-        result = Compaction(summary, plan.kept, first_kept, tuple(read), tuple(modified), spent)
-        return CompactionEnded(reason, result, will_retry=reason == "overflow")
-
-    def _plan(self, messages: Sequence[Message]) -> Plan:
-        keep = self._settings.keep_messages
-        planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
-        return planner(messages)
-
-    def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
-        """Those of the part that goes, and those that an earlier summary knew of."""
-        read, modified = touched_files(gone)
-        earlier = self._job.conversation.last_compaction
-        if earlier is not None:
-            modified = list(dict.fromkeys([*earlier.modified_files, *modified]))
-            read = [path for path in dict.fromkeys([*earlier.read_files, *read]) if path not in modified]
-        return read, modified
-
-
-def _without_failure(messages: Sequence[Message]) -> Sequence[Message]:
-    last = messages[-1] if messages else None
-    return messages[:-1] if isinstance(last, AssistantMessage) and last.stop == "error" else messages

@@ -167,7 +167,7 @@ def children_by_parent() -> Callable[[int], list[int]]:
 
 
 def contents(path: str) -> bytes:
-    """Nothing if the process is gone."""
+    """Empty if the process is gone."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
     except OSError:

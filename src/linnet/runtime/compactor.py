@@ -1,0 +1,73 @@
+"""Replaces the older part of a conversation by a summary that the model writes."""
+
+from collections.abc import Sequence
+
+from linnet.core.compact import SYSTEM, Plan, joined, keep_messages, keep_tokens, questions, touched_files
+from linnet.core.cost import add
+from linnet.core.events import Compaction, CompactionEnded, CompactionStarted, CompactReason, Event
+from linnet.core.messages import AssistantMessage, Message, Summary, Usage
+from linnet.core.size import context_tokens
+from linnet.errors import NothingToCompact
+from linnet.runtime.active_job import ActiveJob
+from linnet.runtime.runner import Runner
+from linnet.runtime.settings import Settings
+
+EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
+
+
+class Compactor:
+    def __init__(self, job: ActiveJob, runner: Runner, settings: Settings) -> None:
+        self._job = job
+        self._runner = runner
+        self._settings = settings
+
+    def compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
+        """How it ended, for the caller to publish. `before` is published in the same breath as its start.
+
+        Raises NothingToCompact before anything is published.
+        """
+        conversation, now = self._job.conversation, self._job.now
+        messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
+        if conversation.compacted:
+            raise NothingToCompact("Already compacted")
+        plan = self._plan(messages)
+        self._job.emit([*before, CompactionStarted(reason)])
+        spent: Usage = self._job.spent
+        answers: list[str] = []
+        for question in questions(plan, instructions):
+            if not question:
+                answers.append("")
+                continue
+            reply = self._runner.ask_apart(SYSTEM, question)
+            spent = add(spent, reply.usage)
+            if reply.stop in ("error", "aborted"):
+                return CompactionEnded(reason, None, aborted=reply.stop == "aborted", error=reply.error, total=spent)
+            if not reply.text.strip():
+                return CompactionEnded(reason, None, error=EMPTY_SUMMARY, total=spent)
+            answers.append(reply.text)
+        history, turn = answers
+        read, modified = self._files([*plan.old, *plan.prefix])
+        text = joined(plan, history, turn, read, modified)
+        summary = Summary(text, context_tokens(messages), now())
+        first_kept = conversation.ids[len(messages) - plan.kept] if plan.kept else ""
+        result = Compaction(summary, plan.kept, first_kept, tuple(read), tuple(modified), spent)
+        return CompactionEnded(reason, result, will_retry=reason == "overflow")
+
+    def _plan(self, messages: Sequence[Message]) -> Plan:
+        keep = self._settings.keep_messages
+        planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
+        return planner(messages)
+
+    def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Those of the part that goes, and those that an earlier summary knew of."""
+        read, modified = touched_files(gone)
+        earlier = self._job.conversation.last_compaction
+        if earlier is not None:
+            modified = list(dict.fromkeys([*earlier.modified_files, *modified]))
+            read = [path for path in dict.fromkeys([*earlier.read_files, *read]) if path not in modified]
+        return read, modified
+
+
+def _without_failure(messages: Sequence[Message]) -> Sequence[Message]:
+    last = messages[-1] if messages else None
+    return messages[:-1] if isinstance(last, AssistantMessage) and last.stop == "error" else messages

@@ -1,0 +1,74 @@
+"""zot's stream in the monitor's words. Pure."""
+
+from typing import Any, Final
+
+from linnet.monitor.words import NOTHING, Detail, Word, beginning, fields, text, tokens
+
+# As it is in the document that this monitor was written for, entry by entry.
+MAPPING: Final[dict[str, Word | None]] = {
+    "response": None,
+    "user_message": "message_update",
+    "turn_start": "turn_start",
+    "turn_end": "turn_end",
+    "error": "error",
+    "done": "agent_end",
+    "assistant_start": "message_start",
+    "text_delta": "message_update",
+    "assistant_message": "message_end",
+    "tool_call": "tool_execution_start",
+    "tool_use_start": "tool_execution_start",
+    "tool_use_args": "tool_execution_update",
+    "tool_progress": "tool_execution_update",
+    "tool_use_end": "tool_execution_update",
+    "tool_result": "tool_execution_end",
+    "usage": None,
+}
+
+# What the protocol has besides: of the protocol's own words, and of linnet's additions to it.
+ADDED: Final[dict[str, Word | None]] = {
+    "compact_done": "agent_end",
+    "thinking_delta": "message_update",
+    "session_error": "notice",
+}
+
+# A block of lines in which every line begins, or ends, like this is nothing but text.
+DELTA_HEADS: Final = (b'{"type":"text_delta",',)
+DELTA_TAILS: Final = (b'"type":"text_delta"}',)
+DELTA: Final = "text_delta"
+
+_SIMPLE = frozenset(("turn_start", "assistant_start", "done", "tool_use_end"))
+
+
+def detail(type: str, line: bytes) -> Detail:
+    """What a line says besides its type. Fields of another kind than expected count as absent."""
+    if type in _SIMPLE:
+        return Detail(role="assistant") if type == "assistant_start" else _call(line) if type[0] == "t" else NOTHING
+    said = fields(line)
+    match type:
+        case "text_delta" | "thinking_delta":
+            kind: Any = "text" if type == "text_delta" else "thinking"
+            return Detail("assistant", kind, text(said.get("delta")))
+        case "user_message":
+            return Detail("user")
+        case "assistant_message":
+            return Detail("assistant", text=text(said.get("content")))
+        case "tool_call" | "tool_use_start" | "tool_use_args" | "tool_progress" | "tool_result":
+            failed = "it failed" if said.get("is_error") is True else ""
+            return Detail(call=beginning(said.get("id")), tool=beginning(said.get("name")), error=failed)
+        case "usage":
+            own = tokens(said, "cache_read", "cache_write", said.get("cost_usd"))
+            whole = said.get("cumulative")
+            sum = tokens(whole, "cache_read", "cache_write", whole.get("cost_usd")) if isinstance(whole, dict) else None
+            return Detail(spent=own, total=sum)
+        case "turn_end":
+            stop, reason = said.get("stop"), beginning(said.get("error"))
+            failed = (reason or "the turn failed") if stop == "error" else ""
+            return Detail(error=failed, aborted=stop == "aborted")
+        case "error" | "session_error":
+            return Detail(error=beginning(said.get("message")) or "it did not say why")
+        case _:
+            return NOTHING
+
+
+def _call(line: bytes) -> Detail:
+    return Detail(call=beginning(fields(line).get("id"))) if b'"id"' in line[:4096] else NOTHING

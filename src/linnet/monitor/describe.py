@@ -37,7 +37,8 @@ def snapshot(watch: Watch) -> dict[str, Any]:
     """Everything that is known, as JSON has it. `state` and its fields come first."""
     known = {name: value for name, value in to_builtins(watch).items() if not name.startswith("_")}
     del known["state"]
-    return {"at": known.pop("at"), **to_builtins(watch.state), "since": known.pop("since"), **known}
+    times = {"at": round(known.pop("at"), 3), "since": round(known.pop("since"), 3)}
+    return {**to_builtins(watch.state), **times, **known}
 
 
 def state_words(state: State) -> str:

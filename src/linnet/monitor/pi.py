@@ -49,6 +49,25 @@ ADDED: Final[dict[str, Word | None]] = {
     "thinking_level_changed": None,
 }
 
+# What a frame must have, in every generation.
+FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "response": ("success",),
+    "agent_start": (),
+    "agent_end": ("messages",),
+    "turn_start": (),
+    "turn_end": ("message", "toolResults"),
+    "message_start": ("message",),
+    "message_update": ("assistantMessageEvent",),
+    "message_end": ("message",),
+    "tool_execution_start": ("toolCallId", "toolName", "args"),
+    "tool_execution_update": ("toolCallId", "toolName", "partialResult"),
+    "tool_execution_end": ("toolCallId", "toolName", "result", "isError"),
+    "auto_retry_start": ("attempt", "maxAttempts", "delayMs", "errorMessage"),
+    "auto_retry_end": ("success", "attempt"),
+    "auto_compaction_start": ("reason",),
+    "hook_error": ("error",),
+}
+
 DELTA_HEADS: Final = (b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta",',)
 DELTA_TAILS: Final[tuple[bytes, ...]] = ()
 DELTA: Final = "message_update"

@@ -31,37 +31,49 @@ class Redactor:
         """The rest: at the end of the stream a beginning is all there will be."""
         return self._take(self._held, last=True)
 
+    def spans(self, data: bytes) -> list[tuple[int, int]]:
+        """Where the secrets in it are: from, to, in order. `data` is all there is."""
+        return self._scan(data, last=True)[0]
+
     def whole(self, data: bytes) -> bytes:
         """All of it at once."""
-        return self.feed(data) + self.finish()
+        return self._take(data, last=True)
 
     def _take(self, data: bytes, last: bool) -> bytes:
-        self._held = b""
+        inside = self._body is not None
+        spans, held = self._scan(data, last)
         out: list[bytes] = []
+        at = 0
+        for start, end in spans:
+            out.append(data[at:start])
+            if start or not inside:  # The mark of one that goes on is out already.
+                out.append(MARK)
+            at = end
+        out.append(data[at:held])
+        self._held = data[held:]
+        return b"".join(out)
+
+    def _scan(self, data: bytes, last: bool) -> tuple[list[tuple[int, int]], int]:
+        """The secrets, and from where on it is too early to tell."""
+        spans: list[tuple[int, int]] = []
         at = self._swallow(data, 0)
+        if at:
+            spans.append((0, at))
         nearest = {anchor: data.find(anchor, at) for anchor in self._anchors}
-        while at < len(data):
-            found = min((place for place in nearest.values() if place >= 0), default=-1)
-            if found < 0:
-                break
+        while (found := min((place for place in nearest.values() if place >= 0), default=-1)) >= 0:
             end = self._match(data, found, last)
-            if end is None:  # It may become one.
-                out.append(data[at:found])
-                self._held = data[found:]
-                return b"".join(out)
+            if end is None:
+                return spans, found
+            least = found + 1
             if end > found:
-                out += (data[at:found], MARK)
-                at = self._swallow(data, end)
-                least = at
-            else:
-                least = found + 1
+                at = least = self._swallow(data, end)
+                spans.append((found, at))
             for anchor, place in nearest.items():
                 if 0 <= place < least:
                     nearest[anchor] = data.find(anchor, least)
-        kept = 0 if last else self._beginning(data, at)
-        out.append(data[at : len(data) - kept])
-        self._held = data[len(data) - kept :]
-        return b"".join(out)
+        if last:
+            self._body = None
+        return spans, len(data) if last else len(data) - self._beginning(data, at)
 
     def _match(self, data: bytes, at: int, last: bool) -> int | None:
         """Where the secret that begins here ends; `at` if none does; None if more has to come to know."""

@@ -61,7 +61,7 @@ SHAPES: Final[tuple[Shape, ...]] = (
     *(_shape(head, rb"A-Za-z0-9._~+/=\-", 16) for head in (b"Bearer ", b"bearer ", b"Basic ", b"basic ")),
     Shape(
         b"eyJ",
-        re.compile(rb"eyJ[%b]{6,}\.[%b]{6,}" % (_WORD, _WORD)),
+        re.compile(rb"eyJ[%b]{6,4000}\.[%b]{6,}" % (_WORD, _WORD)),
         re.compile(rb"eyJ[%b]{0,4000}(?:\.[%b]{0,5})?" % (_WORD, _WORD)),
         rb"%b." % _WORD,
     ),
@@ -117,8 +117,8 @@ def _forms(secret: str) -> Iterator[bytes]:
     for ascii in (True, False):
         once = json.dumps(text, ensure_ascii=ascii)[1:-1]
         yield once.encode()
+        yield once.replace("/", "\\/").encode()
         yield json.dumps(once, ensure_ascii=ascii)[1:-1].encode()
-    yield once.replace("/", "\\/").encode()
     yield quote(raw, safe="").encode()
     yield quote_plus(raw).encode()
     yield raw.hex().encode()

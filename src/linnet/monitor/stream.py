@@ -1,6 +1,7 @@
 """The bytes of an agent's stdout, fed to its watch as they come. Pure, and cheap enough for an agent at full speed."""
 
 import re
+from collections.abc import Callable
 from typing import Final
 
 from linnet.monitor import pi, zot
@@ -16,10 +17,15 @@ _LAST = re.compile(rb'"type"\s*:\s*"([^"\\]{1,60})"\s*\}\s*$')
 
 
 class Stream:
-    """Splits chunks into lines. A block of text deltas is counted as a whole, and only its last words are read."""
+    """Splits chunks into lines. A block of text deltas is counted as a whole, and only its last words are read.
 
-    def __init__(self, watch: Watch, longest: int = LONGEST) -> None:
+    `changed` is called after every line that left the watch in another state.
+    """
+
+    def __init__(self, watch: Watch, changed: Callable[[], None] = lambda: None, longest: int = LONGEST) -> None:
         self.watch = watch
+        self._changed = changed
+        self._state = watch.state
         self._longest = longest
         self._parts: list[bytes] = []
         self._size = 0
@@ -48,9 +54,11 @@ class Stream:
             self._oversize(at)
         elif self._size:
             self.watch.heard(at, b"".join(self._parts))
+            self._look()
         self._parts.clear()
         self._size = 0
         self.watch.ended(at, code)
+        self._look()
 
     def _keep(self, part: bytes) -> None:
         if not part:
@@ -68,6 +76,7 @@ class Stream:
             self.watch.frame(at, found[1].decode(errors="replace"), b"")
         else:
             self.watch.oversize(at, head, self._size)
+        self._look()
         self._parts.clear()
         self._size = 0
 
@@ -83,7 +92,15 @@ class Stream:
                 last = block[-_END:].split(b"\n")[1:-1][-_LOOKED_AT:]
                 words = "".join(module.detail(module.DELTA, line).text for line in last)
                 self.watch.flooded(at, module.DELTA, lines, words[-MOST_TEXT:])
+                self._look()
                 return
         heard = self.watch.heard
         for line in block[:-1].split(b"\n"):
             heard(at, line)
+            if self.watch.state is not self._state:
+                self._look()
+
+    def _look(self) -> None:
+        if self.watch.state is not self._state:
+            self._state = self.watch.state
+            self._changed()

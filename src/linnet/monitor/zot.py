@@ -31,6 +31,27 @@ ADDED: Final[dict[str, Word | None]] = {
     "session_error": "notice",
 }
 
+# What a frame must have, by the protocol's own table.
+FIELDS: Final[dict[str, tuple[str, ...]]] = {
+    "response": ("command", "success"),
+    "user_message": ("content", "time"),
+    "turn_start": ("step",),
+    "turn_end": ("stop",),
+    "error": ("message",),
+    "done": (),
+    "assistant_start": (),
+    "text_delta": ("delta",),
+    "assistant_message": ("content", "time"),
+    "tool_call": ("id", "name", "args"),
+    "tool_use_start": ("id", "name"),
+    "tool_use_args": ("id", "delta"),
+    "tool_progress": ("id", "text"),
+    "tool_use_end": ("id",),
+    "tool_result": ("id", "is_error", "content"),
+    "usage": ("input", "output", "cache_read", "cache_write", "cost_usd", "cumulative"),
+    "compact_done": ("summary",),
+}
+
 # A block of lines in which every line begins, or ends, like this is nothing but text.
 DELTA_HEADS: Final = (b'{"type":"text_delta",',)
 DELTA_TAILS: Final = (b'"type":"text_delta"}',)

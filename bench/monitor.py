@@ -28,16 +28,19 @@ def rows(peer: Peer, folder: Path, deltas: int) -> list[Row]:
         for running in (plain, watched):
             running.turn("hi")
             running.turn(f"!text {deltas}")
+        cpu = watched.cpu()
         times: list[tuple[float, float]] = []
         for _ in range(ROUNDS):
             times.append((plain.turn(f"!text {deltas}"), watched.turn(f"!text {deltas}")))
         memory = watched.memory("VmHWM")
+        cpu = (watched.cpu() - cpu) / ROUNDS / deltas
     alone, through = (median(pair[side] for pair in times) for side in (0, 1))
     ratio = median(one / other for one, other in times)
     return [
         (f"{deltas:,} deltas, alone", f"{deltas / alone / 1e3:,.0f} k/s"),
         ("… through the monitor", f"{deltas / through / 1e3:,.0f} k/s"),
         ("… loss", f"{(1 - ratio) * 100:.1f} %"),
+        ("… CPU of the monitor per delta", f"{cpu * 1e6:.2f} µs"),
         ("… peak memory of the monitor", f"{memory:.1f} MB"),
     ]
 

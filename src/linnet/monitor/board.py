@@ -8,6 +8,7 @@ from threading import Condition, Thread
 from typing import Final
 
 from linnet.monitor.describe import describe, snapshot
+from linnet.monitor.tap import put
 from linnet.monitor.watch import Watch
 from linnet.wire.jsonl import encode_lines
 
@@ -77,17 +78,12 @@ class Board:
     def _write(self, waiting: list[bytes], lost: int, closed: bool) -> None:
         if self._json:
             missing = [encode_lines([{"lost": lost}])] if lost else []
-            _put(self._fd, b"".join([*missing, *waiting]))
+            put(self._fd, b"".join([*missing, *waiting]))
             return
         text = describe(self._watch, self._now())
         if self._terminal:
             with suppress(OSError):
                 text = text[: os.get_terminal_size(self._fd).columns - 1]
-            _put(self._fd, f"\r\x1b[K{text}{chr(10) if closed else ''}".encode())
+            put(self._fd, f"\r\x1b[K{text}{chr(10) if closed else ''}".encode())
         else:
-            _put(self._fd, f"linnet monitor: {text}\n".encode())
-
-
-def _put(fd: int, data: bytes) -> None:
-    while data:
-        data = data[os.write(fd, data) :]
+            put(self._fd, f"linnet monitor: {text}\n".encode())

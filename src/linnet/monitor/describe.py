@@ -28,6 +28,8 @@ def describe(watch: Watch, now: float) -> str:
         unknown = ", ".join(f"{name} ×{count:,}" for name, count in list(watch.unmapped.items())[:3])
         more = len(watch.unmapped) - 3
         parts.append(f"not in the table: {unknown}" + (f" and {more} more" if more > 0 else ""))
+    if watch.skipped:
+        parts.append(f"{watch.skipped / 1e6:,.0f} MB not looked at")
     if watch.words and not isinstance(watch.state, Starting):
         parts.append(f"“{short(watch.words[-60:])}”")
     return " · ".join(parts)

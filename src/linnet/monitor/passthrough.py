@@ -7,35 +7,35 @@ import os
 import select
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Sequence
 from contextlib import suppress
 
 from linnet.monitor.child import exit_code, start
 from linnet.monitor.stream import Stream
+from linnet.monitor.tap import Tap, open_tap
 
-_CHUNK = 1 << 20
-_ROOM = 1 << 20  # Asked of the kernel for the pipes: with little room, an agent at full speed waits for every read.
+_PACE = 0.02  # Seconds between two looks, at least.
+_REST = 50  # So many times as long as a look took, there is no other.
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def pass_through(command: Sequence[str], stream: Stream) -> int:
     """Run it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
 
+    An agent that prints faster than can be looked at in a fiftieth of the time is looked at in samples; whenever it
+    pauses, what it printed last has been looked at.
     If nobody reads our stdout any more, the agent finds its own closed, as it would without us.
     """
     process = start(command, stdout=subprocess.PIPE, bufsize=0)
     began = time.monotonic()
     assert process.stdout
-    source = process.stdout.fileno()
     _pass_signals(process)
-    for pipe in (source, 1):
-        _widen(pipe)
+    tap = open_tap(process.stdout.fileno(), 1)
     with suppress(BrokenPipeError):  # Whoever read has seen enough.
-        while chunk := _read(source):
-            _write(chunk)
-            stream.feed(time.monotonic() - began, chunk)
+        _pump(process.stdout.fileno(), tap, stream, began)
+    _look(tap, stream, began)
+    tap.close()
     process.stdout.close()
     _close_stdout()
     code = exit_code(process.wait())
@@ -43,15 +43,33 @@ def pass_through(command: Sequence[str], stream: Stream) -> int:
     return code
 
 
-def _read(source: int) -> bytes:
-    """What it printed; nothing at the end. Raises BrokenPipeError if our reader goes away while we wait."""
+def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
+    """Until the stream ends. Raises BrokenPipeError when our reader is gone, also while there is nothing to pass on."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
     poll.register(1, 0)
-    ready = dict(poll.poll())
-    if source not in ready and ready.get(1, 0) & (select.POLLERR | select.POLLNVAL):
-        raise BrokenPipeError
-    return os.read(source, _CHUNK)
+    rested = 0.0
+    while True:
+        ready = dict(poll.poll(_PACE * 1000 if tap.waiting else None))
+        if source not in ready and ready.get(1, 0) & (select.POLLERR | select.POLLNVAL):
+            raise BrokenPipeError
+        if source in ready and not tap.forward():
+            return
+        now = time.monotonic()
+        if tap.waiting and (now >= rested or not ready):
+            _look(tap, stream, began)
+            after = time.monotonic()
+            rested = after + max(_PACE, (after - now) * _REST)
+        elif tap.full():
+            tap.make_room()
+
+
+def _look(tap: Tap, stream: Stream, began: float) -> None:
+    lost, data = tap.take()
+    if lost:
+        stream.skip(lost)
+    if data:
+        stream.feed(time.monotonic() - began, data)
 
 
 def _close_stdout() -> None:
@@ -59,20 +77,6 @@ def _close_stdout() -> None:
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
-
-
-def _write(chunk: bytes) -> None:
-    written = os.write(1, chunk)
-    while written < len(chunk):
-        written += os.write(1, memoryview(chunk)[written:])
-
-
-def _widen(pipe: int) -> None:
-    if sys.platform == "linux":
-        from fcntl import F_SETPIPE_SZ, fcntl
-
-        with suppress(OSError):  # It is no pipe, or the system allows no more.
-            fcntl(pipe, F_SETPIPE_SZ, _ROOM)
 
 
 def _pass_signals(process: "subprocess.Popen[bytes]") -> None:

@@ -1,5 +1,6 @@
 """pi's stream in the monitor's words, of every generation: the earliest, the documented one and today's. Pure."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import Struct
@@ -68,9 +69,10 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "hook_error": ("error",),
 }
 
-DELTA_HEADS: Final = (b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta",',)
-DELTA_TAILS: Final[tuple[bytes, ...]] = ()
-DELTA: Final = "message_update"
+# Lines that begin like this are pieces of a reply: many in a row can be taken as one.
+PIECE: Final = "message_update"
+PIECE_HEAD: Final = b'{"type":"message_update",'
+PIECE_TAIL: Final = b""
 LONG: Final = 1 << 16  # An update that repeats so much of the message is counted, and not looked into.
 
 
@@ -85,7 +87,16 @@ class _Update(Struct, rename="camel"):
     assistant_message_event: _Said | None = None
 
 
+class _Content(Struct):
+    content: Any = None
+
+
+class _Whole(Struct):
+    message: _Content | None = None
+
+
 _update = Decoder(_Update)
+_whole = Decoder(_Whole)
 _ROLES: Final[dict[Any, Any]] = {"user": "user", "assistant": "assistant"}
 _KINDS: Final[dict[str, Any]] = {"text": "text", "thinking": "thinking", "toolcall": "call"}
 
@@ -125,6 +136,21 @@ def detail(type: str, line: bytes) -> Detail:
             return Detail(error=reason or "it did not say why")
         case _:
             return NOTHING
+
+
+def pieces(lines: Sequence[bytes]) -> Detail:
+    """What many updates in a row come to; `lines` are the last of them. `whole` if the text is all that was said."""
+    last = _updated(lines[-1])
+    if len(lines[-1]) > LONG:
+        return last
+    try:
+        message = decode_line(_whole, lines[-1]).message
+    except BadInput:
+        message = None
+    if message is not None:
+        return Detail("assistant", last.kind, text(message.content), whole=True)
+    said = [_updated(line) for line in lines]
+    return Detail("assistant", last.kind, text("".join(each.text for each in said if each.kind == "text")))
 
 
 def _updated(line: bytes) -> Detail:

@@ -115,8 +115,8 @@ def _wire(seen: _Seen) -> Iterator[str]:
     elif seen.strays:
         yield f"Bare event objects, one a line, each with a `type`; but {len(seen.strays)} lines are none."
     elif seen.frames:
-        yield "Bare event objects. Each line is one JSON object with a `type`. There is no JSON-RPC envelope around it (no"
-        yield "`jsonrpc`, `method` or `params`): a monitor reads `type` directly from the object."
+        yield "Bare event objects. Each line is one JSON object with a `type`. There is no JSON-RPC envelope around it"
+        yield "(no `jsonrpc`, `method` or `params`): a monitor reads `type` directly from the object."
     else:
         yield "Nothing was printed, so nothing is known."
 

@@ -2,22 +2,24 @@
 
 import re
 from collections.abc import Callable
+from types import ModuleType
 from typing import Final
 
 from linnet.monitor import pi, zot
 from linnet.monitor.watch import Watch
-from linnet.monitor.words import MOST_TEXT
 
 LONGEST: Final = 16 * 1024 * 1024  # Bytes of one line that are kept. Beyond them only its two ends are.
 _END: Final = 4096
-_LOOKED_AT: Final = 40  # Of a block of deltas, so many of the last are read for their words.
+_LOOKED_AT: Final = 40  # Of many pieces in a row, so many of the last are read for their words.
+_FEW: Final = 2  # Pieces in a row that are taken one by one.
+_MODULES: Final[dict[str, ModuleType]] = {"zot": zot, "pi": pi}
 # `type` comes first, or last where the fields are in alphabetical order.
 _FIRST = re.compile(rb'\s*\{\s*"type"\s*:\s*"([^"\\]{1,60})"')
 _LAST = re.compile(rb'"type"\s*:\s*"([^"\\]{1,60})"\s*\}\s*$')
 
 
 class Stream:
-    """Splits chunks into lines. A block of text deltas is counted as a whole, and only its last words are read.
+    """Splits chunks into lines. Pieces of a reply are counted as a whole; only the last are read.
 
     `changed` is called after every line that left the watch in another state.
     """
@@ -29,9 +31,13 @@ class Stream:
         self._longest = longest
         self._parts: list[bytes] = []
         self._size = 0
+        self._torn = False
 
     def feed(self, at: float, chunk: bytes) -> None:
         """Take in what came. A line ends at LF and at nothing else; the unfinished last one waits for its end."""
+        if self._torn:
+            self._torn = b"\n" not in chunk
+            chunk = b"" if self._torn else chunk[chunk.index(b"\n") + 1 :]
         end = chunk.rfind(b"\n") + 1
         if not end:
             self._keep(chunk)
@@ -47,6 +53,13 @@ class Stream:
         if block:
             self._block(at, block)
         self._keep(chunk[end:])
+
+    def skip(self, size: int) -> None:
+        """So many bytes went by that nobody looked at: what is left of a line on either side of them is no line."""
+        self._parts.clear()
+        self._size = 0
+        self._torn = True
+        self.watch.skipped += size
 
     def finish(self, at: float, code: int | None = None) -> None:
         """The stream has ended. A last line without its LF counts; if it was torn, it is no JSON."""
@@ -81,26 +94,43 @@ class Stream:
         self._size = 0
 
     def _block(self, at: float, block: bytes) -> None:
-        """Whole lines, each with its LF."""
-        lines = block.count(b"\n")
-        if lines > _LOOKED_AT and (module := {"zot": zot, "pi": pi}.get(self.watch.dialect or "")):
-            heads = any(
-                block.startswith(head) and block.count(b"\n" + head) == lines - 1 for head in module.DELTA_HEADS
+        """Whole lines, each with its LF. What is nothing but pieces of a reply is not even split."""
+        count = block.count(b"\n")
+        module = _MODULES.get(self.watch.dialect or "")
+        if module and count > _LOOKED_AT and _all_pieces(module, block, count):
+            self._pieces(
+                at, module, count, block[-_END:].split(b"\n")[1:-1] or [block[block[:-1].rfind(b"\n") + 1 : -1]]
             )
-            tails = any(block.count(tail + b"\n") == lines for tail in module.DELTA_TAILS)
-            if heads or tails:
-                last = block[-_END:].split(b"\n")[1:-1][-_LOOKED_AT:]
-                words = "".join(module.detail(module.DELTA, line).text for line in last)
-                self.watch.flooded(at, module.DELTA, lines, words[-MOST_TEXT:])
-                self._look()
-                return
-        heard = self.watch.heard
-        for line in block[:-1].split(b"\n"):
-            heard(at, line)
-            if self.watch.state is not self._state:
-                self._look()
+            return
+        lines = block[:-1].split(b"\n")
+        start = 0
+        while start < len(lines):
+            end = start
+            if module := _MODULES.get(self.watch.dialect or ""):
+                head = module.PIECE_HEAD
+                while end < len(lines) and lines[end].startswith(head):
+                    end += 1
+            if module and end - start > _FEW:
+                self._pieces(at, module, end - start, lines[max(start, end - _LOOKED_AT) : end])
+            else:
+                end = max(end, start + 1)
+                for line in lines[start:end]:
+                    self.watch.heard(at, line)
+                    self._look()
+            start = end
+
+    def _pieces(self, at: float, module: ModuleType, count: int, last: list[bytes]) -> None:
+        self.watch.pieces(at, module.PIECE, count, module.pieces(last[-_LOOKED_AT:]))
+        self._look()
 
     def _look(self) -> None:
         if self.watch.state is not self._state:
             self._state = self.watch.state
             self._changed()
+
+
+def _all_pieces(module: ModuleType, block: bytes, count: int) -> bool:
+    head, tail = module.PIECE_HEAD, module.PIECE_TAIL
+    if block.startswith(head):
+        return bool(block.count(b"\n" + head) == count - 1)
+    return bool(tail and block.endswith(tail + b"\n") and block.count(tail + b"\n") == count)

@@ -49,6 +49,7 @@ class Watch(Struct):
 
     `dialect` is None until the stream shows what it is, unless it was told. `types` counts every frame by its type,
     `unmapped` those whose type is in no table. `since` is when `state` began, `at` when something was last heard.
+    `skipped` bytes went by too fast to be looked at: the counts are then what was seen.
     """
 
     dialect: DialectName | None = None
@@ -58,6 +59,7 @@ class Watch(Struct):
     types: dict[str, int] = field(default_factory=dict)
     unmapped: dict[str, int] = field(default_factory=dict)
     frames: int = 0
+    skipped: int = 0
     prompts: int = 0
     turns: int = 0
     tools: int = 0
@@ -87,18 +89,18 @@ class Watch(Struct):
             return
         self.frame(at, type, line)
 
-    def frame(self, at: float, type: str, line: bytes, count: int = 1) -> None:
-        """Take in a frame whose type is known. `count` such frames came, of which this is the last."""
+    def frame(self, at: float, type: str, line: bytes) -> None:
+        """Take in a frame whose type is known."""
         self.at = at
-        self.frames += count
-        _count(self.types, type, count)
+        self.frames += 1
+        _count(self.types, type, 1)
         self.dialect = self.dialect or recognised(type)
         if type == "response":
             self._answered(line)
             return
         table = TABLES[self.dialect] if self.dialect else TABLES["pi"]
         if type not in table:
-            _count(self.unmapped, type, count)
+            _count(self.unmapped, type, 1)
             self._enter(self._quiet())
             return
         module = zot if self.dialect == "zot" else pi
@@ -109,13 +111,14 @@ class Watch(Struct):
             self._enter(self._quiet())
         self._add(word, said)
 
-    def flooded(self, at: float, type: str, count: int, words: str) -> None:
-        """Take in `count` frames of text, all of this type, which end with these words."""
+    def pieces(self, at: float, type: str, count: int, said: Detail) -> None:
+        """Take in `count` frames in a row, all of this type and pieces of one reply, which come to what is said."""
         self.at = at
         self.frames += count
         _count(self.types, type, count)
-        self.words = (self.words + words)[-MOST_TEXT:]
-        self._enter(Speaking())
+        self._enter(self._after("message_update", said))
+        if said.text:
+            self.words = said.text if said.whole else (self.words + said.text)[-MOST_TEXT:]
 
     def oversize(self, at: float, head: bytes, size: int) -> None:
         """Take in a line that was too long to be kept, and whose type could not be seen either."""

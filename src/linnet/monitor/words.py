@@ -45,7 +45,7 @@ class Tokens(Struct):
 
 
 class Detail(Struct, frozen=True):
-    """What a frame says besides its word. `settled` means that nothing automatic follows."""
+    """What a frame says besides its word. `whole` means that `text` is the end of all that was said so far."""
 
     role: Literal["", "user", "assistant", "other"] = ""
     kind: Literal["", "text", "thinking", "call"] = ""
@@ -60,6 +60,7 @@ class Detail(Struct, frozen=True):
     delay: float = 0.0
     spent: Tokens | None = None
     total: Tokens | None = None
+    whole: bool = False
 
 
 NOTHING: Final = Detail()

@@ -1,5 +1,6 @@
 """zot's stream in the monitor's words. Pure."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from linnet.monitor.words import NOTHING, Detail, Word, beginning, fields, text, tokens
@@ -52,10 +53,10 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "compact_done": ("summary",),
 }
 
-# A block of lines in which every line begins, or ends, like this is nothing but text.
-DELTA_HEADS: Final = (b'{"type":"text_delta",',)
-DELTA_TAILS: Final = (b'"type":"text_delta"}',)
-DELTA: Final = "text_delta"
+# Lines that begin, or end, like this are pieces of a reply: many in a row can be taken as one.
+PIECE: Final = "text_delta"
+PIECE_HEAD: Final = b'{"type":"text_delta",'
+PIECE_TAIL: Final = b'"type":"text_delta"}'
 
 _SIMPLE = frozenset(("turn_start", "assistant_start", "done", "tool_use_end"))
 
@@ -89,6 +90,11 @@ def detail(type: str, line: bytes) -> Detail:
             return Detail(error=beginning(said.get("message")) or "it did not say why")
         case _:
             return NOTHING
+
+
+def pieces(lines: Sequence[bytes]) -> Detail:
+    """What many pieces in a row come to; `lines` are the last of them."""
+    return Detail("assistant", "text", text("".join(detail(PIECE, line).text for line in lines)))
 
 
 def _call(line: bytes) -> Detail:

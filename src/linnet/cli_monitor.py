@@ -133,10 +133,9 @@ def _watch(command: list[str], flags: Flags) -> int:
     watch = Watch(_name(flags))
     began = time.monotonic()
     board = Board(watch, lambda: time.monotonic() - began, json=flags.json)
-    try:
-        return pass_through(command, Stream(watch, board.change))
-    finally:
-        board.close()
+    code = pass_through(command, Stream(watch, board.change))
+    board.close()
+    return code
 
 
 def _replay(name: str, flags: Flags) -> int:

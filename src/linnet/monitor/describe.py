@@ -25,7 +25,7 @@ def describe(watch: Watch, now: float) -> str:
     """One line, without LF or control characters: what it does, for how long, what it did, its last words."""
     parts = [f"{state_words(watch.state)}{_for(watch, now)}", *_sums(watch)]
     if watch.unmapped:
-        unknown = ", ".join(f"{name} ×{count:,}" for name, count in list(watch.unmapped.items())[:3])
+        unknown = ", ".join(f"{short(name) or '?'} ×{count:,}" for name, count in list(watch.unmapped.items())[:3])
         more = len(watch.unmapped) - 3
         parts.append(f"not in the table: {unknown}" + (f" and {more} more" if more > 0 else ""))
     if watch.skipped:

@@ -163,8 +163,8 @@ def test_pi_retries_and_gives_up() -> None:
     run = [line("agent_start"), line("message_end", message=failed), line("agent_end", messages=[])]
     watch = fold(*run, again)
     assert watch.state == Retrying(1, 3, 2.0, "529 overloaded")
-    fold(*run, line("auto_retry_end", success=False, attempt=1, finalError="529 overloaded"), watch=watch)
-    assert watch.state == Failed("529 overloaded")
+    given_up = line("auto_retry_end", success=False, attempt=1, finalError="529 overloaded")
+    assert fold(*run, given_up, watch=watch).state == Failed("529 overloaded")
     assert (watch.failures, watch.retries) == (2, 1)
 
 

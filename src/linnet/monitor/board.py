@@ -83,7 +83,7 @@ class Board:
         text = describe(self._watch, self._now())
         if self._terminal:
             with suppress(OSError):
-                text = text[: os.get_terminal_size(self._fd).columns - 1]
+                text = text[: (os.get_terminal_size(self._fd).columns or 80) - 1]
             put(self._fd, f"\r\x1b[K{text}{chr(10) if closed else ''}".encode())
         else:
             put(self._fd, f"linnet monitor: {text}\n".encode())

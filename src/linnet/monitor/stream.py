@@ -98,9 +98,8 @@ class Stream:
         count = block.count(b"\n")
         module = _MODULES.get(self.watch.dialect or "")
         if module and count > _LOOKED_AT and _all_pieces(module, block, count):
-            self._pieces(
-                at, module, count, block[-_END:].split(b"\n")[1:-1] or [block[block[:-1].rfind(b"\n") + 1 : -1]]
-            )
+            last = block[-_END:].split(b"\n")[1:-1] or [block[block[:-1].rfind(b"\n") + 1 : -1]]
+            self._pieces(at, module, count, last)
             return
         lines = block[:-1].split(b"\n")
         start = 0
@@ -120,7 +119,8 @@ class Stream:
             start = end
 
     def _pieces(self, at: float, module: ModuleType, count: int, last: list[bytes]) -> None:
-        self.watch.pieces(at, module.PIECE, count, module.pieces(last[-_LOOKED_AT:]))
+        last = last[-_LOOKED_AT:]
+        self.watch.pieces(at, module.PIECE, count, module.pieces(last), joined=count == len(last))
         self._look()
 
     def _look(self) -> None:

@@ -111,14 +111,18 @@ class Watch(Struct):
             self._enter(self._quiet())
         self._add(word, said)
 
-    def pieces(self, at: float, type: str, count: int, said: Detail) -> None:
-        """Take in `count` frames in a row, all of this type and pieces of one reply, which come to what is said."""
+    def pieces(self, at: float, type: str, count: int, said: Detail, joined: bool) -> None:
+        """Take in `count` frames in a row, all of this type and pieces of one reply, which come to what is said.
+
+        If that is `joined` to what came before, it is all that they say; else only the end of it.
+        """
         self.at = at
         self.frames += count
         _count(self.types, type, count)
         self._enter(self._after("message_update", said))
         if said.text:
-            self.words = said.text if said.whole else (self.words + said.text)[-MOST_TEXT:]
+            before = self.words if joined and not said.whole else ""
+            self.words = (before + said.text)[-MOST_TEXT:]
 
     def oversize(self, at: float, head: bytes, size: int) -> None:
         """Take in a line that was too long to be kept, and whose type could not be seen either."""

@@ -15,16 +15,17 @@ from linnet.monitor.child import exit_code, start
 from linnet.monitor.stream import Stream
 from linnet.monitor.tap import Tap, open_tap
 
-_PACE = 0.02  # Seconds between two looks, at least.
-_REST = 50  # So many times as long as a look took, there is no other.
+_PACE = 0.02  # Seconds between two looks, at least,
+_LOOK = 0.001  # for which a look may last, or as long as one slice takes,
+_REST = 30  # and then there is no other for so many times as long as it took. An agent that pauses is not rested from.
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
 def pass_through(command: Sequence[str], stream: Stream) -> int:
     """Run it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
 
-    An agent that prints faster than can be looked at in a fiftieth of the time is looked at in samples; whenever it
-    pauses, what it printed last has been looked at.
+    An agent that prints faster than can be looked at in a thirtieth of the time is looked at in samples; whenever it
+    pauses, what it printed last is looked at.
     If nobody reads our stdout any more, the agent finds its own closed, as it would without us.
     """
     process = start(command, stdout=subprocess.PIPE, bufsize=0)
@@ -34,7 +35,8 @@ def pass_through(command: Sequence[str], stream: Stream) -> int:
     tap = open_tap(process.stdout.fileno(), 1)
     with suppress(BrokenPipeError):  # Whoever read has seen enough.
         _pump(process.stdout.fileno(), tap, stream, began)
-    _look(tap, stream, began)
+    while _look(tap, stream, began):
+        pass
     tap.close()
     process.stdout.close()
     _close_stdout()
@@ -48,28 +50,33 @@ def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
     poll = select.poll()
     poll.register(source, select.POLLIN)
     poll.register(1, 0)
-    rested = 0.0
+    rested, paused = 0.0, False
     while True:
-        ready = dict(poll.poll(_PACE * 1000 if tap.waiting else None))
+        wait = None if not tap.waiting else 0 if paused else _PACE * 1000
+        ready = dict(poll.poll(wait))
+        paused = not ready
         if source not in ready and ready.get(1, 0) & (select.POLLERR | select.POLLNVAL):
             raise BrokenPipeError
         if source in ready and not tap.forward():
             return
         now = time.monotonic()
-        if tap.waiting and (now >= rested or not ready):
-            _look(tap, stream, began)
+        if tap.waiting and (paused or now >= rested):
+            while _look(tap, stream, began) and time.monotonic() < now + _LOOK:
+                pass
             after = time.monotonic()
             rested = after + max(_PACE, (after - now) * _REST)
         elif tap.full():
             tap.make_room()
 
 
-def _look(tap: Tap, stream: Stream, began: float) -> None:
+def _look(tap: Tap, stream: Stream, began: float) -> bool:
+    """Look at a slice of what went by. Whether there is more."""
     lost, data = tap.take()
     if lost:
         stream.skip(lost)
     if data:
         stream.feed(time.monotonic() - began, data)
+    return tap.waiting > 0
 
 
 def _close_stdout() -> None:

@@ -10,7 +10,9 @@ from linnet.monitor.words import DialectName, fields
 # An `agent_end` of pi's earlier generations is the end unless a retry or a compaction follows. That follows at once.
 QUIET: Final = 0.3
 _UNANSWERED: Final = frozenset(("extension_ui_response",))
-_AGAIN: Final = frozenset(("agent_start", "auto_retry_start", "auto_compaction_start", "compaction_start"))
+_AGAIN: Final = frozenset(
+    ("agent_start", "turn_start", "auto_retry_start", "auto_compaction_start", "compaction_start")
+)
 
 
 class Pending(Struct):
@@ -44,7 +46,7 @@ class Pending(Struct):
             self._answered(said)
         elif type in ("done", "compact_done"):
             self._ends = max(0, self._ends - 1)
-        elif type in _AGAIN:
+        elif type in _AGAIN and self.dialect != "zot":
             self._running, self._expected, self._ended = True, False, None
         elif type == "agent_end":
             self._running = "willRetry" in said  # Then `agent_settled` will tell.
@@ -77,6 +79,8 @@ class Pending(Struct):
             return
         started = isinstance(data, dict) and data.get("started") is True
         self.dialect = self.dialect or ("zot" if started else "pi")
+        if started:
+            self._ends = max(1, self._ends)
         disposition = data.get("disposition", "started") if isinstance(data, dict) else "started"
         if self.dialect == "pi" and command == "prompt" and disposition == "started":
             self._expected = not self._running

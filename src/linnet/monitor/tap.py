@@ -4,18 +4,21 @@ import errno
 import os
 import select
 import sys
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Final, Protocol
 
+SLICE: Final = 1 << 16  # Bytes to look at in one go.
 ROOM: Final = 1 << 20  # Asked of the kernel for each pipe: with little room, an agent at full speed waits for us.
 _NON_BLOCKING: Final = 2  # SPLICE_F_NONBLOCK
 
 
 class Tap(Protocol):
-    """`forward` passes on what is there, False at the end; `take` gives the copy of it, after a gap of `lost` bytes.
+    """`forward` passes on what is there, False at the end; `take` gives some of the copy, after a gap of `lost` bytes.
 
-    The copy has a limit. What is over it is lost, the oldest first: looking must not slow what is looked at.
+    The copy has a limit. When it is `full`, somebody has to take from it, or to `make_room` and lose what is in it:
+    looking must not slow what is looked at. `waiting` is how many bytes there are to look at.
     """
 
     waiting: int
@@ -75,12 +78,10 @@ class Pages:
 
     def take(self) -> tuple[int, bytes]:
         lost, self._lost = self._lost, 0
-        parts = []
-        while self.waiting:
-            parts.append(os.read(self._out, self.waiting))
-            self.waiting -= len(parts[-1])
+        data = os.read(self._out, min(self.waiting, SLICE)) if self.waiting else b""
+        self.waiting -= len(data)
         self._full = False
-        return lost, b"".join(parts)
+        return lost, data
 
     def close(self) -> None:
         for fd in (self._out, self._in, self._nowhere):
@@ -105,12 +106,12 @@ class Pages:
 class Copies:
     def __init__(self, source: int, target: int) -> None:
         self._source, self._target = source, target
-        self._parts: list[bytes] = []
+        self._parts: deque[bytes] = deque()
         self._lost = 0
         self.waiting = 0
 
     def forward(self) -> bool:
-        chunk = os.read(self._source, ROOM)
+        chunk = os.read(self._source, SLICE)
         put(self._target, chunk)
         self._parts.append(chunk)
         self.waiting += len(chunk)
@@ -126,9 +127,8 @@ class Copies:
 
     def take(self) -> tuple[int, bytes]:
         lost, self._lost = self._lost, 0
-        data = b"".join(self._parts)
-        self._parts.clear()
-        self.waiting = 0
+        data = self._parts.popleft() if self._parts else b""
+        self.waiting -= len(data)
         return lost, data
 
     def close(self) -> None:

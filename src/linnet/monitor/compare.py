@@ -33,9 +33,9 @@ def events(capture: Capture, dialect: DialectName | None, by_meaning: bool) -> l
     for record, said in zip(printed, objects([record.line for record in printed]), strict=True):
         type, names = _named(said)
         key = _meaning(type, record.line, dialect) if by_meaning else type
-        if made and made[-1].type == type and made[-1].key == key and not type.startswith("response"):
-            last = made[-1]
-            made[-1] = Event(type, key, last.at, last.count + 1, last.names | names)
+        last = made[-1] if made and not type.startswith("response") else None
+        if last and last.key == key and (last.type == type or (by_meaning and key)):
+            made[-1] = Event(last.type, key, last.at, last.count + 1, last.names | names)
         else:
             made.append(Event(type, key, record.at, 1, names))
     return made

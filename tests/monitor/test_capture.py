@@ -139,6 +139,23 @@ def test_an_agent_that_never_answers_meets_the_deadline_and_so_does_what_it_star
     wait_until(lambda: not alive(pid))
 
 
+def test_an_interrupted_capture_reports_what_came(tmp_path: Path) -> None:
+    (tmp_path / "script.txt").write_text('{"type":"prompt"}\nwait done\n')
+    told = tmp_path / "told"
+    command = ["sh", "-c", 'echo \'{"type":"turn_start"}\'; echo $$ > told; sleep 600']
+    with subprocess.Popen(
+        [LINNET, "capture", "--script", "script.txt", "--out", "r.md", "--", *command],
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+    ) as process:
+        wait_until(lambda: told.exists() and bool(told.read_text().strip()))
+        process.terminate()
+        _, said = process.communicate(timeout=30)
+    assert (process.returncode, said) == (1, b"linnet: it was interrupted\n")
+    assert "- The capture is not whole: it was interrupted." in (tmp_path / "r.md").read_text()
+    assert not alive(int(told.read_text()))
+
+
 def test_an_agent_that_goes_away_ends_every_wait(captured: Callable[..., Captured]) -> None:
     torn = printing(b'{"type":"turn_start"}\n', b'{"type":"text_del', then="os.kill(os.getpid(), 9)")
     made = captured('{"type":"prompt"}\nwait done\n{"type":"prompt"}\nwait done\n', *torn)

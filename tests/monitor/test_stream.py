@@ -18,6 +18,7 @@ LINES = [
     b'{"type":"text_delta","delta":"w\xe2\x80\xa8x"}',
     b'{"delta":"w ","type":"text_delta"}',
     b'{"type":"tool_use_start","id":"c","name":"bash"}',
+    b'{"type":"tool_use_args","id":"c","delta":"x"}',
     b'{"type":"tool_result","id":"c"}',
     b'{"type":"message_update","assistantMessageEvent":{"type":"text_delta","contentIndex":0,"delta":"w "}}',
     b'{"type":"turn_start"}',
@@ -93,6 +94,13 @@ def test_something_said_between_two_floods_is_not_lost() -> None:
     watch = watched(delta * 50, delta * 1000 + b'{"type":"ext_notify"}\n' + delta * 1000, dialect="zot")
     assert watch.unmapped == {"ext_notify": 1}
     assert watch.types["text_delta"] == 2050
+
+
+def test_a_torn_line_in_a_flood_is_noticed() -> None:
+    delta = LINES[0] + b"\n"
+    for torn in (b'{"type":"text_delta","delta":"half\n', b'{"type":"tool_use_args","id":"c","del\n'):
+        watch = watched(delta * 1000 + torn + delta * 1000, dialect="zot")
+        assert (watch.garbled, watch.types["text_delta"]) == (1, 2000)
 
 
 def test_a_frame_of_a_hundred_megabytes_is_known_by_its_ends_and_not_kept() -> None:

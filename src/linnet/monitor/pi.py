@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
-from msgspec import Struct
+from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
 from linnet.errors import BadInput
@@ -73,6 +73,8 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
 PIECE: Final = "message_update"
 PIECE_HEAD: Final = b'{"type":"message_update",'
 PIECE_TAIL: Final = b""
+CALL_PIECE: Final = "tool_execution_update"
+CALL_PIECE_HEAD: Final = b'{"type":"tool_execution_update",'
 LONG: Final = 1 << 16  # An update that repeats so much of the message is counted, and not looked into.
 
 
@@ -149,8 +151,15 @@ def pieces(lines: Sequence[bytes]) -> Detail:
         message = None
     if message is not None:
         return Detail("assistant", last.kind, text(message.content), whole=True)
-    said = [_updated(line) for line in lines]
-    return Detail("assistant", last.kind, text("".join(each.text for each in said if each.kind == "text")))
+    said: list[str] = []
+    for line in lines:
+        try:
+            event = _update.decode(line).assistant_message_event
+        except (DecodeError, RecursionError):
+            continue
+        if event and event.type == "text_delta":
+            said.append(text(event.delta))
+    return Detail("assistant", last.kind, text("".join(said)))
 
 
 def _updated(line: bytes) -> Detail:

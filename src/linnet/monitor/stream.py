@@ -104,19 +104,31 @@ class Stream:
         lines = block[:-1].split(b"\n")
         start = 0
         while start < len(lines):
-            end = start
-            if module := _MODULES.get(self.watch.dialect or ""):
-                head = module.PIECE_HEAD
-                while end < len(lines) and lines[end].startswith(head):
-                    end += 1
-            if module and end - start > _FEW:
-                self._pieces(at, module, end - start, lines[max(start, end - _LOOKED_AT) : end])
-            else:
-                end = max(end, start + 1)
-                for line in lines[start:end]:
-                    self.watch.heard(at, line)
-                    self._look()
-            start = end
+            module = _MODULES.get(self.watch.dialect or "")
+            start = self._run(at, lines, start, module) if module else self._one(at, lines, start)
+
+    def _run(self, at: float, lines: list[bytes], start: int, module: ModuleType) -> int:
+        """Take in pieces in a row, or one line of another kind. The index of the line behind."""
+        line = lines[start]
+        text = line.startswith(module.PIECE_HEAD)
+        if not line.endswith(b"}") or not (text or line.startswith(module.CALL_PIECE_HEAD)):
+            return self._one(at, lines, start)
+        head = module.PIECE_HEAD if text else module.CALL_PIECE_HEAD
+        end = start + 1
+        while end < len(lines) and lines[end].startswith(head) and lines[end].endswith(b"}"):
+            end += 1
+        if end - start <= _FEW:
+            return self._one(at, lines, start)
+        if text:
+            self._pieces(at, module, end - start, lines[max(start, end - _LOOKED_AT) : end])
+            return end
+        self.watch.passed(module.CALL_PIECE, end - 1 - start)
+        return self._one(at, lines, end - 1)
+
+    def _one(self, at: float, lines: list[bytes], index: int) -> int:
+        self.watch.heard(at, lines[index])
+        self._look()
+        return index + 1
 
     def _pieces(self, at: float, module: ModuleType, count: int, last: list[bytes]) -> None:
         last = last[-_LOOKED_AT:]
@@ -132,5 +144,5 @@ class Stream:
 def _all_pieces(module: ModuleType, block: bytes, count: int) -> bool:
     head, tail = module.PIECE_HEAD, module.PIECE_TAIL
     if block.startswith(head):
-        return bool(block.count(b"\n" + head) == count - 1)
+        return bool(block.count(b"\n" + head) == count - 1 and block.count(b"}\n") == count)
     return bool(tail and block.endswith(tail + b"\n") and block.count(tail + b"\n") == count)

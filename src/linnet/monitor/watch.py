@@ -124,6 +124,11 @@ class Watch(Struct):
             before = self.words if joined and not said.whole else ""
             self.words = (before + said.text)[-MOST_TEXT:]
 
+    def passed(self, type: str, count: int) -> None:
+        """So many frames of this type came which the one that comes next makes old."""
+        self.frames += count
+        _count(self.types, type, count)
+
     def oversize(self, at: float, head: bytes, size: int) -> None:
         """Take in a line that was too long to be kept, and whose type could not be seen either."""
         self.at = at

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Any, Final
 
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
+
 from linnet.monitor.words import NOTHING, Detail, Word, beginning, fields, text, tokens
 
 # As it is in the document that this monitor was written for, entry by entry.
@@ -53,10 +56,20 @@ FIELDS: Final[dict[str, tuple[str, ...]]] = {
     "compact_done": ("summary",),
 }
 
-# Lines that begin, or end, like this are pieces of a reply: many in a row can be taken as one.
+# Lines that begin, or end, like this are pieces of a reply: many in a row can be taken as one. Of pieces of a call only
+# the last is looked at.
 PIECE: Final = "text_delta"
 PIECE_HEAD: Final = b'{"type":"text_delta",'
 PIECE_TAIL: Final = b'"type":"text_delta"}'
+CALL_PIECE: Final = "tool_use_args"
+CALL_PIECE_HEAD: Final = b'{"type":"tool_use_args",'
+
+
+class _Piece(Struct):
+    delta: Any = None
+
+
+_piece = Decoder(_Piece)
 
 _SIMPLE = frozenset(("turn_start", "assistant_start", "done", "tool_use_end"))
 
@@ -94,7 +107,13 @@ def detail(type: str, line: bytes) -> Detail:
 
 def pieces(lines: Sequence[bytes]) -> Detail:
     """What many pieces in a row come to; `lines` are the last of them."""
-    return Detail("assistant", "text", text("".join(detail(PIECE, line).text for line in lines)))
+    said: list[str] = []
+    for line in lines:
+        try:
+            said.append(text(_piece.decode(line).delta))
+        except (DecodeError, RecursionError):
+            said.append(detail(PIECE, line).text)
+    return Detail("assistant", "text", text("".join(said)))
 
 
 def _call(line: bytes) -> Detail:

@@ -180,8 +180,9 @@ def _run(command: list[str], flags: Flags) -> int:
     told = [value for step in steps if isinstance(step, script.Send) for value in secrets.of_request(step.line)]
     hidden = secrets.values([*secrets.of_environment(os.environ), *secrets.of_flags(command), *told])
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # What came until then is reported all the same.
     drive = Drive(command, hidden, date, given.get("deadline", 120.0))
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, lambda *_: drive.interrupt())  # What came until then is reported all the same.
     in_time = drive.run(steps)
     made = drive.capture
     if "raw" in given:

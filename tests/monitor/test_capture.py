@@ -2,7 +2,9 @@
 
 import base64
 import json
+import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -195,6 +197,31 @@ def test_a_frame_of_a_hundred_megabytes_is_captured(captured: Callable[..., Capt
     [line] = made.capture.lines("out")
     assert len(line) == 100_000_022
     assert len(made.report) < 5000
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bytes_of_any_kind_are_captured_and_reported(seed: int, captured: Callable[..., Captured]) -> None:
+    code = f"""
+import os, random
+chance = random.Random({seed})
+pieces = [b'{{"type":"text_delta","delta":"', b'x"}}', b"\\n", b"\\r", b"\\xe2\\x80\\xa8", b"\\0", b"sk-", b'{{"type":']
+for _ in range(300):
+    os.write(chance.choice((1, 1, 2)), chance.choice([*pieces, chance.randbytes(20)]))
+os.kill(os.getpid(), 9)
+"""
+    made = captured('{"type":"prompt"}\nnot json\nwait done\n', sys.executable, "-c", code)
+    assert made.done.returncode == 0, made.done.stderr
+    assert made.capture.code == 137
+    assert "## Verdict" in made.report
+
+
+def test_a_pipe_that_somebody_else_holds_open_keeps_nobody_waiting(captured: Callable[..., Captured]) -> None:
+    """It is in a session of its own, so that it outlives the agent's group."""
+    made = captured("wait 60s\n", "sh", "-c", "setsid sleep 600 & echo $!; printf torn")
+    assert made.done.returncode == 0, made.done.stderr
+    pid, last = made.capture.lines("out")
+    os.kill(int(pid), signal.SIGKILL)
+    assert last == b"torn"
 
 
 def test_stderr_between_and_odd_bytes_are_kept_apart(captured: Callable[..., Captured]) -> None:

@@ -19,6 +19,7 @@ from linnet.monitor.secrets import Value
 from linnet.wire.jsonl import Lines, Overlong
 
 _CHUNK = 1 << 16
+_DIRECTIONS: tuple[Kind, ...] = ("in", "out", "err")
 _PATIENCE = 2.0  # Seconds that pipes may stay open once the program is gone: something it started may hold them.
 
 
@@ -26,13 +27,13 @@ class Drive:
     """One run. `capture` holds everything that came, also after an interrupt or when the deadline has passed."""
 
     def __init__(self, command: Sequence[str], secrets: tuple[Value, ...], date: str, deadline: float) -> None:
-        self._redactors: dict[str, Redactor] = {kind: Redactor(secrets) for kind in ("in", "out", "err")}
+        self._redactors = {kind: Redactor(secrets) for kind in _DIRECTIONS}
         self._secrets = secrets
         self._deadline = deadline
         self._changed = Condition()
         self._pending = Pending()
         self._records: list[Record] = []
-        self._splitters: dict[str, Lines] = {kind: Lines() for kind in ("in", "out", "err")}
+        self._splitters = {kind: Lines() for kind in _DIRECTIONS}
         self._heard = Lines()
         self._finished = False
         self._silent = False  # Its stdout has ended: nothing can be waited for.
@@ -40,6 +41,8 @@ class Drive:
         self._command = command
         self._date = date
         self._began = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._interrupted = False
 
     def run(self, steps: Sequence[script.Step]) -> bool:
         """Whether it came to its end by itself, before the deadline. Raises ConfigError if it cannot be started."""
@@ -52,31 +55,39 @@ class Drive:
             start_new_session=True,
         )
         self._began = time.monotonic()
+        self._process = process
         assert process.stdin
         assert process.stdout
         assert process.stderr
-        readers = [
+        threads = [
             Thread(target=self._read, args=(process.stdout, "out"), daemon=True),
             Thread(target=self._read, args=(process.stderr, "err"), daemon=True),
+            Thread(target=self._send, args=(process.stdin, steps), daemon=True),
         ]
-        for reader in readers:
-            reader.start()
-        sender = Thread(target=self._send, args=(process.stdin, steps), daemon=True)
-        sender.start()
-        in_time = False
-        try:
-            in_time = self._wait(process)
-        except KeyboardInterrupt:
-            self._note("it was interrupted")
-        finally:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            code = exit_code(process.wait())
-            self._join(sender, *readers)
-            with self._changed:
-                self._finished = True
-                self._records.append(Record(self._now(), "exit", code=code))
+        for thread in threads:
+            thread.start()
+        if self._interrupted:
+            self._kill()
+        in_time = self._wait(process)
+        self._kill()
+        code = exit_code(process.wait())
+        self._join(*threads)
+        with self._changed:
+            for kind in _DIRECTIONS:
+                self._end(kind)
+            self._finished = True
+            self._records.append(Record(self._now(), "exit", code=code))
         return in_time
+
+    def interrupt(self) -> None:
+        """End it now, from a signal's handler: what came is kept."""
+        self._interrupted = True
+        self._kill()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
 
     @property
     def capture(self) -> Capture:
@@ -94,7 +105,9 @@ class Drive:
         except subprocess.TimeoutExpired:
             self._note(f"it was ended after {self._deadline:g} s, the deadline{self._undone()}")
             return False
-        return True
+        if self._interrupted:
+            self._note("it was interrupted")
+        return not self._interrupted
 
     def _join(self, *threads: Thread) -> None:
         """Until they have taken in what is left; not for ever on a pipe that somebody else holds open."""
@@ -118,7 +131,7 @@ class Drive:
                         _write(stdin, line + b"\n")
                     case script.WaitFor(seconds):
                         with self._changed:
-                            self._changed.wait_for(lambda: self._finished, seconds)
+                            self._changed.wait_for(lambda: self._finished or self._silent, seconds)
                     case script.WaitDone():
                         self._wait_until_over()
             with self._changed:
@@ -148,11 +161,15 @@ class Drive:
                 self._changed.notify_all()
         with self._changed:
             if not self._finished:  # Else something that it started held the pipe, and the capture is made.
-                self._add(kind, self._splitters[kind].feed(self._redactors[kind].finish()))
-                self._add(kind, self._splitters[kind].finish(), torn=True)
+                self._end(kind)
             self._silent = self._silent or kind == "out"
             self._changed.notify_all()
         pipe.close()
+
+    def _end(self, kind: Kind) -> None:
+        """What was held back, and a last line without its LF. Nothing more is expected; a second time there is none."""
+        self._add(kind, self._splitters[kind].feed(self._redactors[kind].finish()))
+        self._add(kind, self._splitters[kind].finish(), torn=True)
 
     def _take(self, kind: Kind, data: bytes) -> None:
         if not self._finished:

@@ -43,6 +43,7 @@ class Drive:
         self._began = 0.0
         self._process: subprocess.Popen[bytes] | None = None
         self._interrupted = False
+        self._late = False
 
     def run(self, steps: Sequence[script.Step]) -> bool:
         """Whether it came to its end by itself, before the deadline. Raises ConfigError if it cannot be started."""
@@ -103,6 +104,7 @@ class Drive:
         try:
             process.wait(max(0.0, self._deadline - self._now()))
         except subprocess.TimeoutExpired:
+            self._late = True
             self._note(f"it was ended after {self._deadline:g} s, the deadline{self._undone()}")
             return False
         if self._interrupted:
@@ -137,7 +139,8 @@ class Drive:
             with self._changed:
                 self._records.append(Record(self._now(), "end"))
         except BrokenPipeError:
-            self._note("it closed its stdin before everything was sent")
+            if not (self._interrupted or self._late):
+                self._note("it closed its stdin before everything was sent")
         finally:
             with suppress(OSError):
                 stdin.close()

@@ -14,7 +14,7 @@ from bench.measure import Running
 from bench.peers import Peer, linnet, linnet_pi
 
 Row = tuple[str, str]
-ROUNDS = 15
+ROUNDS = 31
 EVENTS = 10_000_000
 
 
@@ -30,8 +30,10 @@ def rows(peer: Peer, folder: Path, deltas: int) -> list[Row]:
             running.turn(f"!text {deltas}")
         cpu = watched.cpu()
         times: list[tuple[float, float]] = []
-        for _ in range(ROUNDS):
-            times.append((plain.turn(f"!text {deltas}"), watched.turn(f"!text {deltas}")))
+        for number in range(ROUNDS):
+            order = (plain, watched) if number % 2 else (watched, plain)
+            took = {id(running): running.turn(f"!text {deltas}") for running in order}
+            times.append((took[id(plain)], took[id(watched)]))
         memory = watched.memory("VmHWM")
         cpu = (watched.cpu() - cpu) / ROUNDS / deltas
     alone, through = (median(pair[side] for pair in times) for side in (0, 1))

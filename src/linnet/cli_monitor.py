@@ -126,15 +126,19 @@ def _refuse_command(command: list[str], flag: str) -> None:
 
 
 def _watch(command: list[str], flags: Flags) -> int:
+    import subprocess
+
     from linnet.monitor.board import Board
+    from linnet.monitor.child import start
     from linnet.monitor.passthrough import pass_through
     from linnet.monitor.stream import Stream
     from linnet.monitor.watch import Watch
 
     watch = Watch(_name(flags))
+    process = start(command, stdout=subprocess.PIPE, bufsize=0)
     began = time.monotonic()
     board = Board(watch, lambda: time.monotonic() - began, json=flags.json)
-    code = pass_through(command, Stream(watch, board.change))
+    code = pass_through(process, Stream(watch, board.change))
     board.close()
     return code
 

@@ -8,10 +8,9 @@ import select
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
 from contextlib import suppress
 
-from linnet.monitor.child import exit_code, start
+from linnet.monitor.child import exit_code
 from linnet.monitor.stream import Stream
 from linnet.monitor.tap import Tap, open_tap
 
@@ -21,14 +20,14 @@ _REST = 30  # and then there is no other for so many times as long as it took. A
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def pass_through(command: Sequence[str], stream: Stream) -> int:
-    """Run it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
+def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
+    """See it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
 
     An agent that prints faster than can be looked at in a thirtieth of the time is looked at in samples; whenever it
     pauses, what it printed last is looked at.
+
     If nobody reads our stdout any more, the agent finds its own closed, as it would without us.
     """
-    process = start(command, stdout=subprocess.PIPE, bufsize=0)
     began = time.monotonic()
     assert process.stdout
     _pass_signals(process)

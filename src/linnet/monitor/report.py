@@ -71,13 +71,13 @@ def _title(capture: Capture) -> Iterator[str]:
     yield f"# {name} transcript{of}{day}"
     yield ""
     if capture.argv:
-        yield f"Program: `{shlex.join(capture.argv)}`"
+        yield f"- Program: `{shlex.join(capture.argv)}`"
     if capture.date:
-        yield f"Date: {capture.date}"
+        yield f"- Date: {capture.date}"
     if capture.code is not None:
-        yield f"Exit code: {capture.code}"
+        yield f"- Exit code: {capture.code}"
     for note in capture.notes:
-        yield f"Note: {note}."
+        yield f"- Note: {note}."
 
 
 def _request(seen: _Seen) -> Iterator[str]:

@@ -29,7 +29,8 @@ class Stream:
         self._changed = changed
         self._state = watch.state
         self._longest = longest
-        self._parts: list[bytes] = []
+        self._partial = bytearray()
+        self._head = b""  # Of a line that has become too long.
         self._size = 0
         self._torn = False
 
@@ -47,17 +48,15 @@ class Stream:
             self._keep(chunk[: first - 1])
             self._oversize(at)
             chunk, end = chunk[first:], end - first
-        block = chunk[:end] if not self._parts else b"".join((*self._parts, chunk[:end]))
-        self._parts.clear()
-        self._size = 0
+        block = bytes(self._partial) + chunk[:end]
+        self._forget()
         if block:
             self._block(at, block)
         self._keep(chunk[end:])
 
     def skip(self, size: int) -> None:
         """So many bytes went by that nobody looked at: what is left of a line on either side of them is no line."""
-        self._parts.clear()
-        self._size = 0
+        self._forget()
         self._torn = True
         self.watch.skipped += size
 
@@ -66,32 +65,31 @@ class Stream:
         if self._size > self._longest:
             self._oversize(at)
         elif self._size:
-            self.watch.heard(at, b"".join(self._parts))
+            self.watch.heard(at, bytes(self._partial))
             self._look()
-        self._parts.clear()
-        self._size = 0
+        self._forget()
         self.watch.ended(at, code)
         self._look()
 
     def _keep(self, part: bytes) -> None:
-        if not part:
-            return
         self._size += len(part)
-        self._parts.append(part)
+        self._partial += part
         if self._size > self._longest:
-            whole = b"".join(self._parts)
-            self._parts = [whole[:_END], whole[-_END:]]
+            self._head = self._head or bytes(self._partial[:_END])
+            self._partial = self._partial[-_END:]
+
+    def _forget(self) -> None:
+        if self._size:
+            self._partial, self._head, self._size = bytearray(), b"", 0
 
     def _oversize(self, at: float) -> None:
-        head, tail = self._parts[0][:_END], self._parts[-1][-_END:]
-        found = _FIRST.match(head) or _LAST.search(tail)
+        found = _FIRST.match(self._head) or _LAST.search(self._partial)
         if found:
             self.watch.frame(at, found[1].decode(errors="replace"), b"")
         else:
-            self.watch.oversize(at, head, self._size)
+            self.watch.oversize(at, self._head, self._size)
         self._look()
-        self._parts.clear()
-        self._size = 0
+        self._forget()
 
     def _block(self, at: float, block: bytes) -> None:
         """Whole lines, each with its LF. What is nothing but pieces of a reply is not even split."""

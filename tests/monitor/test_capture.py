@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.errors import ConfigError
@@ -203,6 +203,8 @@ def test_a_frame_of_a_hundred_megabytes_is_captured(captured: Callable[..., Capt
 def test_bytes_of_any_kind_are_captured_and_reported(seed: int, captured: Callable[..., Captured]) -> None:
     code = f"""
 import os, random
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 chance = random.Random({seed})
 pieces = [b'{{"type":"text_delta","delta":"', b'x"}}', b"\\n", b"\\r", b"\\xe2\\x80\\xa8", b"\\0", b"sk-", b'{{"type":']
 for _ in range(300):
@@ -288,6 +290,7 @@ def test_every_capture_there_is_has_a_report(captures: dict[str, Capture]) -> No
 lines = st.binary(max_size=60).map(lambda data: data.replace(b"\n", b""))
 
 
+@unhurried
 @given(st.lists(st.tuples(st.floats(0, 1e6), st.sampled_from(["in", "out", "err", "note"]), lines, st.booleans())))
 def test_any_capture_survives_being_written_and_read(made: list[tuple[float, Any, bytes, bool]]) -> None:
     records = [Record(round(at, 3), *rest) for at, *rest in made]

@@ -6,13 +6,15 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.monitor.record import Record
 from linnet.monitor.redact import MARK, Redactor
 from linnet.monitor.seams import mended
 from linnet.monitor.secrets import of_environment, of_flags, of_request, values
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 VALUE = 'hunter2/"pass word"+ü-9f8e7d'
 KEYS = [
@@ -70,6 +72,7 @@ def test_byte_by_byte_is_the_same_as_in_one_piece() -> None:
         assert redacted(data, [1] * len(data)) == redacted(data, [])
 
 
+@unhurried
 @given(st.binary(max_size=80), st.sampled_from([*KEYS, VALUE]), st.binary(max_size=80), st.lists(st.integers(0, 60)))
 def test_whatever_is_around_it_and_however_it_is_cut(before: bytes, secret: str, after: bytes, cuts: list[int]) -> None:
     data = before + secret.encode() + after
@@ -111,6 +114,7 @@ def test_a_beginning_of_a_known_value_is_hidden_too() -> None:
     assert redacted(b'"text":"hunter2/\\"pass w"', []) == b'"text":"[REDACTED]"'
 
 
+@unhurried
 @given(st.text(min_size=6, max_size=30), st.binary(max_size=6), st.integers(0, 2))
 def test_any_value_is_found_as_it_is_and_in_base64(value: str, before: bytes, shift: int) -> None:
     raw = value.encode()

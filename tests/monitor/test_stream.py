@@ -5,7 +5,7 @@ import tracemalloc
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.monitor.describe import snapshot
@@ -13,6 +13,8 @@ from linnet.monitor.record import Capture
 from linnet.monitor.states import Garbled, Gone, Idle, Speaking, Thinking
 from linnet.monitor.stream import Stream
 from linnet.monitor.watch import Watch
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 LINES = [
     b'{"type":"text_delta","delta":"w\xe2\x80\xa8x"}',
@@ -49,6 +51,7 @@ def same(one: Watch, other: Watch) -> bool:
     return bool(known.pop("words").endswith(words) and seen == known)
 
 
+@unhurried
 @given(
     st.lists(st.tuples(st.sampled_from(LINES), st.integers(1, 60)), max_size=12),
     st.lists(st.integers(1, 400), max_size=30),
@@ -175,6 +178,7 @@ def test_ten_million_events_take_no_memory() -> None:
     assert peak - before < 4_000_000
 
 
+@unhurried
 @given(st.lists(st.binary(max_size=60), max_size=30), st.sampled_from(["zot", "pi", None]))
 def test_any_bytes_at_all_can_be_fed(chunks: list[bytes], dialect: Any) -> None:
     stream = Stream(Watch(dialect), longest=50)

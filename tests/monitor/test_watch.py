@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.monitor import pi, zot
@@ -27,6 +27,8 @@ from linnet.monitor.states import (
 )
 from linnet.monitor.watch import MOST_CALLS, MOST_TYPES, REST, TABLES, Watch
 from linnet.monitor.words import MOST_TEXT
+
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 # The monitor's table, as its document has it.
 DOCUMENT = """
@@ -357,6 +359,7 @@ more = st.sampled_from(["usage", "assistantMessageEvent", "cumulative", "toolCal
 types = st.sampled_from(sorted(TABLES["zot"].keys() | TABLES["pi"].keys())) | st.text(max_size=8)
 
 
+@unhurried
 @given(st.lists(st.tuples(types, st.dictionaries(names | more, values, max_size=4), st.floats()), max_size=20))
 def test_frames_with_anything_in_any_field_fold(frames: list[tuple[str, dict[str, Any], float]]) -> None:
     watch = Watch()
@@ -368,6 +371,7 @@ def test_frames_with_anything_in_any_field_fold(frames: list[tuple[str, dict[str
     assert watch.frames + watch.garbled == len(frames)
 
 
+@unhurried
 @given(st.lists(st.binary(max_size=40), max_size=20))
 def test_lines_of_any_bytes_fold(lines: list[bytes]) -> None:
     watch = fold(*lines)

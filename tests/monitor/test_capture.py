@@ -21,6 +21,7 @@ from linnet.monitor.record import Capture, Record, dump, load
 from linnet.monitor.report import folded, report
 from linnet.testing.processes import alive, wait_until
 
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ROOT = Path(__file__).parents[2]
 LINNET = str(Path(sys.executable).with_name("linnet"))
 DOCUMENT = """\
@@ -203,8 +204,6 @@ def test_a_frame_of_a_hundred_megabytes_is_captured(captured: Callable[..., Capt
 def test_bytes_of_any_kind_are_captured_and_reported(seed: int, captured: Callable[..., Captured]) -> None:
     code = f"""
 import os, random
-
-unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 chance = random.Random({seed})
 pieces = [b'{{"type":"text_delta","delta":"', b'x"}}', b"\\n", b"\\r", b"\\xe2\\x80\\xa8", b"\\0", b"sk-", b'{{"type":']
 for _ in range(300):

@@ -132,9 +132,9 @@ def test_wait_done_understands_both_protocols(flags: tuple[str, ...], captured: 
 def test_an_agent_that_never_answers_meets_the_deadline_and_so_does_what_it_started(
     captured: Callable[..., Captured],
 ) -> None:
-    made = captured('{"type":"prompt"}\nwait done\n', "sh", "-c", "sleep 600 & echo $! >&2; wait", deadline="0.5")
+    made = captured('{"type":"prompt"}\nwait done\n', "sh", "-c", "sleep 600 & echo $! >&2; wait", deadline="2")
     assert made.done.returncode == 1
-    sentence = "it was ended after 0.5 s, the deadline; what was asked was not over"
+    sentence = "it was ended after 2 s, the deadline; what was asked was not over"
     assert made.done.stderr == f"linnet: {sentence}\n"
     assert f"Note: {sentence}." in made.report
     assert f"- The capture is not whole: {sentence}." in made.report
@@ -297,6 +297,12 @@ def test_any_capture_survives_being_written_and_read(made: list[tuple[float, Any
     after = load("".join(dump(before)), "x")
     assert [(r.kind, r.line, r.torn) for r in after.records] == [(r.kind, r.line, r.torn) for r in records]
     assert "## Verdict" in report(after)
+
+
+def test_what_an_agent_printed_is_a_capture_of_its_own() -> None:
+    read = load('{"type":"turn_start"}\nnoise\n{"type":"done"}\n', "x")
+    assert read.lines("out") == [b'{"type":"turn_start"}', b"noise", b'{"type":"done"}']
+    assert folded(read).garbled == 1
 
 
 def test_a_capture_that_was_cut_off_is_read_and_says_so() -> None:

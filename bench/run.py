@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import sessions, start
+from bench import monitor, sessions, start
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -45,6 +45,8 @@ def main() -> None:
                 show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
+                print("\nThe monitor\n")
+                show(monitor.all_rows(url, folder, home))
             finally:
                 server.kill()
 

@@ -46,6 +46,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_sessions
 
         return cli_sessions.sessions(argv[1:]) if argv[0] == "sessions" else cli_sessions.export(argv[1:])
+    if argv[:1] in (["monitor"], ["capture"]) and program is LINNET:
+        from linnet import cli_monitor
+
+        return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))

@@ -20,6 +20,8 @@ linnet: a coding agent on a pipe
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet monitor -- COMMAND…      run any agent, and say what it does
+  linnet capture … -- COMMAND…    run any agent with a script, and write a report
 
 Flags
 """

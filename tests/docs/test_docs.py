@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet import cli_sessions, drop_in
+from linnet import cli_monitor, cli_sessions, drop_in
 from linnet.core import commands
 from linnet.flags import TABLE, Program
 from linnet.store import entries, reading
@@ -37,6 +37,7 @@ ROOT = Path(__file__).parents[2]
 README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
 PI, LEGACY = ROOT / "docs" / "pi-protocol.md", ROOT / "docs" / "pi-legacy-protocol.md"
 SESSIONS = ROOT / "docs" / "sessions.md"
+MONITOR = ROOT / "docs" / "monitor.md"
 PAGES = [README, ROOT / "CHANGELOG.md", *sorted((ROOT / "docs").rglob("*.md"))]
 BIN = Path(sys.executable).parent
 REGISTRIES = ("pypi.org", "pythonhosted.org", "npmjs.", "golang.org", "crates.io", "rubygems.org", "jsr.io")
@@ -378,6 +379,9 @@ def test_every_flag_is_documented() -> None:
     for flag in (*cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags):
         for name in flag.names:
             assert f"`{name}`" in SESSIONS.read_text() or f"`{name} " in SESSIONS.read_text()
+    for flag in (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags):
+        for name in flag.names:
+            assert f"`{name}`" in MONITOR.read_text() or f"`{name} " in MONITOR.read_text()
 
 
 @pytest.mark.parametrize(
@@ -394,6 +398,7 @@ def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) ->
 @names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
 def test_no_flag_is_made_up(page: Path) -> None:
     flags = (*TABLE, *drop_in.PI.flags, *drop_in.ZOT.flags, *cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags)
+    flags += (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags)
     known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
     assert set(FLAG.findall(page.read_text())) <= known
 

@@ -7,7 +7,8 @@ In a test:
         assert server.requests[0].body["model"] == "claude-sonnet-4-5"
 
 As a program: `python -m linnet.testing.model_server [--port 0] [--log FILE]` prints `listening PORT`, and appends every
-request to FILE as a line of JSON. `GET /_release/NAME` opens a gate from outside.
+request to FILE as a line of JSON. `GET /_release/NAME` opens a gate from outside. With `-- COMMAND…` it prints nothing:
+it runs the command with the variables that lead linnet's providers here, and ends with it.
 
 The newest user text decides what the model does. If it starts with `!`, its first line is a directive:
 
@@ -47,8 +48,10 @@ results, results without calls, empty text, roles out of order. So is a missing 
 """
 
 import argparse
+import os
 import socket
 import struct
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -337,8 +340,12 @@ def main(argv: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="linnet.testing.model_server", description="A scripted model on loopback.")
     parser.add_argument("--port", type=int, default=0, help="0 lets the system choose")
     parser.add_argument("--log", help="append every request to this file, as lines of JSON")
+    parser.add_argument("command", nargs="*", help="after --: run this on it, and end when it does")
     args = parser.parse_args(argv)
     with ModelServer(args.port, args.log) as server:
+        if args.command:
+            variables = {f"{name}_BASE_URL": server.url for name in ("ANTHROPIC", "OPENAI", "DEEPSEEK")}
+            sys.exit(subprocess.run(args.command, env={**os.environ, **variables}).returncode)
         sys.stdout.write(f"listening {server.port}\n")
         sys.stdout.flush()
         with suppress(KeyboardInterrupt):

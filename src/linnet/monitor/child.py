@@ -1,0 +1,47 @@
+"""The watched program as a child process that does not outlive whoever watches it."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from linnet.errors import ConfigError
+
+
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
+    """Start it from the main thread. Raises ConfigError with a sentence if there is no such program.
+
+    On Linux the kernel kills it when this process is gone, however that came. Elsewhere only an orderly end does.
+    """
+    try:
+        return subprocess.Popen(list(command), preexec_fn=_dies_with_us(), **options)
+    except (FileNotFoundError, NotADirectoryError):
+        raise ConfigError(f"{command[0]}: there is no such program") from None
+    except PermissionError:
+        raise ConfigError(f"{command[0]}: it may not be run") from None
+    except OSError as error:
+        raise ConfigError(f"{command[0]}: {error.strerror}") from None
+
+
+def exit_code(returned: int) -> int:
+    """As a shell would say it: 128 and the signal's number, if one ended it."""
+    return returned if returned >= 0 else 128 - returned
+
+
+def _dies_with_us() -> Callable[[], None] | None:
+    if sys.platform != "linux":
+        return None
+    from ctypes import CDLL  # Loaded before the fork: afterwards little is allowed.
+
+    prctl = CDLL(None).prctl
+    set_parent_death_signal = 1
+    parent = os.getpid()
+
+    def arm() -> None:
+        prctl(set_parent_death_signal, signal.SIGKILL, 0, 0, 0)
+        if os.getppid() != parent:  # It was gone before the kernel was told.
+            os._exit(1)
+
+    return arm

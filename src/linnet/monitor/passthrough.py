@@ -1,0 +1,106 @@
+"""`linnet monitor -- COMMAND…`: the agent's stdout passed on byte for byte, and watched on the way.
+
+stdin and stderr are the agent's own: it inherits them, so nothing of ours is in between.
+"""
+
+import os
+import select
+import signal
+import subprocess
+import time
+from contextlib import suppress
+
+from linnet.monitor.child import exit_code
+from linnet.monitor.stream import Stream
+from linnet.monitor.tap import Tap, open_tap
+
+_PACE = 0.02  # Seconds between two looks, at least,
+_LOOK = 0.001  # for which a look may last, or as long as one slice takes,
+_REST = 30  # and then there is no other for so many times as long as it took. An agent that pauses is not rested from.
+_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
+
+
+def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
+    """See it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
+
+    An agent that prints faster than can be looked at in a thirtieth of the time is looked at in samples; whenever it
+    pauses, what it printed last is looked at.
+
+    If nobody reads our stdout any more, the agent finds its own closed, as it would without us.
+    """
+    began = time.monotonic()
+    assert process.stdout
+    _pass_signals(process)
+    tap = open_tap(process.stdout.fileno(), 1)
+    with suppress(BrokenPipeError):  # Whoever read has seen enough.
+        _pump(process.stdout.fileno(), tap, stream, began)
+    while _look(tap, stream, began):
+        pass
+    tap.close()
+    process.stdout.close()
+    _close_stdout()
+    code = exit_code(process.wait())
+    stream.finish(time.monotonic() - began, code)
+    return code
+
+
+def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
+    """Until the stream ends. Raises BrokenPipeError when our reader is gone, also while there is nothing to pass on."""
+    poll = select.poll()
+    poll.register(source, select.POLLIN)
+    poll.register(1, 0)
+    rested, paused = 0.0, False
+    while True:
+        wait = None if not tap.waiting else 0 if paused else _PACE * 1000
+        ready = dict(poll.poll(wait))
+        paused = not ready
+        if source not in ready and ready.get(1, 0) & (select.POLLERR | select.POLLNVAL):
+            raise BrokenPipeError
+        if source in ready and not tap.forward():
+            return
+        now = time.monotonic()
+        if tap.waiting and (paused or now >= rested):
+            while _look(tap, stream, began) and time.monotonic() < now + _LOOK:
+                pass
+            after = time.monotonic()
+            rested = after + max(_PACE, (after - now) * _REST)
+        elif tap.full():
+            tap.make_room()
+
+
+def _look(tap: Tap, stream: Stream, began: float) -> bool:
+    """Look at a slice of what went by. Whether there is more."""
+    lost, data = tap.take()
+    if lost:
+        stream.skip(lost)
+    if data:
+        stream.feed(time.monotonic() - began, data)
+    return tap.waiting > 0
+
+
+def _close_stdout() -> None:
+    """Our reader learns of the end of the stream now, and not only when the agent is gone."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
+    os.close(nowhere)
+
+
+def _pass_signals(process: "subprocess.Popen[bytes]") -> None:
+    """What is sent to us reaches the agent; what a terminal sends, it sends to both."""
+
+    def pass_on(number: int, _: object) -> None:
+        if number in (signal.SIGINT, signal.SIGQUIT) and _in_the_foreground():
+            return
+        with suppress(ProcessLookupError):
+            process.send_signal(number)
+
+    for number in _SIGNALS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, pass_on)
+
+
+def _in_the_foreground() -> bool:
+    for fd in (0, 2, 1):
+        with suppress(OSError):
+            return os.tcgetpgrp(fd) == os.getpgrp()
+    return False

@@ -1,0 +1,86 @@
+"""Whether what was asked of an agent is over. Pure; times come with the events."""
+
+from typing import Any, Final
+
+from msgspec import Struct
+
+from linnet.monitor.watch import recognised
+from linnet.monitor.words import DialectName, fields
+
+# An `agent_end` of pi's earlier generations is the end unless a retry or a compaction follows. That follows at once.
+QUIET: Final = 0.3
+_UNANSWERED: Final = frozenset(("extension_ui_response",))
+_AGAIN: Final = frozenset(
+    ("agent_start", "turn_start", "auto_retry_start", "auto_compaction_start", "compaction_start")
+)
+
+
+class Pending(Struct):
+    """Every line wants an answer, every prompt and compaction an end besides.
+
+    In zot's words each has one of its own. In pi's, several prompts may share a run, a compaction ends with its answer,
+    and a run is over with `agent_settled`, or with an `agent_end` that nothing follows.
+    """
+
+    dialect: DialectName | None = None
+    _answers: int = 0
+    _ends: int = 0
+    _running: bool = False
+    _expected: bool = False
+    _ended: float | None = None
+
+    def said(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        type = fields(line).get("type")
+        self._answers += type not in _UNANSWERED
+        self._ends += type in ("prompt", "compact")
+
+    def heard(self, at: float, line: bytes) -> None:
+        said = fields(line)
+        type = said.get("type")
+        if not isinstance(type, str):
+            return
+        self.dialect = self.dialect or recognised(type)
+        if type == "response":
+            self._answered(said)
+        elif type in ("done", "compact_done"):
+            self._ends = max(0, self._ends - 1)
+        elif type in _AGAIN and self.dialect != "zot":
+            self._running, self._expected, self._ended = True, False, None
+        elif type == "agent_end":
+            self._running = "willRetry" in said  # Then `agent_settled` will tell.
+            self._ended = None if self._running else at
+        elif type == "agent_settled":
+            self._running, self._expected, self._ended = False, False, None
+        elif type in ("compaction_end", "auto_compaction_end"):
+            self._expected, self._running, self._ended = said.get("willRetry") is True, False, at
+        elif type == "auto_retry_end" and said.get("success") is not True:
+            self._running, self._ended = False, at
+
+    def over(self, now: float) -> bool:
+        if self._answers > 0 or self._running or self._expected:
+            return False
+        if self.dialect == "pi":
+            return self.quiet_until <= now
+        return self._ends <= 0
+
+    @property
+    def quiet_until(self) -> float:
+        return 0.0 if self._ended is None else self._ended + QUIET
+
+    def _answered(self, said: dict[str, Any]) -> None:
+        self._answers = max(0, self._answers - 1)
+        command, data = said.get("command"), said.get("data")
+        if said.get("success") is not True:
+            self._ends = max(0, self._ends - (command in ("prompt", "compact")))
+            return
+        if command not in ("prompt", "compact"):
+            return
+        started = isinstance(data, dict) and data.get("started") is True
+        self.dialect = self.dialect or ("zot" if started else "pi")
+        if started:
+            self._ends = max(1, self._ends)
+        disposition = data.get("disposition", "started") if isinstance(data, dict) else "started"
+        if self.dialect == "pi" and command == "prompt" and disposition == "started":
+            self._expected = not self._running

@@ -1,0 +1,130 @@
+"""A capture: what was said in both directions, with times, as lines of JSON. Pure."""
+
+import json
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from msgspec import Struct, field
+
+from linnet.errors import ConfigError
+
+Kind: TypeAlias = Literal["in", "out", "err", "end", "exit", "note"]
+VERSION: Final = 1
+_KINDS: Final[tuple[Kind, ...]] = ("in", "out", "err", "end", "exit", "note")
+_MARKS: Final = frozenset(("capture", "argv", "ms", *_KINDS))
+
+
+class Record(Struct, frozen=True):
+    """`at` is in seconds since the program was started.
+
+    `line` is what was sent (`in`), printed (`out`, `err`) or is to be said about it (`note`), without its LF; `torn`
+    says that it had none. `end` is the end of what is sent, `exit` that of the program, with its code if it is known.
+    """
+
+    at: float
+    kind: Kind
+    line: bytes = b""
+    torn: bool = False
+    code: int | None = None
+
+
+class Capture(Struct):
+    """`date` is when it was made, in RFC 3339; `argv` is the program."""
+
+    date: str = ""
+    argv: list[str] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
+
+    def lines(self, kind: Kind) -> list[bytes]:
+        return [record.line for record in self.records if record.kind == kind]
+
+    @property
+    def notes(self) -> list[str]:
+        return [line.decode(errors="replace") for line in self.lines("note")]
+
+    @property
+    def code(self) -> int | None:
+        return next((record.code for record in reversed(self.records) if record.kind == "exit"), None)
+
+
+def dump(capture: Capture) -> Iterable[str]:
+    """The lines of the file, each with its LF. Bytes that are no UTF-8 are spelled as JSON spells half a pair."""
+    yield json.dumps({"capture": VERSION, "date": capture.date, "argv": capture.argv}) + "\n"
+    for record in capture.records:
+        said: dict[str, Any] = {"ms": round(record.at * 1000, 3)}
+        if record.kind == "exit":
+            said["exit"] = record.code
+        elif record.kind == "end":
+            said["end"] = "in"
+        else:
+            said[record.kind] = record.line.decode("utf-8", "surrogateescape")
+            if record.torn:
+                said["torn"] = True
+        yield json.dumps(said) + "\n"
+
+
+def load(text: str, name: str) -> Capture:
+    """Read a capture, one of the older transcripts, or just what an agent printed. Raises ConfigError."""
+    lines = text.split("\n")
+    first = next((said for line in lines if (said := _object(line)) is not None), None)
+    if first is None:
+        raise ConfigError(f"{name} is no capture: it has no line of JSON")
+    if "type" in first or not _MARKS & first.keys():
+        return Capture(records=[Record(0.0, "out", line.encode("utf-8", "surrogateescape")) for line in lines if line])
+    capture = Capture()
+    last = 0.0
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        said = _object(line)
+        if said is None:
+            if number == len(lines):
+                capture.records.append(Record(last, "note", b"the capture ends in the middle of a line"))
+                continue
+            raise ConfigError(f"{name}, line {number}: it is no JSON object")
+        ms = said.get("ms")
+        last = ms / 1000 if isinstance(ms, int | float) else last
+        _take(capture, said, last)
+    return capture
+
+
+def _take(capture: Capture, said: dict[str, Any], at: float) -> None:
+    if isinstance(said.get("argv"), list):
+        capture.argv = [str(word) for word in said["argv"]]
+        capture.date = str(said.get("date") or "")
+        return
+    for kind in _KINDS:
+        if kind not in said:
+            continue
+        value = said[kind]
+        if kind == "exit":
+            capture.records.append(Record(at, kind, code=value if isinstance(value, int) else None))
+        elif kind == "end" or value == {"raw": "<EOF>"}:
+            capture.records.append(Record(at, "end"))
+        else:
+            capture.records.append(Record(at, kind, _line(value), said.get("torn") is True))
+        return
+
+
+def _line(value: Any) -> bytes:
+    """A line as it was; older transcripts have the object that it was."""
+    if isinstance(value, dict) and value.keys() == {"raw"}:
+        value = str(value["raw"])
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    try:
+        return text.encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # Half a pair that stood in the JSON itself.
+        return json.dumps(value, separators=(",", ":")).encode()
+
+
+def _object(line: str) -> dict[str, Any] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def objects(lines: Sequence[bytes]) -> list[dict[str, Any] | None]:
+    """Each line as the object that it is, or None."""
+    return [_object(line.decode("utf-8", "replace")) for line in lines]

@@ -1,0 +1,327 @@
+"""One agent, watched: its stream folded into what it does and what it has done. Pure; times come with the events."""
+
+from typing import Any, Final
+
+from msgspec import Struct, field
+from msgspec.json import Decoder
+
+from linnet.errors import BadInput
+from linnet.monitor import pi, zot
+from linnet.monitor.states import (
+    Compacting,
+    Failed,
+    Garbled,
+    Gone,
+    Idle,
+    Refused,
+    Retrying,
+    Running,
+    Speaking,
+    Starting,
+    State,
+    Thinking,
+    name,
+)
+from linnet.monitor.words import MOST_TEXT, Detail, DialectName, Tokens, Word, beginning, fields
+from linnet.wire.jsonl import decode_line
+
+TABLES: Final[dict[str, dict[str, Word | None]]] = {
+    "zot": {**zot.MAPPING, **zot.ADDED},
+    "pi": {**pi.MAPPING, **pi.ADDED},
+}
+MOST_TYPES: Final = 100  # Distinct names that are counted one by one; the rest share one count.
+MOST_CALLS: Final = 1000
+REST: Final = "…"
+_BOTH: Final = TABLES["zot"].keys() & TABLES["pi"].keys()
+_ENDS_THE_RUN: Final = frozenset(("compact", "new_session", "switch_session", "branch", "fork", "clone"))
+_RESTING: Final = (Starting, Idle, Failed)
+
+
+class _Head(Struct):
+    type: str
+
+
+_head = Decoder(_Head)
+
+
+class Watch(Struct):
+    """Invariant: its size does not depend on how much was heard.
+
+    `dialect` is None until the stream shows what it is, unless it was told. `types` counts every frame by its type,
+    `unmapped` those whose type is in no table. `since` is when `state` began, `at` when something was last heard.
+    `skipped` bytes went by too fast to be looked at: the counts are then what was seen.
+    """
+
+    dialect: DialectName | None = None
+    state: State = Starting()
+    since: float = 0.0
+    at: float = 0.0
+    types: dict[str, int] = field(default_factory=dict)
+    unmapped: dict[str, int] = field(default_factory=dict)
+    frames: int = 0
+    skipped: int = 0
+    prompts: int = 0
+    turns: int = 0
+    tools: int = 0
+    failures: int = 0
+    refusals: int = 0
+    garbled: int = 0
+    notices: int = 0
+    retries: int = 0
+    compactions: int = 0
+    spent: Tokens = field(default_factory=Tokens)
+    words: str = ""
+    notice: str = ""
+    _calls: dict[str, Running] = field(default_factory=dict)
+    _under: State = Starting()  # What it is in besides a line that was refused or garbled.
+    _at_work: bool = False
+    _aborted: bool = False
+
+    def heard(self, at: float, line: bytes) -> None:
+        """Take in one line that the agent printed, without its LF. Never raises."""
+        self.at = at
+        if not line.strip():
+            return
+        try:
+            type = decode_line(_head, line).type
+        except BadInput as error:
+            self._take_garbled(line, str(error))
+            return
+        self.frame(at, type, line)
+
+    def frame(self, at: float, type: str, line: bytes) -> None:
+        """Take in a frame whose type is known."""
+        self.at = at
+        self.frames += 1
+        _count(self.types, type, 1)
+        self.dialect = self.dialect or recognised(type)
+        if type == "response":
+            self._answered(line)
+            return
+        table = TABLES[self.dialect] if self.dialect else TABLES["pi"]
+        if type not in table:
+            _count(self.unmapped, type, 1)
+            self._enter(self._quiet())
+            return
+        module = zot if self.dialect == "zot" else pi
+        said = module.detail(type, line)
+        if (word := table[type]) is not None:
+            self._enter(self._after(word, said))
+        else:
+            self._enter(self._quiet())
+        self._add(word, said)
+
+    def pieces(self, at: float, type: str, count: int, said: Detail, joined: bool) -> None:
+        """Take in `count` frames in a row, all of this type and pieces of one reply, which come to what is said.
+
+        If that is `joined` to what came before, it is all that they say; else only the end of it.
+        """
+        self.at = at
+        self.frames += count
+        _count(self.types, type, count)
+        self._enter(self._after("message_update", said))
+        if said.text:
+            before = self.words if joined and not said.whole else ""
+            self.words = (before + said.text)[-MOST_TEXT:]
+
+    def passed(self, type: str, count: int) -> None:
+        """So many frames of this type came which the one that comes next makes old."""
+        self.frames += count
+        _count(self.types, type, count)
+
+    def oversize(self, at: float, head: bytes, size: int) -> None:
+        """Take in a line that was too long to be kept, and whose type could not be seen either."""
+        self.at = at
+        self._take_garbled(head, f"it has {size:,} bytes")
+
+    def said(self, at: float, line: bytes) -> None:
+        """Take in one line that the client sent. An agent is watched well without; this shows what has no event."""
+        self.at = at
+        asked = fields(line)
+        if asked.get("type") == "compact" and self.dialect == "pi" and isinstance(self.state, _RESTING):
+            self._enter(Compacting("manual"))
+
+    def ended(self, at: float, code: int | None = None) -> None:
+        """Its stream has ended, and so has the process, with this code if that is known."""
+        self.at = at
+        during = "" if isinstance(self._under, Idle | Starting) else doing(self._under)
+        self._calls.clear()
+        self._enter(Gone(code, during))
+
+    def _answered(self, line: bytes) -> None:
+        said = fields(line)
+        if said.get("success") is True:
+            self._enter(self._accepted(said))
+            return
+        self.refusals += 1
+        if self.dialect == "pi" and said.get("command") == "compact" and isinstance(self._under, Compacting):
+            self._enter(Idle())
+        command = beginning(said.get("command"))
+        during = doing(self._quiet())
+        self._pass(Refused(command, beginning(said.get("error")) or "it did not say why", during))
+
+    def _accepted(self, said: dict[str, Any]) -> State:
+        """A response with success means no change, but for one that has no event of its own.
+
+        zot answers a compaction when it starts, with that word. pi answers one when it is over, and ends the run before
+        it, as before any move to another session; its earlier generations tell nothing else of that.
+        """
+        if said.get("command") == "compact" and self.dialect != "pi" and said.get("data") == {"started": True}:
+            return Compacting("manual")
+        data = said.get("data")
+        cancelled = isinstance(data, dict) and data.get("cancelled") is True
+        if self.dialect != "pi" or said.get("command") not in _ENDS_THE_RUN or cancelled:
+            return self._quiet()
+        self._calls.clear()
+        self._at_work = False
+        return self._under if isinstance(self._under, Failed) else Idle(self._aborted)
+
+    def _take_garbled(self, line: bytes, reason: str) -> None:
+        self.garbled += 1
+        shown = line[:MOST_TEXT].decode(errors="replace")
+        self._pass(Garbled(shown, reason, doing(self._under)))
+
+    def _pass(self, state: Refused | Garbled) -> None:
+        """A state that lasts until the next line."""
+        self.state, self.since = state, self.at
+
+    def _enter(self, state: State) -> None:
+        if isinstance(state, Failed) and not isinstance(self._under, Failed | Retrying):
+            self.failures += 1  # It is told more than once: by the message, by the turn, by an error of its own.
+        self._under = state
+        if state != self.state:
+            if type(state) is not type(self.state) or isinstance(state, Running):
+                self.since = state.since if isinstance(state, Running) else self.at
+            self.state = state
+
+    def _quiet(self) -> State:
+        """What it is in when something came that means no change: a sign of life at least."""
+        return Idle() if isinstance(self._under, Starting) else self._under
+
+    def _after(self, word: Word, said: Detail) -> State:
+        """The state that follows. Everything here is decided by the word and what came with it."""
+        now = self._quiet()
+        match word:
+            case "agent_start" | "turn_start":
+                self._at_work, self._aborted = True, False
+                return Thinking()
+            case "message_start":
+                if said.role == "assistant":
+                    self.words = ""
+                    return Thinking()
+                return now
+            case "message_update" if said.role == "user":
+                self._at_work, self._aborted = True, False
+                return Thinking()
+            case "message_update":
+                return Speaking() if said.kind == "text" else Thinking() if said.kind else now
+            case "message_end" | "turn_end":
+                self._aborted = self._aborted or said.aborted
+                if said.error:
+                    return Failed(said.error)
+                return self._tool() or (Thinking() if isinstance(now, Speaking | Running) else now)
+            case "agent_end":
+                self._at_work = False
+                self._calls.clear()
+                if isinstance(now, Failed) and not said.aborted:
+                    return now
+                return Idle(self._aborted or said.aborted)
+            case "tool_execution_start":
+                return self._started(said)
+            case "tool_execution_update":
+                if said.call and said.call not in self._calls:
+                    return self._started(said)
+                return self._tool() or now
+            case "tool_execution_end":
+                return self._finished(said)
+            case "compaction_start":
+                return Compacting(said.text)
+            case "compaction_end":
+                return self._compacted(said, now)
+            case "retry_start":
+                return Retrying(said.attempt, said.attempts, said.delay, said.error)
+            case "retry_end":
+                if said.error:
+                    return Failed(said.error)
+                return Thinking() if isinstance(now, Retrying) else now
+            case "error":
+                return Failed(said.error)
+            case "notice":
+                return now
+
+    def _started(self, said: Detail) -> State:
+        """A call that is written and one that runs have the same id: it runs from the last of its beginnings."""
+        known = self._calls.get(said.call)
+        if known is None and len(self._calls) >= MOST_CALLS:
+            self._calls.pop(next(iter(self._calls)))
+        tool = said.tool or (known.tool if known else "a tool")
+        self._calls[said.call] = Running(tool, said.call, self.at)
+        return self._tool() or Thinking()
+
+    def _finished(self, said: Detail) -> State:
+        self._calls.pop(said.call, None)
+        if self.dialect == "zot" and (following := next(iter(self._calls.values()), None)):
+            # Its calls are announced together and carried out one after another.
+            self._calls[following.call] = Running(following.tool, following.call, self.at)
+        return self._tool() or Thinking()
+
+    def _tool(self) -> State | None:
+        """The call that began first of those that have not ended."""
+        first = next(iter(self._calls.values()), None)
+        return first and Running(first.tool, first.call, first.since, len(self._calls) - 1)
+
+    def _compacted(self, said: Detail, now: State) -> State:
+        if said.error:
+            return Failed(said.error)
+        self.compactions += not said.aborted
+        if not isinstance(now, Compacting | Retrying):
+            return now
+        if said.again or (self._at_work and not said.aborted):
+            return Thinking()
+        return Idle(said.aborted)
+
+    def _add(self, word: Word | None, said: Detail) -> None:
+        """Sums and last words."""
+        if said.total:
+            self.spent = said.total
+        elif said.spent:
+            self.spent.add(said.spent)
+        match word:
+            case "message_update" if said.role == "user":
+                self.prompts += 1
+            case "message_update" if said.kind == "text":
+                self.words = (self.words + said.text)[-MOST_TEXT:]
+            case "message_start" if said.role == "user":
+                self.prompts += 1
+            case "message_end" if said.text:
+                self.words = said.text
+            case "turn_start":
+                self.turns += 1
+            case "tool_execution_end":
+                self.tools += 1
+            case "retry_start":
+                self.retries += 1
+            case "notice":
+                self.notices += 1
+                self.notice = said.error
+            case _:
+                pass
+
+
+def recognised(type: str) -> DialectName | None:
+    """The dialect that alone has this type."""
+    if type in _BOTH:
+        return None
+    return "zot" if type in TABLES["zot"] else "pi" if type in TABLES["pi"] else None
+
+
+def doing(state: State) -> str:
+    """What it does, in two words at most."""
+    return f"running {state.tool}" if isinstance(state, Running) else name(state)
+
+
+def _count(counts: dict[str, int], type: str, by: int) -> None:
+    name = type[:60]
+    if name not in counts and len(counts) >= MOST_TYPES:
+        name = REST
+    counts[name] = counts.get(name, 0) + by

@@ -47,6 +47,11 @@ class Lines:
         """At the end of the stream: a last line that has no LF counts too."""
         return [self._take()] if self._size else []
 
+    @property
+    def unfinished(self) -> int:
+        """The length of the line that has begun and not ended."""
+        return self._size
+
     def _keep(self, part: bytes) -> None:
         if not part:
             return

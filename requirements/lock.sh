@@ -28,3 +28,6 @@ lock["packages"] = {
 }
 file.write_text(json.dumps(lock, indent=2) + "\n")
 PYTHON
+cd ../../client/pi
+rm -f package-lock.json
+npm install --package-lock-only --omit=optional --ignore-scripts --no-audit --no-fund --silent

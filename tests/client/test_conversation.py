@@ -11,7 +11,7 @@ from linnet.client.pi_work import LegacyWork, PiWork
 from linnet.client.request import Request, anything
 from linnet.client.work import Begun, Ended, Work
 from linnet.client.zot_work import ZotWork
-from linnet.wire.incoming import Incoming, Reader
+from linnet.wire.incoming import Incoming, Reader, UnknownEvent
 from linnet.wire.pi import incoming as pi
 from linnet.wire.zot.incoming import reader as zot_reader
 
@@ -81,6 +81,7 @@ def test_answers_find_their_commands_in_any_order() -> None:
 def test_an_answer_to_nobody_is_an_event() -> None:
     [heard] = zot().answer("99", "ping", data={"pong": True})
     assert isinstance(heard, Heard)
+    assert isinstance(heard.event, UnknownEvent)
     assert heard.event.raw["data"] == {"pong": True}
 
 
@@ -163,7 +164,7 @@ def test_an_aborted_compaction_of_zots_is_over_though_nothing_is_printed() -> No
 def begun(message: str = "hi", **data: Any) -> tuple[Talk, str]:
     talk = pi_talk()
     id = talk.ask("prompt", message=message)
-    talk.answer(id, "prompt", **({"data": data} if data else {}))
+    talk.answer(id, "prompt", data=data)
     return talk, id
 
 
@@ -201,14 +202,14 @@ def test_a_compaction_belongs_to_the_prompt_under_both_its_names() -> None:
 
 
 def test_an_agent_that_says_it_is_busy_is_asked_again_after_the_next_event_or_when_it_is_time() -> None:
-    talk, id = begun()
+    talk, _ = begun()
     talk.say(event("agent_start"), event("agent_end"))
     talk.state(streaming=True)
     assert talk.talk.is_unsure
     assert not talk.talk.question()
     assert talk.talk.question(again=True)
 
-    talk, id = begun()
+    talk, _id = begun()
     talk.say(event("agent_start"), event("agent_end"))
     talk.state(streaming=True)
     talk.say(event("queue_update", steering=[], followUp=[]))
@@ -263,10 +264,9 @@ def test_the_earlier_protocol_is_answered_at_once_and_ends_with_the_run_or_an_er
         assert (talk.ended, talk.idle) == ([id], True)
 
 
-names = st.sampled_from(
-    ["agent_start", "agent_end", "agent_settled", "auto_retry_start", "auto_retry_end", "queue_update", "done"]
-    + ["compaction_start", "compaction_end", "turn_end", "error", "compact_done", "message_update"]
-)
+RUNS = ["agent_start", "agent_end", "agent_settled", "auto_retry_start", "auto_retry_end", "queue_update"]
+OTHERS = ["compaction_start", "compaction_end", "turn_end", "error", "compact_done", "message_update", "done"]
+names = st.sampled_from([*RUNS, *OTHERS])
 commands = st.sampled_from(["prompt", "steer", "compact", "abort", "new_session", "get_state"])
 steps = st.lists(st.tuples(st.just("say"), names) | st.tuples(st.just("ask"), commands) | st.just(("answer", "")))
 

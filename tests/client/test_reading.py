@@ -133,8 +133,9 @@ def assert_known(reader: Reader[Any], path: Path, but: set[str]) -> None:
 
 def test_every_event_of_linnets_own_is_known() -> None:
     def tags(module: Any) -> set[str]:
-        kinds = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, module.Frame)]
-        return {str(kind.__struct_config__.tag) for kind in kinds if kind is not module.Frame}
+        kinds: list[Any] = [each for each in vars(module).values() if isinstance(each, type)]
+        frames = [kind for kind in kinds if issubclass(kind, module.Frame) and kind is not module.Frame]
+        return {str(kind.__struct_config__.tag) for kind in frames}
 
     blocks = {"text", "image", "thinking", "toolCall"}
     assert tags(pi_frames) - blocks <= tags(pi)

@@ -71,8 +71,8 @@ def test_a_run_that_fails_says_why(zot_client: Start) -> None:
     with pytest.raises(RunFailed, match="http 401") as failed:
         agent.prompt("!fail 401 9").text()
     assert failed.value.text == ""
+    agent.clear()
     with pytest.raises(RunFailed, match="nothing to compact"):
-        agent.clear()
         agent.compact()
 
 
@@ -80,7 +80,7 @@ def test_prompts_wait_for_each_other_and_have_their_own_events(zot_client: Start
     agent = zot_client()
     first, second = agent.prompt("!gate door"), agent.prompt("hi")
     server.release("door")
-    assert [type(event).__name__ for event in second][0] == "UserMessage"
+    assert next(type(event).__name__ for event in second) == "UserMessage"
     texts = [event.content for event in first if isinstance(event, zot.UserMessage)]
     assert texts == [[zot.TextBlock("!gate door")]]
 
@@ -99,12 +99,12 @@ def test_wait_idle_waits_for_what_is_queued(zot_client: Start, server: ModelServ
 def test_an_abort_from_another_thread_ends_the_run(zot_client: Start) -> None:
     agent = zot_client()
     run = agent.prompt("!gate never")
-    with pytest.raises(RunFailed, match="aborted") as failed:
-        for event in run:
-            if isinstance(event, zot.TextDelta):
-                threading.Thread(target=agent.abort).start()
-                run.text()
-    assert failed.value.reason == "the run ended with aborted"
+    assert any(isinstance(event, zot.TextDelta) for event in run)
+    aborting = threading.Thread(target=agent.abort)
+    aborting.start()
+    with pytest.raises(RunFailed, match="the run ended with aborted"):
+        run.text()
+    aborting.join()
 
 
 def test_a_deadline_passes_and_the_client_goes_on(zot_client: Start, server: ModelServer) -> None:

@@ -3,8 +3,7 @@
 >>> from linnet.client import ZotClient
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # As type checkers know it, without the cost of importing `typing`.
 __all__ = [
     "AgentGone",
     "AsyncEvents",
@@ -64,7 +63,7 @@ _WHERE = {
 _MODULES = {"pi": "linnet.wire.pi.incoming", "pi_results": "linnet.wire.pi.results", "zot": "linnet.wire.zot.frames"}
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Importing costs nothing; what is used is loaded when it is used, asyncio only by those who want it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -7,7 +7,11 @@ from msgspec.json import Decoder
 
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
-from linnet.wire.pi.spoken import Compaction, Message, Outcome, Usage
+from linnet.wire.pi.spoken import Block as Block
+from linnet.wire.pi.spoken import Compaction as Compaction
+from linnet.wire.pi.spoken import Message as Message
+from linnet.wire.pi.spoken import Outcome as Outcome
+from linnet.wire.pi.spoken import Usage as Usage
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):

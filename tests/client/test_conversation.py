@@ -161,6 +161,19 @@ def test_an_aborted_compaction_of_zots_is_over_though_nothing_is_printed() -> No
     assert talk.ended == [compact, prompt]
 
 
+def test_words_that_come_before_the_answer_belong_to_the_oldest_prompt_that_waits() -> None:
+    talk = zot()
+    first, second = talk.ask("prompt"), talk.ask("prompt")
+    begun, heard = talk.say(event("text_delta", delta="a"))
+    assert begun == Begun(first)
+    assert isinstance(heard, Heard)
+    talk.answer(first, "prompt")
+    talk.say(event("done"))
+    assert (talk.ended, talk.idle) == ([first], False)
+    talk.answer(second, "prompt", success=False)
+    assert talk.idle
+
+
 def begun(message: str = "hi", **data: Any) -> tuple[Talk, str]:
     talk = pi_talk()
     id = talk.ask("prompt", message=message)

@@ -73,7 +73,10 @@ class Conversation(Generic[E]):
             outputs = self._answered(said, incoming.line)
         else:
             self._told_busy = False
-            outputs = [Heard(said, incoming.line), *self.work.heard(said)]
+            follows = self.work.heard(said)
+            begun = [each for each in follows if isinstance(each, Begun)]  # By this very event.
+            ended = [each for each in follows if isinstance(each, Ended)]
+            outputs = [*begun, Heard(said, incoming.line), *ended]
         if self.work.is_idle != self._was_idle:
             self._was_idle = not self._was_idle
             if self._was_idle:

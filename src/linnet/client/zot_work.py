@@ -7,12 +7,14 @@ from linnet.client.work import Begun, Ended
 from linnet.wire.incoming import Reply
 from linnet.wire.zot import frames
 
+_WORDS = (frames.UserMessage, frames.TurnStart, frames.AssistantStart, frames.TextDelta, frames.ToolCall)
+
 
 class ZotWork:
     """Invariant: `active` was answered and has not ended; each of `waiting` was sent and not answered.
 
     A compaction that fails or is aborted is taken to be over at once: zot itself prints no terminator then, and
-    linnet's finds nothing left to end.
+    linnet's finds nothing left to end. Words without an answer before them mean that the oldest that waits has begun.
     """
 
     answers = True
@@ -48,6 +50,10 @@ class ZotWork:
             return self._end()
         if isinstance(event, frames.Error) and self._compacts():
             return self._end()
+        if isinstance(event, _WORDS) and self.active is None and self.waiting:
+            id = next(iter(self.waiting))
+            self.active = (id, self.waiting.pop(id))
+            return [Begun(id)]
         return []
 
     def learned(self, reply: Reply) -> list[Begun | Ended]:

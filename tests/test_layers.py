@@ -18,6 +18,7 @@ ALLOWED: dict[str, set[str]] = {
     "runtime": {"core", "providers", "tools", "store", "export"},
     "server": {"core", "wire", "runtime"},
     "sdk": {"core", "wire", "runtime"},
+    "client": {"core", "wire"},  # Never what it talks to.
     "testing": ANYTHING,
     "errors.py": set(),
     "flags.py": set(),

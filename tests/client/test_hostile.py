@@ -48,7 +48,7 @@ os._exit(7)
             assert (gone.exit_code, gone.stderr_tail) == (7, "something terrible\n")
             assert str(gone) == "the agent has ended (exit code 7); its last words were:\nsomething terrible"
         assert len(failures) == 2
-        assert listening.next(timeout=SOON) == zot.TextDelta("half a sen")
+        assert listening.next(timeout=SOON) == run.next(timeout=SOON) == zot.TextDelta("half a sen")
         for taking in (listening.next, run.next, run.accepted, agent.ping, agent.wait_idle):
             with pytest.raises(AgentGone) as raised:
                 taking(timeout=SOON)

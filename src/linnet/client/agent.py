@@ -1,5 +1,6 @@
 """How an agent is started and spoken to, whichever kind of client does it."""
 
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar, Unpack
@@ -8,13 +9,13 @@ from weakref import finalize
 from msgspec import Struct
 
 from linnet.client.child import Child, linnet
-from linnet.client.conversation import Conversation
+from linnet.client.conversation import Conversation, Heard
 from linnet.client.link import ROOM, Link
 from linnet.client.request import Request
 from linnet.client.spoken import Spoken
 from linnet.client.stream import Stream
 from linnet.client.work import Work
-from linnet.wire.incoming import Reader
+from linnet.wire.incoming import BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 
 E = TypeVar("E")
@@ -111,17 +112,26 @@ class Taken(Generic[E]):
     """
 
     def __init__(self, agent: Agent[E], stream: Stream[E]) -> None:
+        self.line = b""
         self._agent = agent  # So that the agent lives as long as somebody listens to it.
         self._link = agent._link
         self._stream = stream
-
-    @property
-    def line(self) -> bytes:
-        return self._stream.line
+        self._taken: deque[Heard[E]] = deque()
 
     def close(self) -> None:
         """Take no more."""
+        self._taken.clear()
         self._link.let_go(self._stream)
+
+    def _take(self) -> E | UnknownEvent | BadLine | None:
+        """The next event; None if there is none. Raises AgentGone after the last one."""
+        if not self._taken:
+            self._taken = self._link.take(self._stream)
+            if not self._taken:
+                return None
+        heard = self._taken.popleft()
+        self.line = heard.line
+        return heard.event
 
     def __del__(self) -> None:
         if hasattr(self, "_link"):

@@ -32,9 +32,9 @@ class AsyncEvents(Taken[E], AsyncIterator["E | UnknownEvent | BadLine"]):
 
     async def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
         """The next event; None after the last one. Raises TimedOut."""
-        if not self._stream.ready:
+        if not self._taken and not self._stream.ready:
             await _arrival(self._link, self._stream, "events", timeout)
-        return self._link.take(self._stream)
+        return self._take()
 
 
 class AsyncRun(AsyncEvents[E]):
@@ -50,10 +50,10 @@ class AsyncRun(AsyncEvents[E]):
 
     async def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
         """The next event; None after the last one. Raises TimedOut; the run goes on."""
-        if not self._stream.ready:
+        if not self._taken and not self._stream.ready:
             limits = [seconds for seconds in (self._left(), timeout) if seconds is not None]
             await _arrival(self._link, self._stream, self._request.name, min(limits, default=None))
-        event = self._link.take(self._stream)
+        event = self._take()
         if event is None and self._pending.reply is not None:
             self._request.result(self._pending.reply)
         return event

@@ -30,9 +30,9 @@ class Events(Taken[E], Iterator["E | UnknownEvent | BadLine"]):
 
     def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
         """The next event; None after the last one. Raises TimedOut."""
-        if not self._link.wait(lambda: self._stream.ready, timeout):
+        if not self._taken and not self._link.wait(lambda: self._stream.ready, timeout):
             raise TimedOut("events", timeout or 0)
-        return self._link.take(self._stream)
+        return self._take()
 
 
 class Run(Events[E]):
@@ -48,10 +48,11 @@ class Run(Events[E]):
 
     def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
         """The next event; None after the last one. Raises TimedOut; the run goes on."""
-        limits = [seconds for seconds in (self._left(), timeout) if seconds is not None]
-        if not self._link.wait(lambda: self._stream.ready, min(limits, default=None)):
-            raise TimedOut(self._request.name, min(limits))
-        event = self._link.take(self._stream)
+        if not self._taken:
+            limits = [seconds for seconds in (self._left(), timeout) if seconds is not None]
+            if not self._link.wait(lambda: self._stream.ready, min(limits, default=None)):
+                raise TimedOut(self._request.name, min(limits))
+        event = self._take()
         if event is None and self._pending.reply is not None:
             self._request.result(self._pending.reply)
         return event

@@ -9,12 +9,37 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
+CHUNK = 256 * 1024
 KEPT = 256 * 1024  # Of stderr, in bytes: its end.
 
 
 def linnet(*words: str) -> list[str]:
     """The command that starts this very linnet; `-P` keeps the folder it works in from being imported from."""
     return [sys.executable, "-P", "-m", "linnet", *words]
+
+
+class Tail:
+    """The end of what was printed."""
+
+    def __init__(self) -> None:
+        self._kept = bytearray()
+
+    def add(self, chunk: bytes) -> None:
+        self._kept += chunk
+        del self._kept[:-KEPT]
+
+    def text(self, most: int = KEPT) -> str:
+        return self._kept[-most:].decode("utf-8", "replace")
+
+
+def read(file: int) -> bytes | None:
+    """What there is to read; empty at the end, None if there is nothing after all."""
+    try:
+        return os.read(file, CHUNK)
+    except BlockingIOError:
+        return None
+    except OSError:
+        return b""
 
 
 class Child:

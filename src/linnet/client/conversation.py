@@ -73,10 +73,13 @@ class Conversation(Generic[E]):
             outputs = self._answered(said, incoming.line)
         else:
             self._told_busy = False
-            follows = self.work.heard(said)
-            begun = [each for each in follows if isinstance(each, Begun)]  # By this very event.
-            ended = [each for each in follows if isinstance(each, Ended)]
-            outputs = [*begun, Heard(said, incoming.line), *ended]
+            heard, follows = Heard(said, incoming.line), self.work.heard(said)
+            if not follows:
+                outputs = [heard]
+            elif isinstance(follows[0], Begun):  # By this very event.
+                outputs = [*follows, heard]
+            else:
+                outputs = [heard, *follows]
         if self.work.is_idle != self._was_idle:
             self._was_idle = not self._was_idle
             if self._was_idle:

@@ -14,22 +14,22 @@ import os
 import select
 import signal
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from threading import Condition, Thread
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from linnet.client.child import KEPT, Child
+from linnet.client.child import CHUNK, Child, Tail, read
 from linnet.client.conversation import Answered, Conversation, Heard, Output
 from linnet.client.request import Request
 from linnet.client.stream import Pending, Stream
 from linnet.client.work import Begun, Ended
 from linnet.errors import AgentGone
-from linnet.wire.incoming import BadLine, Reader, TooLong, UnknownEvent
+from linnet.wire.incoming import Reader, TooLong
 
 E = TypeVar("E")
-CHUNK = 256 * 1024
 ROOM = 64 * 1024 * 1024
 GRACE = 2.0  # Seconds that a process has to exit once its stdout has ended, and again once it was told to.
 ASK_AGAIN = 0.25
@@ -50,7 +50,7 @@ class Link(Generic[E]):
         self._conversation = conversation
         self._room = room
         self._echo = echo
-        self._stderr = bytearray()
+        self._stderr = Tail()
         self._outgoing = bytearray()
         self._pending: dict[str, Pending] = {}
         self._streams: WeakSet[Stream[E]] = WeakSet()
@@ -78,7 +78,7 @@ class Link(Generic[E]):
     @property
     def stderr(self) -> str:
         with self.changed:
-            return self._stderr.decode("utf-8", "replace")
+            return self._stderr.text()
 
     @property
     def is_idle(self) -> bool:
@@ -126,14 +126,12 @@ class Link(Generic[E]):
                 self._question()
             return pending
 
-    def take(self, stream: Stream[E]) -> E | UnknownEvent | BadLine | None:
-        """The next event of a stream; None if there is none. Raises AgentGone after the last one."""
+    def take(self, stream: Stream[E]) -> deque[Heard[E]]:
+        """The events that have come; none if there are none. Raises AgentGone after the last one."""
         with self.changed:
-            was_full = stream.size > self._room
-            event = stream.take()
-            if was_full and stream.size <= self._room:
+            if stream.size > self._room:
                 self.wake()
-            return event
+            return stream.take()
 
     def let_go(self, waited_for: Pending | Stream[E]) -> None:
         """Nobody wants it any more. What was asked for still happens."""
@@ -208,9 +206,14 @@ class Link(Generic[E]):
             raise AgentGone(self._child.exit_code, "", "the client is closed")
 
     def _send(self, line: bytes) -> None:
+        """At once, if there is room in the pipe; the thread writes the rest."""
         if line:
+            at_once = self._stdin_open and not self._outgoing
             self._outgoing += line
-            self.wake()
+            if at_once:
+                self._write()
+            if self._outgoing:
+                self.wake()
 
     def wake(self) -> None:
         """Let the thread look again at what there is to do. Takes no lock."""
@@ -218,10 +221,11 @@ class Link(Generic[E]):
             os.write(self._bell, b"!")
 
     def _deliver(self, outputs: list[Output[E]]) -> None:
+        listening = list(self._streams)
         for output in outputs:
             match output:
                 case Heard():
-                    for stream in list(self._streams):
+                    for stream in listening:
                         stream.put(output)
                 case Answered(id, reply):
                     pending = self._pending.pop(id, None)
@@ -230,7 +234,7 @@ class Link(Generic[E]):
                     if not reply.success:
                         self._end_streams(id)
                 case Begun(id):
-                    for stream in self._streams:
+                    for stream in listening:
                         if stream.id == id:
                             stream.begin()
                 case Ended(id):
@@ -304,8 +308,10 @@ class Link(Generic[E]):
         if self._asleep in ready:
             with suppress(BlockingIOError):
                 os.read(self._asleep, CHUNK)
-        if self._child.stdin in ready and self._stdin_open:
-            self._write()
+        if self._child.stdin in ready:
+            with self.changed:
+                if self._stdin_open and self._outgoing:
+                    self._write()
         if self._child.stderr in ready:
             self._read_stderr()
         if self._child.stdout in ready:
@@ -317,18 +323,18 @@ class Link(Generic[E]):
             self._question(again=True)
 
     def _write(self) -> None:
-        with self.changed:
-            try:
-                written = os.write(self._child.stdin, self._outgoing[:CHUNK])
-            except BlockingIOError:
-                return
-            except OSError:
-                self._stdin_open = False  # Nobody reads. Its exit will follow, or be seen to.
-                return
-            del self._outgoing[:written]
+        try:
+            written = os.write(self._child.stdin, self._outgoing[:CHUNK])
+        except BlockingIOError:
+            return
+        except OSError:
+            self._stdin_open = False  # Nobody reads. Its exit will follow, or be seen to.
+            self.wake()
+            return
+        del self._outgoing[:written]
 
     def _read_stderr(self) -> None:
-        chunk = _read(self._child.stderr)
+        chunk = read(self._child.stderr)
         if chunk is None:
             return
         self._stderr_open = bool(chunk)
@@ -336,18 +342,16 @@ class Link(Generic[E]):
             with suppress(OSError):
                 os.write(2, chunk)
         with self.changed:
-            self._stderr += chunk
-            del self._stderr[:-KEPT]
+            self._stderr.add(chunk)
 
     def _read_stdout(self) -> None:
-        chunk = _read(self._child.stdout)
+        chunk = read(self._child.stdout)
         if chunk is None:
             return
         self._stdout_open = bool(chunk)
         incoming = self._reader.feed(chunk) if chunk else self._reader.finish()
         with self.changed:
-            for each in incoming:
-                self._deliver(self._conversation.take(each))
+            self._deliver([output for each in incoming for output in self._conversation.take(each)])
             self._question()
             self.changed.notify_all()
 
@@ -360,12 +364,11 @@ class Link(Generic[E]):
                 self._child.signal(number)
                 self.changed.wait_for(lambda: self._child.exit_code is not None, GRACE)
         with self.changed:
-            for each in self._reader.finish() if self._stdout_open else ():
-                self._deliver(self._conversation.take(each))
+            torn = self._reader.finish() if self._stdout_open else []
+            self._deliver([output for each in torn for output in self._conversation.take(each)])
             self._outgoing.clear()
-            tail = self._stderr[-TAIL:].decode("utf-8", "replace")
             reason = "the client is closed" if self._closing else self._reason
-            self.gone = AgentGone(self._child.exit_code, tail, reason)
+            self.gone = AgentGone(self._child.exit_code, self._stderr.text(TAIL), reason)
             for pending in (*self._pending.values(), *self._idle):
                 pending.complete(None, self.gone)
             for stream in list(self._streams):
@@ -379,13 +382,3 @@ class Link(Generic[E]):
             os.close(self._asleep)
             self.changed.notify_all()
         atexit.unregister(self._at_exit)
-
-
-def _read(file: int) -> bytes | None:
-    """Empty at the end; None if there is nothing after all."""
-    try:
-        return os.read(file, CHUNK)
-    except BlockingIOError:
-        return None
-    except OSError:
-        return b""

@@ -63,6 +63,8 @@ class PiWork:
         return self._ended()
 
     def heard(self, event: object) -> list[Begun | Ended]:
+        if isinstance(event, pi.MessageUpdate):
+            return []  # By far the most common.
         match event:
             case pi.AgentStart():
                 self._owed, self._running, self._unsure = False, True, False

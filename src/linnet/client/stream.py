@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from linnet.client.conversation import Heard
-from linnet.wire.incoming import BadLine, Reply, UnknownEvent
+from linnet.wire.incoming import Reply
 
 E = TypeVar("E")
 
@@ -41,7 +41,6 @@ class Stream(Awaitable, Generic[E]):
     def __init__(self, id: str = "") -> None:
         self.id = id
         self.size = 0  # Of the lines that are kept, in bytes.
-        self.line = b""
         self.error: Exception | None = None
         self._events: deque[Heard[E]] = deque()
         self._begun = not id
@@ -71,16 +70,13 @@ class Stream(Awaitable, Generic[E]):
             self._ended, self.error = True, error
             self.notify()
 
-    def take(self) -> E | UnknownEvent | BadLine | None:
-        """The next event; None if there is none. Raises the error after the last one."""
-        if self._events:
-            heard = self._events.popleft()
-            self.size -= len(heard.line)
-            self.line = heard.line
-            return heard.event
-        if self.error is not None:
+    def take(self) -> deque[Heard[E]]:
+        """The events that have come. Raises the error after the last one."""
+        if not self._events and self.error is not None:
             raise self.error
-        return None
+        taken, self._events = self._events, deque()
+        self.size = 0
+        return taken
 
     def drop(self) -> None:
         """Take in nothing more, and keep nothing."""

@@ -30,4 +30,5 @@ file.write_text(json.dumps(lock, indent=2) + "\n")
 PYTHON
 cd ../../client/pi
 rm -f package-lock.json
-npm install --package-lock-only --omit=optional --ignore-scripts --no-audit --no-fund --silent
+npm install --package-lock-only --omit=optional --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \
+  --silent

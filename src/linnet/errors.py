@@ -147,6 +147,10 @@ class AgentGone(ClientError):
         said = stderr_tail.strip()[-2000:]
         super().__init__(f"{self.reason}{ended}" + (f"; its last words were:\n{said}" if said else ""))
 
+    def again(self) -> "AgentGone":
+        """An equal one: whoever raises the same one twice keeps alive all it was raised through."""
+        return AgentGone(self.exit_code, self.stderr_tail, self.reason)
+
 
 class Refused(ClientError):
     code = "refused"

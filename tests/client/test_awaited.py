@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any
+from typing import Any, assert_type
 
 import pytest
 
@@ -34,7 +34,7 @@ def test_a_prompt_is_iterated_over_up_to_its_end(work: Path, flags: list[str]) -
             events = [event async for event in agent.prompt("hi")]
             assert isinstance(events[-1], zot.Done)
             assert await agent.prompt("hi").text() == "Hello from the scripted model."
-            assert (await agent.get_state()).message_count == 4
+            assert assert_type(await agent.get_state(), zot.StateData).message_count == 4
             await agent.prompt("hi").wait()
             assert await agent.compact() == "SUMMARY: scripted"
             with pytest.raises(Refused):

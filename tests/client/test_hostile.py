@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -52,7 +53,7 @@ os._exit(7)
         for taking in (listening.next, run.next, run.accepted, agent.ping, agent.wait_idle):
             with pytest.raises(AgentGone) as raised:
                 taking(timeout=SOON)
-            assert raised.value is failures[0]
+            assert str(raised.value) == str(failures[0])
         with pytest.raises(AgentGone):
             agent.prompt("again")
         with pytest.raises(AgentGone):
@@ -239,6 +240,23 @@ def test_a_client_that_nobody_holds_takes_its_agent_along(fake: Fake) -> None:
     del agent
     gc.collect()
     wait_until(lambda: not alive(pid))
+
+
+def test_clients_leave_no_files_open_and_no_threads_behind(fake: Fake) -> None:
+    def once() -> None:
+        with ZotClient(fake("answer(hear())\nsay('done')\nhear()")) as agent:
+            agent.prompt("hi").wait()
+        with pytest.raises(AgentGone, match="the client is closed"):
+            agent.ping()
+
+    once()
+    gc.collect()
+    files, threads = len(os.listdir("/proc/self/fd")), threading.active_count()
+    for _ in range(5):
+        once()
+    gc.collect()
+    assert len(os.listdir("/proc/self/fd")) <= files
+    assert threading.active_count() <= threads
 
 
 def test_a_run_keeps_its_agent_alive(fake: Fake) -> None:

@@ -4,10 +4,11 @@ import json
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import assert_type
 
 import pytest
 
-from linnet.client import BadAnswer, Image, Refused, RunFailed, TimedOut, ZotClient, zot
+from linnet.client import BadAnswer, BadLine, Image, Refused, Run, RunFailed, TimedOut, UnknownEvent, ZotClient, zot
 from linnet.client.request import Request, a
 from linnet.errors import BadInput
 from linnet.testing.model_server import ModelServer
@@ -50,6 +51,16 @@ def test_every_command_has_its_result(zot_client: Start) -> None:
     assert agent.get_messages() == []
     agent.abort()
     assert agent.ask("get_state")["message_count"] == 0
+
+
+def test_results_and_events_have_their_types(zot_client: Start) -> None:
+    """The type checker proves it; running it proves that nothing else is meant."""
+    agent = zot_client()
+    assert_type(agent.get_state(), zot.StateData)
+    assert_type(agent.get_models(timeout=20), list[zot.ModelInfo])
+    assert_type(agent.ping(), None)
+    assert_type(agent.prompt("hi"), Run[zot.Event])
+    assert_type(next(agent.events()), zot.Event | UnknownEvent | BadLine)
 
 
 def test_a_refusal_has_the_agents_words(zot_client: Start) -> None:

@@ -195,7 +195,7 @@ async def _answer(link: Link[Any], pending: Pending, what: str, timeout: float |
     if not pending.done:
         await _arrival(link, pending, what, timeout)
     if pending.error:
-        raise pending.error
+        raise pending.error.again()
 
 
 async def _arrival(link: Link[E], awaited: Pending | Stream[E], what: str, timeout: float | None) -> None:

@@ -127,7 +127,7 @@ class Client(Agent[E], Blocking):
         if not self._link.wait(lambda: pending.done, timeout):
             raise TimedOut(what, timeout or 0)
         if pending.error:
-            raise pending.error
+            raise pending.error.again()
 
 
 class ZotClient(zot_commands.ZotCommands, Client[frames.Event]):

@@ -43,6 +43,7 @@ class Link(Generic[E]):
         self, child: Child, reader: Reader[E], conversation: Conversation[E], *, room: int = ROOM, echo: bool = False
     ) -> None:
         """`echo` copies the agent's stderr to ours, besides keeping its end."""
+        self._asleep, self._bell = os.pipe()
         self.changed = Condition()
         self.gone: AgentGone | None = None
         self._child = child
@@ -60,7 +61,6 @@ class Link(Generic[E]):
         self._stdin_open = self._stdout_open = self._stderr_open = True
         self._reason = ""
         self._doomed: float | None = None  # When to give up waiting for the process to exit by itself.
-        self._asleep, self._bell = os.pipe()
         try:
             for end in (self._asleep, self._bell):
                 os.set_blocking(end, False)
@@ -71,9 +71,12 @@ class Link(Generic[E]):
         except BaseException:  # No more threads, say.
             atexit.unregister(self._at_exit)
             child.kill_now()
-            os.close(self._bell)
-            os.close(self._asleep)
             raise
+
+    def __del__(self) -> None:
+        """Not before: whoever holds this may ring the bell, and its number could be another file's by then."""
+        for end in (self._asleep, self._bell):
+            os.close(end)
 
     @property
     def stderr(self) -> str:
@@ -201,7 +204,7 @@ class Link(Generic[E]):
 
     def _check(self) -> None:
         if self.gone:
-            raise self.gone
+            raise self.gone.again()
         if self._closing:
             raise AgentGone(self._child.exit_code, "", "the client is closed")
 
@@ -217,7 +220,7 @@ class Link(Generic[E]):
 
     def wake(self) -> None:
         """Let the thread look again at what there is to do. Takes no lock."""
-        with suppress(OSError):  # Full: it will wake anyway. Closed: it is over.
+        with suppress(OSError):  # Full: it will wake anyway. At the end nobody listens.
             os.write(self._bell, b"!")
 
     def _deliver(self, outputs: list[Output[E]]) -> None:
@@ -377,8 +380,5 @@ class Link(Generic[E]):
             self._idle.clear()
             self._streams.clear()
             self._child.close()
-            bell, self._bell = self._bell, -1
-            os.close(bell)
-            os.close(self._asleep)
             self.changed.notify_all()
         atexit.unregister(self._at_exit)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Generic, TypeVar
 
 from linnet.client.conversation import Heard
+from linnet.errors import AgentGone
 from linnet.wire.incoming import Reply
 
 E = TypeVar("E")
@@ -26,10 +27,10 @@ class Pending(Awaitable):
     def __init__(self, id: str = "") -> None:
         self.id = id
         self.reply: Reply | None = None
-        self.error: Exception | None = None
+        self.error: AgentGone | None = None
         self.done = False
 
-    def complete(self, reply: Reply | None, error: Exception | None = None) -> None:
+    def complete(self, reply: Reply | None, error: AgentGone | None = None) -> None:
         if not self.done:
             self.reply, self.error, self.done = reply, error, True
             self.notify()
@@ -41,7 +42,7 @@ class Stream(Awaitable, Generic[E]):
     def __init__(self, id: str = "") -> None:
         self.id = id
         self.size = 0  # Of the lines that are kept, in bytes.
-        self.error: Exception | None = None
+        self.error: AgentGone | None = None
         self._events: deque[Heard[E]] = deque()
         self._begun = not id
         self._ended = False
@@ -64,7 +65,7 @@ class Stream(Awaitable, Generic[E]):
     def begin(self) -> None:
         self._begun = True
 
-    def end(self, error: Exception | None = None) -> None:
+    def end(self, error: AgentGone | None = None) -> None:
         """What has come can still be taken. An `error` is raised after it."""
         if not self._ended:
             self._ended, self.error = True, error
@@ -73,7 +74,7 @@ class Stream(Awaitable, Generic[E]):
     def take(self) -> deque[Heard[E]]:
         """The events that have come. Raises the error after the last one."""
         if not self._events and self.error is not None:
-            raise self.error
+            raise self.error.again()
         taken, self._events = self._events, deque()
         self.size = 0
         return taken

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from msgspec import Raw, Struct, field
+from msgspec import DecodeError, Raw, Struct, field
 from msgspec.json import Decoder
 
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
@@ -138,7 +138,11 @@ class MessageUpdate(Frame, frozen=True, tag="message_update"):
 
     @property
     def message(self) -> Message | None:
-        return _message.decode(self.raw_message) if bytes(self.raw_message) else None
+        """None if it was not sent, or is no message."""
+        try:
+            return _message.decode(self.raw_message)
+        except (DecodeError, ValueError, RecursionError):
+            return None
 
 
 class ToolExecutionStart(Frame, frozen=True, tag="tool_execution_start"):

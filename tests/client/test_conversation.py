@@ -207,11 +207,20 @@ def test_a_compaction_belongs_to_the_prompt_under_both_its_names() -> None:
         talk.say(event("agent_start"), event("agent_end"), event(f"{name}_start", reason="overflow"))
         assert not talk.talk.question()
         talk.say(event(f"{name}_end", willRetry=True))
-        talk.state(streaming=True)
+        assert not talk.talk.question()  # A run follows: no need to ask.
         assert not talk.ended
         talk.say(event("agent_start"), event("agent_end"))
         talk.state()
         assert talk.ended == [id]
+
+
+def test_an_abort_may_keep_a_run_from_beginning() -> None:
+    talk, id = begun()
+    talk.answer(talk.ask("abort"), "abort")
+    talk.state(streaming=True)
+    assert not talk.ended
+    talk.state()
+    assert talk.ended == [id]
 
 
 def test_an_agent_that_says_it_is_busy_is_asked_again_after_the_next_event_or_when_it_is_time() -> None:

@@ -88,7 +88,7 @@ class Agent(Generic[E]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing runs, as far as events have told."""
+        """Whether nothing runs and nothing follows; False also while that is not known. `wait_idle` finds out."""
         return self._link.is_idle
 
     @property

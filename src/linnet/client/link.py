@@ -43,7 +43,7 @@ class Link(Generic[E]):
         self, child: Child, reader: Reader[E], conversation: Conversation[E], *, room: int = ROOM, echo: bool = False
     ) -> None:
         """`echo` copies the agent's stderr to ours, besides keeping its end."""
-        self._asleep, self._bell = os.pipe()
+        self._asleep = self._bell = -1
         self.changed = Condition()
         self.gone: AgentGone | None = None
         self._child = child
@@ -62,21 +62,23 @@ class Link(Generic[E]):
         self._reason = ""
         self._doomed: float | None = None  # When to give up waiting for the process to exit by itself.
         try:
+            self._asleep, self._bell = os.pipe()
             for end in (self._asleep, self._bell):
                 os.set_blocking(end, False)
             self._thread = Thread(target=self._run, name="linnet-client", daemon=True)
             atexit.register(self._at_exit)
             child.watch(self._exited)
             self._thread.start()
-        except BaseException:  # No more threads, say.
+        except BaseException:  # No more files or threads, say.
             atexit.unregister(self._at_exit)
             child.kill_now()
             raise
 
     def __del__(self) -> None:
         """Not before: whoever holds this may ring the bell, and its number could be another file's by then."""
-        for end in (self._asleep, self._bell):
-            os.close(end)
+        if self._bell >= 0:
+            os.close(self._asleep)
+            os.close(self._bell)
 
     @property
     def stderr(self) -> str:

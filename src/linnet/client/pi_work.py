@@ -48,6 +48,8 @@ class PiWork:
         return [Begun(id)]
 
     def answered(self, id: str, request: Request[Any], reply: Reply) -> list[Begun | Ended]:
+        if request.name == "abort" and self._owed:
+            self._owed, self._unsure = False, True  # The run that was to begin may never do so.
         if id not in self._unanswered:
             return []
         self._unanswered.remove(id)
@@ -82,6 +84,7 @@ class PiWork:
                 self._compacting = True
             case pi.AutoCompactionEnd() | pi.CompactionEnd():
                 self._compacting, self._unsure = False, True
+                self._owed = self._owed or event.will_retry
             case _:
                 return []
         return self._ended()

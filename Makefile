@@ -54,5 +54,6 @@ clean:
 	@bash requirements/system.sh
 	@touch $@
 
-.venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json | .venv/bin/python
+.venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json \
+    tests/client/pi/package.json tests/client/pi/package-lock.json | .venv/bin/python
 	@bash requirements/node.sh

@@ -28,3 +28,7 @@ lock["packages"] = {
 }
 file.write_text(json.dumps(lock, indent=2) + "\n")
 PYTHON
+cd ../../client/pi
+rm -f package-lock.json
+npm install --package-lock-only --omit=optional --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \
+  --silent

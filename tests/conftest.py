@@ -9,9 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+
+# A busy machine is no failure: nothing here is timed.
+settings.register_profile("linnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("linnet")
 
 
 @pytest.fixture(autouse=True, scope="session")

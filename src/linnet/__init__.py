@@ -3,8 +3,7 @@
 >>> from linnet import Runtime, Config
 """
 
-from typing import TYPE_CHECKING, Any
-
+TYPE_CHECKING = False  # As type checkers know it, without the cost of importing `typing`.
 __version__ = "0.3.0"
 __all__ = [
     "AsyncRuntime",
@@ -37,7 +36,7 @@ _WHERE = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone would be 50 ms."""
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -16,6 +16,12 @@ LinnetError                one sentence for the person at the keyboard
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
     ProviderUnavailable    worth another try
+  ClientError              what a client of an agent on a pipe meets
+    AgentGone              the agent has ended, or cannot be talked to any more
+    Refused                the agent answered that it will not
+    RunFailed              it tried, and did not succeed
+    BadAnswer              it answered something else than the protocol says
+    TimedOut               it did not answer in time; a TimeoutError too
 Cancelled                  an abort reached whatever was blocking
 ToolFailed                 for the model only, as the tool's result
 """
@@ -122,6 +128,66 @@ class ProviderUnavailable(ProviderError):
     def __init__(self, provider: str, reason: str, retry_after: float | None = None) -> None:
         super().__init__(provider, reason)
         self.retry_after = retry_after
+
+
+class ClientError(LinnetError):
+    code = "client"
+
+
+class AgentGone(ClientError):
+    """`exit_code` is negative for a signal, and None while the process is still there. `stderr_tail` is text."""
+
+    code = "agent_gone"
+
+    def __init__(self, exit_code: int | None, stderr_tail: str = "", reason: str = "") -> None:
+        self.exit_code = exit_code
+        self.stderr_tail = stderr_tail
+        self.reason = reason or "the agent has ended"
+        ended = "" if exit_code is None else f" (signal {-exit_code})" if exit_code < 0 else f" (exit code {exit_code})"
+        said = stderr_tail.strip()[-2000:]
+        super().__init__(f"{self.reason}{ended}" + (f"; its last words were:\n{said}" if said else ""))
+
+    def again(self) -> "AgentGone":
+        """An equal one: whoever raises the same one twice keeps alive all it was raised through."""
+        return AgentGone(self.exit_code, self.stderr_tail, self.reason)
+
+
+class Refused(ClientError):
+    code = "refused"
+
+    def __init__(self, command: str, reason: str) -> None:
+        self.command = command
+        self.reason = reason
+        super().__init__(f"{command}: {reason}")
+
+
+class RunFailed(ClientError):
+    """`text` is what was said before it failed."""
+
+    code = "run_failed"
+
+    def __init__(self, reason: str, text: str = "") -> None:
+        self.reason = reason
+        self.text = text
+        super().__init__(reason)
+
+
+class BadAnswer(ClientError):
+    """`data` is what came instead, as bytes of JSON."""
+
+    code = "bad_answer"
+
+    def __init__(self, command: str, reason: str, data: bytes) -> None:
+        self.command = command
+        self.data = data
+        super().__init__(f"{command}: the answer is not what the protocol says: {reason}")
+
+
+class TimedOut(ClientError, TimeoutError):
+    code = "timed_out"
+
+    def __init__(self, what: str, seconds: float) -> None:
+        super().__init__(f"{what}: nothing came within {seconds:g} s")
 
 
 class Cancelled(Exception):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Drive linnet from Python: send one prompt, stream the answer. Nothing but the standard library.
+"""Drive linnet from Python: send one prompt, stream the answer.
 
 client.py [--image FILE] PROMPT [-- flags of linnet rpc]
 """
@@ -10,51 +10,15 @@ import json
 import mimetypes
 import os
 import signal
-import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import TextIO
 
-Frame = dict[str, Any]
+from linnet.client import AgentGone, Image, Refused, Run, ZotClient, zot
+
 STOPPED = {"aborted": "the turn was aborted", "length": "the answer was cut at the model's output limit"}
-
-
-class Agent:
-    """A running `linnet rpc`: `send` it commands, iterate over the frames it prints."""
-
-    def __init__(self, command: list[str]) -> None:
-        self._process = subprocess.Popen(
-            command,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            # stderr is inherited: it is for people, and a pipe that nobody drains would block the agent.
-            # A session of its own keeps the terminal's Ctrl-C from the agent. We ask it to abort instead.
-            start_new_session=True,
-        )
-        assert self._process.stdin
-        assert self._process.stdout
-        self._stdin, self._stdout = self._process.stdin, self._process.stdout
-
-    def send(self, **command: Any) -> None:
-        with suppress(BrokenPipeError, ValueError):  # It has died or was finished: whoever reads its frames will know.
-            self._stdin.write(json.dumps(command).encode() + b"\n")
-            self._stdin.flush()
-
-    def __iter__(self) -> Iterator[Frame]:
-        # Lines of bytes end at \n and nowhere else; lines of text would also end at a lone \r.
-        with self._stdout:
-            for line in self._stdout:
-                if line.endswith(b"\n"):  # Else the agent died in mid-line.
-                    yield json.loads(line)
-        self.finish()
-        self._process.wait()
-
-    def finish(self) -> None:
-        """Without more input the agent exits, its output ends, and so does the iteration."""
-        with suppress(BrokenPipeError):
-            self._stdin.close()
 
 
 class Screen:
@@ -89,67 +53,74 @@ class Screen:
             self._unfinished = None if text.endswith("\n") else to
 
 
-def first_line(content: list[Frame]) -> str:
-    text = next((block["text"] for block in content if block["type"] == "text"), "[image]")
-    return str(text).partition("\n")[0]
+def first_line(content: Sequence[zot.TextBlock | zot.ImageBlock]) -> str:
+    text = next((block.text for block in content if isinstance(block, zot.TextBlock)), "[image]")
+    return text.partition("\n")[0]
 
 
-def read_image(path: Path) -> dict[str, str]:
+def read_image(path: Path) -> Image:
     mime_type, _ = mimetypes.guess_type(path.name)
-    return {"mime_type": mime_type or "", "data": base64.b64encode(path.read_bytes()).decode()}
+    return Image(mime_type or "", base64.b64encode(path.read_bytes()).decode())
 
 
-def run(agent: Agent, message: str, images: list[dict[str, str]], screen: Screen) -> int:
-    # No need to wait for an answer in between: commands are taken in order, and a refusal shows up below.
-    if token := os.environ.get("ZOTCORE_RPC_TOKEN"):
-        agent.send(id="1", type="hello", token=token)
-    agent.send(id="2", type="prompt", message=message, images=images)
+class Answer:
+    """What has been shown of a run, and how it went."""
 
+    def __init__(self, screen: Screen) -> None:
+        self._screen = screen
+        self.done = False
+        self.problem = ""
+        self.usage: zot.Tokens | None = None
+
+    def show(self, run: Run[zot.Event]) -> None:
+        for event in run:
+            match event:
+                case zot.TextDelta(delta):
+                    self._screen.say(delta)
+                case zot.ToolCall(name=name, args=args):
+                    shown = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
+                    self._screen.note(f"→ {name} {shown[:100]}")
+                case zot.ToolProgress(text=text):
+                    self._screen.progress(text)
+                case zot.ToolResult(is_error=is_error, content=content):
+                    self._screen.note(("✗ " if is_error else "✓ ") + first_line(content))
+                case zot.Usage(cumulative=cumulative):
+                    self.usage = cumulative
+                case zot.TurnEnd(stop, error):  # One model call. What counts is how the last one went.
+                    self.problem = error or STOPPED.get(stop, "")
+                case zot.Error(message):
+                    self.problem = message
+                case zot.Done():
+                    self.done = True
+                case _:
+                    pass  # News we do not need. The protocol only grows, so ignore what you do not know.
+
+
+def run(agent: ZotClient, message: str, images: list[Image], screen: Screen) -> int:
+    answer = Answer(screen)
     interrupted = False
-
-    def abort(*_: object) -> None:
-        nonlocal interrupted
-        interrupted = True
-        signal.signal(signal.SIGINT, signal.SIG_DFL)  # A second Ctrl-C ends us, which closes the agent's pipes.
-        agent.send(id="3", type="abort")
-
-    signal.signal(signal.SIGINT, abort)
-
-    done, problem, usage = False, "", None
-    for frame in agent:
-        match frame["type"]:
-            case "text_delta":
-                screen.say(frame["delta"])
-            case "tool_call":
-                args = json.dumps(frame["args"], ensure_ascii=False, separators=(",", ":"))
-                screen.note(f"→ {frame['name']} {args[:100]}")
-            case "tool_progress":
-                screen.progress(frame["text"])
-            case "tool_result":
-                screen.note(("✗ " if frame["is_error"] else "✓ ") + first_line(frame["content"]))
-            case "usage":
-                usage = frame["cumulative"]
-            case "turn_end":  # One model call. What counts is how the last one went.
-                problem = frame.get("error") or STOPPED.get(frame["stop"], "")
-            case "error":
-                problem = frame["message"]
-            case "response" if not frame["success"]:
-                problem = f"{frame['command']}: {frame['error']}"
-                agent.finish()
-            case "done":
-                done = True
-                agent.finish()
-            case _:
-                pass  # News we do not need. The protocol only grows, so ignore what you do not know.
+    try:
+        if token := os.environ.get("ZOTCORE_RPC_TOKEN"):
+            agent.hello(token)
+        prompt = agent.prompt(message, images)
+        try:
+            answer.show(prompt)
+        except KeyboardInterrupt:
+            interrupted = True
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # A second Ctrl-C ends us, which closes the agent's pipes.
+            agent.tell("abort")
+            answer.show(prompt)
+    except Refused as refused:
+        answer.problem = str(refused)
+    except AgentGone:
+        answer.problem = answer.problem or "the agent ended before it was done"
 
     screen.end_line()
-    if not done:
-        problem = problem or "the agent ended before it was done"
-    if problem:
-        screen.note(f"client: {problem}")
-    if usage:
-        screen.note(f"{usage['input']} tokens in, {usage['output']} out, ${usage['cost_usd']:.4f}")
-    return 130 if interrupted and done else 1 if problem else 0
+    if answer.problem:
+        screen.note(f"client: {answer.problem}")
+    if answer.usage:
+        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}")
+    return 130 if interrupted and answer.done else 1 if answer.problem else 0
 
 
 def main() -> int:
@@ -160,16 +131,17 @@ def main() -> int:
     parser.add_argument("prompt")
     args = parser.parse_args(argv[:split])
     screen = Screen()
-    try:
-        images = [read_image(args.image)] if args.image else []
-        agent = Agent([os.environ.get("LINNET", "linnet"), "rpc", *argv[split + 1 :]])
-    except OSError as error:
-        screen.note(f"client: {error.filename}: {error.strerror}")
-        return 1
-    try:
-        return run(agent, args.prompt, images, screen)
-    except KeyboardInterrupt:  # Before there was anything to abort.
-        return 130
+    command = [os.environ.get("LINNET", "linnet"), "rpc", *argv[split + 1 :]]
+    with suppress(KeyboardInterrupt):  # Before there was anything to abort.
+        try:
+            images = [read_image(args.image)] if args.image else []
+            agent = ZotClient(command, show_stderr=True)
+        except OSError as error:
+            screen.note(f"client: {error.filename}: {error.strerror}")
+            return 1
+        with agent:
+            return run(agent, args.prompt, images, screen)
+    return 130
 
 
 if __name__ == "__main__":

@@ -51,6 +51,11 @@ class Lines:
         """Return the last line if it has no LF. To be called at the end of the stream."""
         return [self._take()] if self._size else []
 
+    @property
+    def unfinished(self) -> int:
+        """The length of the line that has begun and not ended."""
+        return self._size
+
     def _keep(self, part: bytes) -> None:
         if not part:
             return

@@ -1,0 +1,222 @@
+"""Every command of the pi protocol, once, for the client that blocks and the one that is awaited.
+
+Some exist only in some versions of pi, or only in linnet; an agent that does not know one refuses it.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Literal, TypeAlias
+
+from linnet.client.pictures import Picture, checked
+from linnet.client.request import Request, a, anything, command, given, nothing, perhaps
+from linnet.wire.pi import results
+from linnet.wire.pi.spoken import Compaction, Message
+
+Behavior: TypeAlias = Literal["steer", "followUp"]
+Mode: TypeAlias = Literal["all", "one-at-a-time"]
+
+
+class PiCommands:
+    """`timeout` is in seconds; without one, the client's own counts."""
+
+    @command
+    def steer(
+        self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
+    ) -> Request[results.Accepted]:
+        """Say it as soon as the running tool is done."""
+        return said("steer", message, images, timeout)
+
+    @command
+    def follow_up(
+        self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
+    ) -> Request[results.Accepted]:
+        """Say it when the agent has nothing left to do."""
+        return said("follow_up", message, images, timeout)
+
+    @command
+    def abort(self, *, timeout: float | None = None) -> Request[None]:
+        """Cancel what runs. Depending on the agent, its last events come before or after the answer."""
+        return Request("abort", nothing, timeout)
+
+    @command
+    def clear_queue(self, *, timeout: float | None = None) -> Request[results.Queue]:
+        """Drop what waits to be said, and return it. pi since 0.80."""
+        return Request("clear_queue", a(results.Queue), timeout)
+
+    @command
+    def new_session(self, parent_session: str | None = None, *, timeout: float | None = None) -> Request[results.Moved]:
+        return Request("new_session", a(results.Moved), timeout, given(parentSession=parent_session))
+
+    @command
+    def get_state(self, *, timeout: float | None = None) -> Request[results.State]:
+        return Request("get_state", a(results.State), timeout)
+
+    @command
+    def get_messages(self, *, timeout: float | None = None) -> Request[list[Message]]:
+        """Return the conversation."""
+        return Request("get_messages", lambda data: a(results.Messages)(data).messages, timeout)
+
+    @command
+    def set_model(self, provider: str, model_id: str, *, timeout: float | None = None) -> Request[results.Model]:
+        return Request("set_model", a(results.Model), timeout, {"provider": provider, "modelId": model_id})
+
+    @command
+    def cycle_model(self, *, timeout: float | None = None) -> Request[results.CycledModel | None]:
+        """Go to the next model; return None if there is no other."""
+        return Request("cycle_model", perhaps(results.CycledModel), timeout)
+
+    @command
+    def get_available_models(self, *, timeout: float | None = None) -> Request[list[results.Model]]:
+        return Request("get_available_models", lambda data: a(results.Models)(data).models, timeout)
+
+    @command
+    def set_thinking_level(self, level: str, *, timeout: float | None = None) -> Request[None]:
+        """`off`, `minimal`, `low`, `medium`, `high`, `xhigh`; newer versions of pi have `max`."""
+        return Request("set_thinking_level", nothing, timeout, {"level": level})
+
+    @command
+    def cycle_thinking_level(self, *, timeout: float | None = None) -> Request[results.Level | None]:
+        """Go to the next level; return None if the model does not think."""
+        return Request("cycle_thinking_level", perhaps(results.Level), timeout)
+
+    @command
+    def get_available_thinking_levels(self, *, timeout: float | None = None) -> Request[list[str]]:
+        """Return what the model can do. pi since 0.80."""
+        return Request("get_available_thinking_levels", lambda data: a(results.Levels)(data).levels, timeout)
+
+    @command
+    def set_steering_mode(self, mode: Mode, *, timeout: float | None = None) -> Request[None]:
+        return Request("set_steering_mode", nothing, timeout, {"mode": mode})
+
+    @command
+    def set_follow_up_mode(self, mode: Mode, *, timeout: float | None = None) -> Request[None]:
+        return Request("set_follow_up_mode", nothing, timeout, {"mode": mode})
+
+    @command
+    def compact(self, instructions: str | None = None, *, timeout: float | None = None) -> Request[Compaction]:
+        """Replace old messages by a summary; return it when it is there."""
+        return Request("compact", a(Compaction), timeout, given(customInstructions=instructions))
+
+    @command
+    def set_auto_compaction(self, enabled: bool, *, timeout: float | None = None) -> Request[None]:
+        return Request("set_auto_compaction", nothing, timeout, {"enabled": enabled})
+
+    @command
+    def set_auto_retry(self, enabled: bool, *, timeout: float | None = None) -> Request[None]:
+        return Request("set_auto_retry", nothing, timeout, {"enabled": enabled})
+
+    @command
+    def abort_retry(self, *, timeout: float | None = None) -> Request[None]:
+        """Give up waiting for a retry."""
+        return Request("abort_retry", nothing, timeout)
+
+    @command
+    def bash(
+        self, command: str, *, exclude_from_context: bool | None = None, timeout: float | None = None
+    ) -> Request[results.BashResult]:
+        """Run a shell command; return when it has finished. The model reads of it with the next prompt."""
+        fields = given(command=command, excludeFromContext=exclude_from_context)
+        return Request("bash", a(results.BashResult), timeout, fields)
+
+    @command
+    def abort_bash(self, *, timeout: float | None = None) -> Request[None]:
+        """Kill commands of `bash`, each of which then returns."""
+        return Request("abort_bash", nothing, timeout)
+
+    @command
+    def get_session_stats(self, *, timeout: float | None = None) -> Request[results.Stats]:
+        return Request("get_session_stats", a(results.Stats), timeout)
+
+    @command
+    def export_html(self, output_path: str | None = None, *, timeout: float | None = None) -> Request[str]:
+        """Make a page of the session; return its path."""
+        fields = given(outputPath=output_path)
+        return Request("export_html", lambda data: a(results.Exported)(data).path, timeout, fields)
+
+    @command
+    def switch_session(self, session_path: str, *, timeout: float | None = None) -> Request[results.Moved]:
+        return Request("switch_session", a(results.Moved), timeout, {"sessionPath": session_path})
+
+    @command
+    def branch(self, entry_id: str, *, timeout: float | None = None) -> Request[results.Branched]:
+        """Go on from before that prompt, in a session of its own. Called `fork` since pi 0.70."""
+        return Request("branch", a(results.Branched), timeout, {"entryId": entry_id})
+
+    @command
+    def fork(self, entry_id: str, *, timeout: float | None = None) -> Request[results.Branched]:
+        return Request("fork", a(results.Branched), timeout, {"entryId": entry_id})
+
+    @command
+    def clone(self, *, timeout: float | None = None) -> Request[results.Moved]:
+        """Go on with the same conversation, in a session of its own."""
+        return Request("clone", a(results.Moved), timeout)
+
+    @command
+    def navigate(self, entry_id: str | None, *, timeout: float | None = None) -> Request[results.Navigated]:
+        """Go on from another entry of this session; None is the beginning. linnet's own."""
+        return Request("navigate", a(results.Navigated), timeout, {"entryId": entry_id})
+
+    @command
+    def get_branch_messages(self, *, timeout: float | None = None) -> Request[list[results.BranchMessage]]:
+        """Return the prompts that can be branched from. Called `get_fork_messages` since pi 0.70."""
+        return Request("get_branch_messages", lambda data: a(results.BranchMessages)(data).messages, timeout)
+
+    @command
+    def get_fork_messages(self, *, timeout: float | None = None) -> Request[list[results.BranchMessage]]:
+        return Request("get_fork_messages", lambda data: a(results.BranchMessages)(data).messages, timeout)
+
+    @command
+    def get_tree(self, *, timeout: float | None = None) -> Request[results.Tree]:
+        return Request("get_tree", a(results.Tree), timeout)
+
+    @command
+    def get_entries(self, since: str | None = None, *, timeout: float | None = None) -> Request[results.Entries]:
+        """Return the lines of the session's file, all or those after an entry."""
+        return Request("get_entries", a(results.Entries), timeout, given(since=since))
+
+    @command
+    def get_last_assistant_text(self, *, timeout: float | None = None) -> Request[str | None]:
+        return Request("get_last_assistant_text", lambda data: a(results.LastText)(data).text, timeout)
+
+    @command
+    def set_session_name(self, name: str, *, timeout: float | None = None) -> Request[None]:
+        return Request("set_session_name", nothing, timeout, {"name": name})
+
+    @command
+    def list_sessions(self, *, all: bool = False, timeout: float | None = None) -> Request[list[results.SessionItem]]:
+        """Return this folder's sessions, or those of every folder. linnet's own."""
+        return Request("list_sessions", lambda data: a(results.Sessions)(data).sessions, timeout, {"all": all})
+
+    @command
+    def get_commands(self, *, timeout: float | None = None) -> Request[list[results.SlashCommand]]:
+        """Return what extensions, templates and skills can be called by. pi since 0.70."""
+        return Request("get_commands", lambda data: a(results.SlashCommands)(data).commands, timeout)
+
+    @command
+    def set_stream(self, mode: Literal["full", "deltas"], *, timeout: float | None = None) -> Request[None]:
+        """Whether updates repeat the message so far. linnet's own."""
+        return Request("set_stream", nothing, timeout, {"mode": mode})
+
+    @command
+    def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
+        """Send a command that has no method here; return its `data`."""
+        return Request(type, anything, timeout, fields)
+
+
+def said(
+    name: str, message: str, images: Sequence[Picture], timeout: float | None, **fields: Any
+) -> Request[results.Accepted]:
+    pictures = [{"type": "image", "data": each.data, "mimeType": each.mime_type} for each in checked(images)]
+    fields = given(message=message, images=pictures or None, **fields)
+    return Request(name, a(results.Accepted), timeout, fields)
+
+
+def prompt(
+    message: str, images: Sequence[Picture], behavior: Behavior | None, timeout: float | None
+) -> Request[results.Accepted]:
+    return said("prompt", message, images, timeout, streamingBehavior=behavior)
+
+
+def answer_ui(id: str, value: str | None, confirmed: bool | None) -> dict[str, Any]:
+    """The answer to an ExtensionUiRequest; neither a value nor a yes or no means that it was cancelled."""
+    told = given(value=value, confirmed=confirmed) or {"cancelled": True}
+    return {"type": "extension_ui_response", "id": id, **told}

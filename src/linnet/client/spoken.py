@@ -1,0 +1,62 @@
+"""What a run came to, folded from its events: the words of the agent, and why it failed. Pure."""
+
+from linnet.wire.pi import incoming as pi
+from linnet.wire.zot import frames
+
+
+class Spoken:
+    """`failure` is empty if all went well."""
+
+    def __init__(self) -> None:
+        self.failure = ""
+        self._replies: list[list[str]] = []
+
+    @property
+    def text(self) -> str:
+        """What the agent said: its replies, with an empty line between two."""
+        return "\n\n".join(text for reply in self._replies if (text := "".join(reply)))
+
+    def add(self, event: object) -> None:
+        raise NotImplementedError
+
+    def _reply(self) -> None:
+        self._replies.append([])
+
+    def _said(self, text: str) -> None:
+        if not self._replies:
+            self._reply()
+        self._replies[-1].append(text)
+
+
+class ZotSpoken(Spoken):
+    def add(self, event: object) -> None:
+        match event:
+            case frames.TextDelta(delta):
+                self._said(delta)
+            case frames.AssistantStart():
+                self._reply()
+            case frames.TurnEnd(stop, error):  # What counts is how the last one went.
+                why = error if isinstance(error, str) else f"the run ended with {stop}"
+                self.failure = why if stop in ("error", "aborted") else ""
+            case frames.Error(message):
+                self.failure = message
+            case _:
+                pass
+
+
+class PiSpoken(Spoken):
+    def add(self, event: object) -> None:
+        match event:
+            case pi.MessageUpdate(pi.TextDelta(delta)):
+                self._said(delta)
+            case pi.MessageStart():
+                self._reply()
+            case pi.MessageEnd(message) if message.role == "assistant":
+                failed = message.stop_reason in ("error", "aborted")
+                self.failure = (message.error_message or f"the run ended with {message.stop_reason}") if failed else ""
+            case pi.AgentEnd(error_message=reason) if reason:
+                self.failure = reason
+            case pi.Error(error):
+                self.failure = error
+            case _:
+                pass

@@ -1,0 +1,86 @@
+"""What is handed from the thread that reads to whoever waits. Everything here is touched under the link's lock only."""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from linnet.client.conversation import Heard
+from linnet.errors import AgentGone
+from linnet.wire.incoming import Reply
+
+E = TypeVar("E")
+
+
+def _nobody() -> None:
+    pass
+
+
+class Awaitable:
+    """`notify` is called after each change, by the thread that reads, for those who cannot block."""
+
+    notify: Callable[[], None] = staticmethod(_nobody)
+
+
+class Pending(Awaitable):
+    """An answer that somebody waits for, or the end of all work. Completed once: with a reply, or an error."""
+
+    def __init__(self, id: str = "") -> None:
+        self.id = id
+        self.reply: Reply | None = None
+        self.error: AgentGone | None = None
+        self.done = False
+
+    def complete(self, reply: Reply | None, error: AgentGone | None = None) -> None:
+        if not self.done:
+            self.reply, self.error, self.done = reply, error, True
+            self.notify()
+
+
+class Stream(Awaitable, Generic[E]):
+    """Events that have come and were not taken. One with an `id` has those of that command's work only."""
+
+    def __init__(self, id: str = "") -> None:
+        self.id = id
+        self.size = 0  # Of the lines that are kept, in bytes.
+        self.error: AgentGone | None = None
+        self._events: deque[Heard[E]] = deque()
+        self._begun = not id
+        self._ended = False
+
+    @property
+    def ready(self) -> bool:
+        """Whether `take` returns or raises at once."""
+        return bool(self._events) or self._ended
+
+    @property
+    def ended(self) -> bool:
+        return self._ended
+
+    def put(self, heard: Heard[E]) -> None:
+        if self._begun and not self._ended:
+            self._events.append(heard)
+            self.size += len(heard.line)
+            self.notify()
+
+    def begin(self) -> None:
+        self._begun = True
+
+    def end(self, error: AgentGone | None = None) -> None:
+        """What has come can still be taken. An `error` is raised after it."""
+        if not self._ended:
+            self._ended, self.error = True, error
+            self.notify()
+
+    def take(self) -> deque[Heard[E]]:
+        """The events that have come. Raises the error after the last one."""
+        if not self._events and self.error is not None:
+            raise self.error.again()
+        taken, self._events = self._events, deque()
+        self.size = 0
+        return taken
+
+    def drop(self) -> None:
+        """Take in nothing more, and keep nothing."""
+        self._ended = True
+        self._events.clear()
+        self.size = 0

@@ -1,0 +1,67 @@
+"""Every command of the zot protocol, once, for the client that blocks and the one that is awaited."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from linnet.client.pictures import Picture, checked
+from linnet.client.request import Request, a, anything, command, given, nothing
+from linnet.wire.zot import frames
+
+
+class ZotCommands:
+    """`timeout` is in seconds; without one, the client's own counts."""
+
+    @command
+    def hello(self, token: str = "", *, timeout: float | None = None) -> Request[frames.GreetingData]:
+        """Say who we are; return who is there. Must be the first command where a token is asked for."""
+        return Request("hello", a(frames.GreetingData), timeout, given(token=token or None))
+
+    @command
+    def abort(self, *, timeout: float | None = None) -> Request[None]:
+        """Cancel what runs. Its last events follow."""
+        return Request("abort", nothing, timeout)
+
+    @command
+    def get_state(self, *, timeout: float | None = None) -> Request[frames.StateData]:
+        return Request("get_state", a(frames.StateData), timeout)
+
+    @command
+    def get_messages(self, *, timeout: float | None = None) -> Request[list[frames.Message]]:
+        """Return the conversation."""
+        return Request("get_messages", lambda data: a(frames.MessagesData)(data).messages, timeout)
+
+    @command
+    def clear(self, *, timeout: float | None = None) -> Request[None]:
+        """Forget the conversation."""
+        return Request("clear", nothing, timeout)
+
+    @command
+    def set_model(self, model: str, *, timeout: float | None = None) -> Request[None]:
+        """Use another model of the same provider."""
+        return Request("set_model", nothing, timeout, {"model": model})
+
+    @command
+    def get_models(self, *, timeout: float | None = None) -> Request[list[frames.ModelInfo]]:
+        """Return the provider's models."""
+        return Request("get_models", lambda data: a(frames.ModelsData)(data).models, timeout)
+
+    @command
+    def ping(self, *, timeout: float | None = None) -> Request[None]:
+        """Return when the agent has answered."""
+        return Request("ping", nothing, timeout)
+
+    @command
+    def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
+        """Send a command that has no method here; return its `data`."""
+        return Request(type, anything, timeout, fields)
+
+
+def prompt(text: str, images: Sequence[Picture], timeout: float | None) -> Request[None]:
+    fields: dict[str, Any] = {"message": text}
+    if images:
+        fields["images"] = [{"mime_type": each.mime_type, "data": each.data} for each in checked(images)]
+    return Request("prompt", nothing, timeout, fields)
+
+
+def compact(timeout: float | None) -> Request[None]:
+    return Request("compact", nothing, timeout)

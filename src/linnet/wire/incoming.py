@@ -1,0 +1,136 @@
+"""What an agent prints, as its client reads it: lines to events and replies. No dialect's words."""
+
+from collections.abc import Callable
+from typing import Any, Generic, TypeVar
+
+from msgspec import DecodeError, Raw, Struct, ValidationError
+from msgspec.json import Decoder, encode
+
+from linnet.errors import BadInput
+from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, decode_line
+
+E = TypeVar("E")
+Fields = dict[str, Any]
+ABSENT = Raw(b"")
+
+
+class Reply(Struct, frozen=True, tag_field="type", tag="response"):
+    """The answer to a command. `data` is empty if there is none."""
+
+    command: str = ""
+    success: bool = False
+    id: Any = None
+    data: Raw = ABSENT
+    error: str = ""
+
+
+class UnknownEvent(Struct, frozen=True):
+    """An object that is not known, or is not what its `type` says; `reason` then tells why. `raw` is all of it."""
+
+    type: str
+    raw: Fields
+    reason: str = ""
+
+
+class BadLine(Struct, frozen=True):
+    """A line that is no JSON object with a `type`: a stray print, or a frame that was torn."""
+
+    line: bytes
+    reason: str
+
+    @property
+    def text(self) -> str:
+        return self.line.decode("utf-8", "replace")
+
+
+class Incoming(Struct, Generic[E], frozen=True, gc=False):
+    """What a line says, and the line: with it, fields that nobody knows survive."""
+
+    said: E | UnknownEvent | BadLine | Reply
+    line: bytes
+
+
+class TooLong(Exception):
+    """A line is over the limit. What comes after it cannot be trusted."""
+
+    def __init__(self, limit: int) -> None:
+        super().__init__(f"it printed a line of more than {limit} bytes")
+
+
+def _unmended(_: Fields) -> Fields | None:
+    return None
+
+
+class Reader(Generic[E]):
+    """Splits a stream into lines and decodes them. Every line but a blank one becomes something, whatever it is.
+
+    `mended` may turn an object that does not fit its type into one that does.
+    """
+
+    def __init__(
+        self, events: Any, mended: Callable[[Fields], Fields | None] = _unmended, limit: int = LONGEST_LINE
+    ) -> None:
+        """`events` is a union of structs, with their `type` as the tag."""
+        self._decoder: Decoder[E | Reply] = Decoder(events | Reply)
+        self._fields = Decoder(Fields)
+        self._mended = mended
+        self._limit = limit
+        self._lines = Lines(limit)
+
+    def feed(self, chunk: bytes) -> list[Incoming[E]]:
+        """Raises TooLong as soon as a line is over the limit, ended or not."""
+        lines = self._lines.feed(chunk)
+        if self._lines.unfinished > self._limit:
+            raise TooLong(self._limit)
+        return self._all(lines)
+
+    def finish(self) -> list[Incoming[E]]:
+        """At the end of the stream: what is left of a line that never ended."""
+        return self._all(self._lines.finish())
+
+    def read(self, line: bytes) -> E | UnknownEvent | BadLine | Reply:
+        """Never raises."""
+        try:
+            return self._decoder.decode(line)
+        except (DecodeError, ValueError, RecursionError):
+            return self._odd(line)
+
+    def _all(self, lines: list[bytes | Overlong]) -> list[Incoming[E]]:
+        incoming = []
+        for line in lines:
+            if isinstance(line, Overlong):
+                raise TooLong(self._limit)
+            if line and not line.isspace():
+                incoming.append(Incoming(self.read(line), line))
+        return incoming
+
+    def _odd(self, line: bytes) -> E | UnknownEvent | BadLine | Reply:
+        try:
+            return decode_line(self._decoder, line)  # Half a surrogate pair can be mended.
+        except BadInput as error:
+            reason = str(error)
+        try:
+            fields = decode_line(self._fields, line)
+        except BadInput:
+            return BadLine(line, reason)
+        kind = fields.get("type")
+        if not isinstance(kind, str):
+            return BadLine(line, "it has no `type`")
+        if kind == "response":
+            return _lenient(fields, reason)
+        mended = self._mended(fields)
+        if mended is not None:
+            try:
+                return self._decoder.decode(encode(mended))
+            except ValidationError as error:
+                reason = str(error)
+        return UnknownEvent(kind, fields, "" if reason.endswith("$.type") else reason)
+
+
+def _lenient(fields: Fields, reason: str) -> Reply:
+    """An answer that is spelled oddly is still the answer that somebody waits for."""
+    success = fields.get("success") is True
+    error = fields.get("error")
+    data = Raw(encode(fields["data"])) if "data" in fields else ABSENT
+    why = "" if success else error if isinstance(error, str) else reason
+    return Reply(str(fields.get("command") or ""), success, fields.get("id"), data, why)

@@ -1,0 +1,205 @@
+"""Answers to commands, as clients of pi read them. Every version's fields; those that are absent have their default."""
+
+from typing import Any
+
+from msgspec import field
+
+from linnet.wire.pi.spoken import Heard, Message
+
+
+class Prices(Heard, frozen=True):
+    input: float | None = 0
+    output: float | None = 0
+    cache_read: float | None = 0
+    cache_write: float | None = 0
+
+
+class Model(Heard, frozen=True):
+    id: str
+    provider: str = ""
+    name: str = ""
+    api: str = ""
+    base_url: str = ""
+    reasoning: bool = False
+    input: list[str] = field(default_factory=list)
+    context_window: int = 0
+    max_tokens: int = 0
+    cost: Prices | None = None
+
+
+class Accepted(Heard, frozen=True):
+    """`disposition` is told by pi since 1.0: `started`, `queued` or `handled`."""
+
+    disposition: str | None = None
+
+
+class State(Heard, frozen=True):
+    model: Model | None = None
+    thinking_level: str = ""
+    is_streaming: bool = False
+    is_compacting: bool = False
+    steering_mode: str = ""
+    follow_up_mode: str = ""
+    session_file: str | None = None
+    session_id: str = ""
+    session_name: str | None = None
+    session_error: str | None = None
+    auto_compaction_enabled: bool = False
+    message_count: int = 0
+    pending_message_count: int = 0
+
+
+class Messages(Heard, frozen=True):
+    messages: list[Message] = field(default_factory=list)
+
+
+class CycledModel(Heard, frozen=True):
+    model: Model
+    thinking_level: str = ""
+    is_scoped: bool = False
+
+
+class Models(Heard, frozen=True):
+    models: list[Model] = field(default_factory=list)
+
+
+class Level(Heard, frozen=True):
+    level: str
+
+
+class Levels(Heard, frozen=True):
+    levels: list[str] = field(default_factory=list)
+
+
+class Queue(Heard, frozen=True):
+    steering: list[str] = field(default_factory=list)
+    follow_up: list[str] = field(default_factory=list)
+
+
+class Moved(Heard, frozen=True):
+    """To another session. `cancelled`: an extension did not want it. `warning` is linnet's own."""
+
+    cancelled: bool = False
+    warning: str | None = None
+
+
+class Branched(Heard, frozen=True):
+    """`text` is the message that was branched from."""
+
+    text: str = ""
+    cancelled: bool = False
+
+
+class Navigated(Heard, frozen=True):
+    leaf_id: str | None = None
+    cancelled: bool = False
+
+
+class BranchMessage(Heard, frozen=True):
+    entry_id: str
+    text: str = ""
+
+
+class BranchMessages(Heard, frozen=True):
+    messages: list[BranchMessage] = field(default_factory=list)
+
+
+class TreeNode(Heard, frozen=True):
+    id: str
+    parent_id: str | None = None
+    type: str = ""
+    timestamp: str = ""
+    role: str = ""
+    text: str = ""
+    label: str | None = None
+
+
+class Tree(Heard, frozen=True):
+    """linnet lists `nodes` in the order of the file; pi nests whole entries in `tree`."""
+
+    leaf_id: str | None = None
+    nodes: list[TreeNode] = field(default_factory=list)
+    tree: list[dict[str, Any]] = field(default_factory=list)
+
+
+class Entries(Heard, frozen=True):
+    """As they stand in the file."""
+
+    entries: list[dict[str, Any]] = field(default_factory=list)
+    leaf_id: str | None = None
+
+
+class SessionItem(Heard, frozen=True):
+    path: str
+    id: str = ""
+    name: str | None = None
+    cwd: str = ""
+    created: str = ""
+    modified: str = ""
+    message_count: int = 0
+    first_message: str = ""
+    provider: str = ""
+    model_id: str = ""
+    tokens: int = 0
+    cost: float = 0
+    parent_session: str | None = None
+    current: bool = False
+
+
+class Sessions(Heard, frozen=True):
+    sessions: list[SessionItem] = field(default_factory=list)
+
+
+class Exported(Heard, frozen=True):
+    path: str
+
+
+class BashResult(Heard, frozen=True):
+    """`exit_code` is None if the command was killed."""
+
+    output: str = ""
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+
+
+class Tokens(Heard, frozen=True):
+    input: int = 0
+    output: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    total: int = 0
+
+
+class ContextUsage(Heard, frozen=True):
+    tokens: float | None = None
+    context_window: int = 0
+    percent: float | None = None
+
+
+class Stats(Heard, frozen=True):
+    session_file: str | None = None
+    session_id: str = ""
+    user_messages: int = 0
+    assistant_messages: int = 0
+    tool_calls: int = 0
+    tool_results: int = 0
+    total_messages: int = 0
+    tokens: Tokens = Tokens()
+    cost: float = 0
+    context_usage: ContextUsage | None = None
+
+
+class LastText(Heard, frozen=True):
+    text: str | None = None
+
+
+class SlashCommand(Heard, frozen=True):
+    name: str
+    description: str | None = None
+    source: str = ""
+
+
+class SlashCommands(Heard, frozen=True):
+    commands: list[SlashCommand] = field(default_factory=list)

@@ -8,7 +8,9 @@ from msgspec import Struct
 from linnet.core.events import Compaction, QueueMode
 from linnet.core.messages import BashRun, Image, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
+from linnet.core.questions import Given, Question, ToolReturned
 from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.core.toolspec import ToolSpec
 
 
 class Hello(Struct, frozen=True):
@@ -116,6 +118,33 @@ class GetEntries(Struct, frozen=True):
     since: str | None = None
 
 
+class AnswerQuestion(Struct, frozen=True):
+    """`question` is the id it was asked with."""
+
+    question: str
+    given: Given
+
+
+class ReturnTool(Struct, frozen=True):
+    """What came of a tool that the client was asked to run."""
+
+    question: str
+    returned: ToolReturned
+
+
+class ReportToolProgress(Struct, frozen=True):
+    """`text` is new output of a tool that the client runs."""
+
+    question: str
+    text: str
+
+
+class SetTools(Struct, frozen=True):
+    """These are the tools that the client runs, instead of those it declared before."""
+
+    tools: tuple[ToolSpec, ...]
+
+
 class SetSessionName(Struct, frozen=True):
     name: str
 
@@ -178,7 +207,7 @@ Work: TypeAlias = Prompt | Compact | Move
 Background: TypeAlias = Bash | ExportHtml | ListSessions
 """Takes its time, beside whatever else runs."""
 
-Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear
+Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear | AnswerQuestion | ReturnTool | ReportToolProgress
 """Acts at once on what runs."""
 
 Setting: TypeAlias = (
@@ -191,6 +220,7 @@ Setting: TypeAlias = (
     | SetAutoCompaction
     | SetAutoRetry
     | SetSessionName
+    | SetTools
 )
 """Changes what holds from now on; answered at once."""
 
@@ -236,7 +266,8 @@ class State(Struct, frozen=True, kw_only=True):
     """`messages` is the conversation itself: a dialect counts it as it would list it.
 
     `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
-    `session_error`: why what was said last is not on disk, if it should be.
+    `session_error`: why what was said last is not on disk, if it should be. `waiting_for`: questions that nobody has
+    answered yet, by their ids.
     """
 
     model: Model
@@ -255,6 +286,7 @@ class State(Struct, frozen=True, kw_only=True):
     session_file: str | None = None
     session_name: str = ""
     session_error: str = ""
+    waiting_for: Sequence[tuple[str, Question]] = ()
 
 
 class Transcript(Struct, frozen=True):

@@ -27,6 +27,7 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.models import Model, Reasoning
+from linnet.core.questions import Question
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 JobKind: TypeAlias = Literal["prompt", "compact"]
@@ -274,6 +275,22 @@ class SessionEntered(Struct, frozen=True, kw_only=True):
     spent: Usage = Usage()
 
 
+class QuestionAsked(Struct, frozen=True):
+    """Whoever drives the agent is asked, and something waits for the answer; no longer than `timeout` seconds."""
+
+    id: str
+    question: Question
+    timeout: float | None = None
+
+
+class QuestionClosed(Struct, frozen=True):
+    """It was answered, or no answer is waited for any more."""
+
+    id: str
+    question: Question
+    how: Literal["answered", "expired", "withdrawn"]
+
+
 class SessionNamed(Struct, frozen=True):
     name: str
 
@@ -328,6 +345,8 @@ Event: TypeAlias = (
     | Cleared
     | Navigated
     | SessionEntered
+    | QuestionAsked
+    | QuestionClosed
     | SessionNamed
     | SessionFailed
     | Settled

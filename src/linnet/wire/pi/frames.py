@@ -236,6 +236,54 @@ class QueueUpdate(Frame, frozen=True, tag="queue_update"):
     dropped: list[str] | UnsetType = UNSET
 
 
+class PermissionAsked(Plain, frozen=True):
+    """An addition: what a tool is about to do, for clients that show more than a title."""
+
+    tool_call_id: str
+    tool_name: str
+    args: dict[str, Any]
+    preview: str
+
+
+class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=True):
+    """A question to whoever drives the agent. `timeout` is in milliseconds."""
+
+    id: str
+    method: Literal["select", "confirm", "input", "editor"]
+    title: str
+    message: str | UnsetType = UNSET
+    options: Sequence[str] | UnsetType = UNSET
+    placeholder: str | UnsetType = UNSET
+    prefill: str | UnsetType = UNSET
+    timeout: int | UnsetType = UNSET
+    permission: PermissionAsked | UnsetType = UNSET
+
+
+class UiClosed(Frame, frozen=True, tag="extension_ui_closed"):
+    """An addition: no answer is waited for any more."""
+
+    id: str
+    reason: Literal["expired", "withdrawn"]
+
+
+class ToolRequest(Frame, frozen=True, tag="tool_request"):
+    """An addition: the client is to run a tool that it declared."""
+
+    request_id: str
+    tool_call_id: str
+    tool_name: str
+    args: dict[str, Any]
+    timeout: int | UnsetType = UNSET
+
+
+class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
+    """An addition: the result is not waited for any more."""
+
+    request_id: str
+    tool_call_id: str
+    reason: Literal["expired", "withdrawn"]
+
+
 class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
     name: str
 

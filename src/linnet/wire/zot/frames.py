@@ -137,6 +137,54 @@ class CompactDone(Frame, frozen=True, tag="compact_done"):
     summary: str
 
 
+class PermissionAsked(Struct, frozen=True):
+    """What a tool is about to do."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any]
+    preview: str
+
+
+class Question(Frame, frozen=True, tag="question", omit_defaults=True):
+    """An addition: a question to whoever drives the agent, to be answered with `answer`."""
+
+    request_id: str
+    method: Literal["select", "confirm", "input", "editor"]
+    title: str
+    message: str | UnsetType = UNSET
+    options: Sequence[str] | UnsetType = UNSET
+    placeholder: str | UnsetType = UNSET
+    prefill: str | UnsetType = UNSET
+    timeout_ms: int | UnsetType = UNSET
+    permission: PermissionAsked | UnsetType = UNSET
+
+
+class QuestionClosed(Frame, frozen=True, tag="question_closed"):
+    """An addition: no answer is waited for any more."""
+
+    request_id: str
+    reason: Literal["expired", "withdrawn"]
+
+
+class ToolRequest(Frame, frozen=True, tag="tool_request"):
+    """An addition: the client is to run a tool that it declared."""
+
+    request_id: str
+    call_id: str
+    name: str
+    args: dict[str, Any]
+    timeout_ms: int | UnsetType = UNSET
+
+
+class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
+    """An addition: the result is not waited for any more."""
+
+    request_id: str
+    call_id: str
+    reason: Literal["expired", "withdrawn"]
+
+
 class SessionError(Frame, frozen=True, tag="session_error"):
     """An addition: what was said last could not be saved. The run goes on."""
 
@@ -166,6 +214,10 @@ Event: TypeAlias = (
     | Error
     | CompactDone
     | SessionError
+    | Question
+    | QuestionClosed
+    | ToolRequest
+    | ToolRequestClosed
     | Done
 )
 

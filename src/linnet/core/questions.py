@@ -1,0 +1,136 @@
+"""What whoever drives the agent may be asked, and what they may answer. How it is put to them is a dialect's matter."""
+
+from typing import Any, Literal, TypeAlias
+
+from msgspec import Struct
+
+from linnet.core.messages import ToolCall, UserPart
+from linnet.errors import BadInput
+
+Notice: TypeAlias = Literal["info", "warning", "error"]
+
+
+class Confirm(Struct, frozen=True):
+    """Yes or no."""
+
+    title: str
+    message: str = ""
+
+
+class Select(Struct, frozen=True):
+    """One of these."""
+
+    title: str
+    options: tuple[str, ...]
+
+
+class EnterText(Struct, frozen=True):
+    """A line of text."""
+
+    title: str
+    placeholder: str = ""
+
+
+class EditText(Struct, frozen=True):
+    """A longer text, to begin with this one."""
+
+    title: str
+    prefill: str = ""
+
+
+class Permit(Struct, frozen=True):
+    """Whether a tool may be run with these arguments. `preview` is what to show: a command, a diff."""
+
+    call: ToolCall
+    title: str
+    preview: str = ""
+
+
+class RunClientTool(Struct, frozen=True):
+    """A tool that whoever is asked runs themselves."""
+
+    call: ToolCall
+
+
+Question: TypeAlias = Confirm | Select | EnterText | EditText | Permit | RunClientTool
+
+ALLOW_ONCE = "Allow once"
+ALLOW_SESSION = "Allow for this session"
+DENY = "Deny"
+PERMISSIONS = (ALLOW_ONCE, ALLOW_SESSION, DENY)
+
+
+class Chosen(Struct, frozen=True):
+    """The text that was chosen or written."""
+
+    text: str
+
+
+class Confirmed(Struct, frozen=True):
+    """`reason` says why not."""
+
+    yes: bool
+    reason: str = ""
+
+
+class Permitted(Struct, frozen=True):
+    """`always`: for the rest of this session. `reason` says why not, for the model to read."""
+
+    yes: bool
+    always: bool = False
+    reason: str = ""
+
+
+class ToolReturned(Struct, frozen=True):
+    """What came of a tool that the client ran."""
+
+    content: tuple[UserPart, ...]
+    is_error: bool = False
+    details: dict[str, Any] | None = None
+
+
+class Dismissed(Struct, frozen=True):
+    """Whoever was asked would rather not say."""
+
+
+Reply: TypeAlias = Chosen | Confirmed | Permitted | ToolReturned | Dismissed
+
+
+class Given(Struct, frozen=True):
+    """An answer as it came: the fields that clients know, not yet checked against the question."""
+
+    value: str | None = None
+    confirmed: bool | None = None
+    cancelled: bool = False
+    reason: str = ""
+
+
+def understood(question: Question, given: Given) -> Reply:
+    """The answer, checked against what was asked. Raises BadInput if it is none, and then the question stays open."""
+    if given.cancelled:
+        return Permitted(False, reason=given.reason) if isinstance(question, Permit) else Dismissed()
+    match question:
+        case Confirm():
+            if given.confirmed is None:
+                raise BadInput("`confirmed` must be true or false")
+            return Confirmed(given.confirmed, given.reason)
+        case Select(options=options):
+            if given.value not in options:
+                raise BadInput(f"`value` must be one of {', '.join(options)}")
+            return Chosen(given.value)
+        case EnterText() | EditText():
+            if given.value is None:
+                raise BadInput("`value` must be a string")
+            return Chosen(given.value)
+        case Permit():
+            return _permission(given)
+        case RunClientTool():
+            raise BadInput("a tool that you run is answered with its result")
+
+
+def _permission(given: Given) -> Permitted:
+    if given.value in PERMISSIONS:
+        return Permitted(given.value != DENY, given.value == ALLOW_SESSION, given.reason)
+    if given.value is None and given.confirmed is not None:
+        return Permitted(given.confirmed, reason=given.reason)
+    raise BadInput(f"`value` must be one of {', '.join(PERMISSIONS)}")

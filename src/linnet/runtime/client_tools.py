@@ -1,0 +1,42 @@
+"""Tools that the client declares and runs itself."""
+
+from collections.abc import Sequence
+
+from linnet.core.messages import Text, ToolCall
+from linnet.core.questions import RunClientTool, ToolReturned
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput
+from linnet.runtime.questions import Questions
+from linnet.tools.context import ToolContext
+from linnet.tools.spec import ToolOutput
+
+NO_ANSWER = "The client did not answer: {} was not run to its end."
+
+
+class ClientTools:
+    """A toolset. `declare` replaces all of it; a step that goes on keeps the specs it began with."""
+
+    def __init__(self, questions: Questions, timeout: float | None = None) -> None:
+        """`timeout`: seconds after which no answer is waited for any more."""
+        self._questions = questions
+        self._timeout = timeout
+        self._specs: tuple[ToolSpec, ...] = ()
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return self._specs
+
+    def declare(self, specs: Sequence[ToolSpec], others: Sequence[tuple[str, str]]) -> None:
+        """`others` are the names of tools that are there already, and whose they are. Raises BadInput."""
+        taken = dict(others)
+        for spec in specs:
+            if spec.name in taken:
+                raise BadInput(f'the tool "{spec.name}" is declared twice: by {taken[spec.name]} and by the client')
+            taken[spec.name] = "the client"
+        self._specs = tuple(specs)
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
+        if isinstance(reply, ToolReturned):
+            return ToolOutput(reply.content, reply.is_error, reply.details)
+        return ToolOutput((Text(NO_ANSWER.format(call.name)),), is_error=True)

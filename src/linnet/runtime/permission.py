@@ -1,0 +1,87 @@
+"""Decides, before a tool runs, whether it may: by rules, by what was allowed before, or by asking."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
+
+from linnet.core.messages import ToolCall
+from linnet.core.permissions import Mode, Rule, decide, subject
+from linnet.core.questions import Permit, Permitted
+from linnet.runtime.questions import Questions
+from linnet.tools.context import ToolContext
+from linnet.tools.preview import preview
+
+Callback: TypeAlias = Callable[[ToolCall, str], bool | str | None]
+"""Given a call and its preview: True if it may run, False or a reason if not, None to go by mode and rules."""
+
+DENIED = "Denied: {} may not be run here. Do not try to get around this; say what you would have done, or do without."
+NOT_ALLOWED = "Denied by the user: {}"
+NO_ANSWER = "Denied: nobody allowed this call to {}."
+
+
+class Permissions:
+    """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no."""
+
+    def __init__(
+        self,
+        mode: Mode,
+        rules: Sequence[Rule],
+        questions: Questions,
+        callback: Callback | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._mode = mode
+        self._rules = tuple(rules)
+        self._questions = questions
+        self._callback = callback
+        self._timeout = timeout
+        self._allowed: set[tuple[str, str]] = set()
+
+    def forget(self) -> None:
+        """What was allowed for a session is not allowed in another."""
+        self._allowed = set()
+
+    def refusal(self, call: ToolCall, context: ToolContext) -> str:
+        if self._callback is not None:
+            return self._called(self._callback, call, context)
+        verdict = decide(call, self._mode, self._rules, _path(call, context))
+        if verdict == "allow" or (verdict == "ask" and self._key(call) in self._allowed):
+            return ""
+        return DENIED.format(call.name) if verdict == "deny" else self._asked(call, context)
+
+    def _called(self, callback: Callback, call: ToolCall, context: ToolContext) -> str:
+        try:
+            answer = callback(call, preview(call, context))
+        except Exception as fault:  # A guard that fails denies.
+            return NOT_ALLOWED.format(f"the permission callback failed: {type(fault).__name__}: {fault}")
+        if answer is True:
+            return ""
+        if isinstance(answer, str):
+            return NOT_ALLOWED.format(answer or "no reason was given")
+        return NO_ANSWER.format(call.name)
+
+    def _asked(self, call: ToolCall, context: ToolContext) -> str:
+        title = f"Allow {call.name}?"
+        reply = self._questions.ask(Permit(call, title, preview(call, context)), context.cancel, self._timeout)
+        if not isinstance(reply, Permitted):
+            return NO_ANSWER.format(call.name)
+        if not reply.yes:
+            return NOT_ALLOWED.format(reply.reason or "no reason was given")
+        if reply.always:
+            self._allowed.add(self._key(call))
+        return ""
+
+    @staticmethod
+    def _key(call: ToolCall) -> tuple[str, str]:
+        """What a yes for the session covers: the same command, or the same tool."""
+        return call.name, subject(call) if call.name == "bash" else ""
+
+
+def _path(call: ToolCall, context: ToolContext) -> str:
+    """The path a call is about, with links followed; relative to the working folder where it lies inside."""
+    given = subject(call)
+    if not given or call.name == "bash":
+        return ""
+    full = os.path.realpath(os.path.join(context.cwd, os.path.expanduser(given)))
+    root = os.path.realpath(context.cwd)
+    return os.path.relpath(full, root) if os.path.commonpath([full, root]) == root else full

@@ -1,0 +1,102 @@
+"""Questions in pi's words, and lines that answer them."""
+
+from typing import Any, assert_never
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.json import Decoder
+
+from linnet.core import commands, questions
+from linnet.core.events import QuestionAsked, QuestionClosed
+from linnet.wire.fields import ABSENT, Field
+from linnet.wire.pi import frames
+from linnet.wire.tool_results import content, declared
+
+_id: Field[str] = Field("id", Decoder(str), "the id of the question")
+_request: Field[str] = Field("requestId", Decoder(str), "the requestId of the tool_request")
+_value: Field[str] = Field("value", Decoder(str), "a string")
+_confirmed: Field[bool] = Field("confirmed", Decoder(bool), "true or false")
+_cancelled: Field[bool] = Field("cancelled", Decoder(bool), "true or false")
+_reason: Field[str] = Field("reason", Decoder(str), "a string")
+_is_error: Field[bool] = Field("isError", Decoder(bool), "true or false")
+_details: Field[dict[str, Any]] = Field("details", Decoder(dict[str, Any]), "an object")
+_text: Field[str] = Field("text", Decoder(str), "a string")
+
+
+class Answering(Struct, frozen=True, rename="camel"):
+    """The fields of lines that answer something; raw until their command asks for them."""
+
+    id: Raw = ABSENT
+    request_id: Raw = ABSENT
+    value: Raw = ABSENT
+    confirmed: Raw = ABSENT
+    cancelled: Raw = ABSENT
+    reason: Raw = ABSENT
+    content: Raw = ABSENT
+    is_error: Raw = ABSENT
+    details: Raw = ABSENT
+    text: Raw = ABSENT
+    tools: Raw = ABSENT
+
+
+def asked(event: QuestionAsked) -> frames.Frame:
+    question, timeout = event.question, _milliseconds(event.timeout)
+    match question:
+        case questions.Confirm(title, message):
+            return frames.UiRequest(event.id, "confirm", title, message or UNSET, timeout=timeout)
+        case questions.Select(title, options):
+            return frames.UiRequest(event.id, "select", title, options=options, timeout=timeout)
+        case questions.EnterText(title, placeholder):
+            return frames.UiRequest(event.id, "input", title, placeholder=placeholder or UNSET, timeout=timeout)
+        case questions.EditText(title, prefill):
+            return frames.UiRequest(event.id, "editor", title, prefill=prefill or UNSET, timeout=timeout)
+        case questions.Permit(call, title, preview):
+            # Clients that know nothing of permissions show the title, so all that matters is in it.
+            shown = f"{title}\n\n{preview}" if preview else title
+            permission = frames.PermissionAsked(call.id, call.name, call.args, preview)
+            options = questions.PERMISSIONS
+            return frames.UiRequest(event.id, "select", shown, options=options, timeout=timeout, permission=permission)
+        case questions.RunClientTool(call):
+            return frames.ToolRequest(event.id, call.id, call.name, call.args, timeout)
+        case _:
+            assert_never(question)
+
+
+def closed(event: QuestionClosed) -> list[frames.Frame]:
+    """Empty if it was answered: whoever answered knows."""
+    if event.how == "answered":
+        return []
+    if isinstance(event.question, questions.RunClientTool):
+        return [frames.ToolRequestClosed(event.id, event.question.call.id, event.how)]
+    return [frames.UiClosed(event.id, event.how)]
+
+
+def answer(line: Answering) -> commands.AnswerQuestion:
+    """Raises BadInput."""
+    given = questions.Given(
+        _value.optional(line.value),
+        _confirmed.optional(line.confirmed),
+        _cancelled.optional(line.cancelled) or False,
+        _reason.optional(line.reason) or "",
+    )
+    return commands.AnswerQuestion(_id.required(line.id), given)
+
+
+def tool_response(line: Answering) -> commands.ReturnTool:
+    """Raises BadInput."""
+    is_error = _is_error.optional(line.is_error) or False
+    returned = questions.ToolReturned(content(line.content), is_error, _details.optional(line.details))
+    return commands.ReturnTool(_request.required(line.request_id), returned)
+
+
+def tool_progress(line: Answering) -> commands.ReportToolProgress:
+    """Raises BadInput."""
+    return commands.ReportToolProgress(_request.required(line.request_id), _text.optional(line.text) or "")
+
+
+def set_tools(line: Answering) -> commands.SetTools:
+    """Raises BadInput."""
+    return commands.SetTools(declared(line.tools))
+
+
+def _milliseconds(seconds: float | None) -> int | UnsetType:
+    return UNSET if seconds is None else round(seconds * 1000)

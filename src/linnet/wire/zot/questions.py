@@ -1,0 +1,100 @@
+"""Questions in zot's spelling, which has none of its own, and lines that answer them."""
+
+from typing import Any, assert_never
+
+from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec.json import Decoder
+
+from linnet.core import commands, questions
+from linnet.core.events import QuestionAsked, QuestionClosed
+from linnet.wire.fields import ABSENT, Field
+from linnet.wire.zot import frames
+from linnet.wire.tool_results import content, declared
+
+_id: Field[str] = Field("request_id", Decoder(str), "the request_id of the question or tool_request")
+_value: Field[str] = Field("value", Decoder(str), "a string")
+_confirmed: Field[bool] = Field("confirmed", Decoder(bool), "true or false")
+_cancelled: Field[bool] = Field("cancelled", Decoder(bool), "true or false")
+_reason: Field[str] = Field("reason", Decoder(str), "a string")
+_is_error: Field[bool] = Field("is_error", Decoder(bool), "true or false")
+_details: Field[dict[str, Any]] = Field("details", Decoder(dict[str, Any]), "an object")
+_text: Field[str] = Field("text", Decoder(str), "a string")
+
+
+class Answering(Struct, frozen=True):
+    """The fields of lines that answer something; raw until their command asks for them."""
+
+    request_id: Raw = ABSENT
+    value: Raw = ABSENT
+    confirmed: Raw = ABSENT
+    cancelled: Raw = ABSENT
+    reason: Raw = ABSENT
+    content: Raw = ABSENT
+    is_error: Raw = ABSENT
+    details: Raw = ABSENT
+    text: Raw = ABSENT
+    tools: Raw = ABSENT
+
+
+def asked(event: QuestionAsked) -> frames.Event:
+    question, timeout = event.question, _milliseconds(event.timeout)
+    match question:
+        case questions.Confirm(title, message):
+            return frames.Question(event.id, "confirm", title, message or UNSET, timeout_ms=timeout)
+        case questions.Select(title, options):
+            return frames.Question(event.id, "select", title, options=options, timeout_ms=timeout)
+        case questions.EnterText(title, placeholder):
+            return frames.Question(event.id, "input", title, placeholder=placeholder or UNSET, timeout_ms=timeout)
+        case questions.EditText(title, prefill):
+            return frames.Question(event.id, "editor", title, prefill=prefill or UNSET, timeout_ms=timeout)
+        case questions.Permit(call, title, preview):
+            permission = frames.PermissionAsked(call.id, call.name, call.args, preview)
+            options = questions.PERMISSIONS
+            return frames.Question(
+                event.id, "select", title, options=options, timeout_ms=timeout, permission=permission
+            )
+        case questions.RunClientTool(call):
+            return frames.ToolRequest(event.id, call.id, call.name, call.args, timeout)
+        case _:
+            assert_never(question)
+
+
+def closed(event: QuestionClosed) -> list[frames.Event]:
+    """Empty if it was answered: whoever answered knows."""
+    if event.how == "answered":
+        return []
+    if isinstance(event.question, questions.RunClientTool):
+        return [frames.ToolRequestClosed(event.id, event.question.call.id, event.how)]
+    return [frames.QuestionClosed(event.id, event.how)]
+
+
+def answer(line: Answering) -> commands.AnswerQuestion:
+    """Raises BadInput."""
+    given = questions.Given(
+        _value.optional(line.value),
+        _confirmed.optional(line.confirmed),
+        _cancelled.optional(line.cancelled) or False,
+        _reason.optional(line.reason) or "",
+    )
+    return commands.AnswerQuestion(_id.required(line.request_id), given)
+
+
+def tool_response(line: Answering) -> commands.ReturnTool:
+    """Raises BadInput."""
+    is_error = _is_error.optional(line.is_error) or False
+    returned = questions.ToolReturned(content(line.content), is_error, _details.optional(line.details))
+    return commands.ReturnTool(_id.required(line.request_id), returned)
+
+
+def tool_progress(line: Answering) -> commands.ReportToolProgress:
+    """Raises BadInput."""
+    return commands.ReportToolProgress(_id.required(line.request_id), _text.optional(line.text) or "")
+
+
+def set_tools(line: Answering) -> commands.SetTools:
+    """Raises BadInput."""
+    return commands.SetTools(declared(line.tools))
+
+
+def _milliseconds(seconds: float | None) -> int | UnsetType:
+    return UNSET if seconds is None else round(seconds * 1000)

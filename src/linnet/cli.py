@@ -86,7 +86,8 @@ def _rpc(flags: Flags, dialect: str) -> int:
     name = flags.dialect or dialect
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
-    return Server(_dialect(flags, name), claim(), lambda server: _session(settings, server), gate).run()
+    spoken = _dialect(flags, name)
+    return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
@@ -134,11 +135,11 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
 
 
-def _session(settings: "Settings", listener: "Listener") -> "Session":
+def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener])
+    session = Session(settings, Resources(settings), [listener], answerable=answerable)
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -125,8 +125,7 @@ Flags
         _accepted("--no-ext"),
         _accepted("--with-skills", note=_UNREAD),
         _accepted("--no-skill"),
-        # To run what somebody wanted to be asked about would be worse than not to start.
-        Flag(("--no-yolo",), "", "", refusal="is not here: nobody would be asked; --tools says what may be used"),
+        Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
         Flag(("--list-models",), "", "", refusal="is not here yet"),
     ),
     dialect="zot",

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from linnet.errors import ConfigError
+from linnet.errors import BadInput, ConfigError
 
 USAGE = """\
 linnet: a coding agent on a pipe
@@ -73,7 +73,8 @@ class Flags(Struct):
         if flag.field in self.__struct_fields__:
             setattr(self, flag.field, value)
         elif flag.repeatable and flag.field in self.config:
-            self.config[flag.field] += f"\n\n{value}"
+            before = self.config[flag.field]
+            self.config[flag.field] = f"{before}\n\n{value}" if isinstance(value, str) else [*before, *value]
         else:
             self.config[flag.field] = value
 
@@ -110,6 +111,18 @@ def _names(word: str) -> list[str]:
     return [name.strip() for name in word.split(",") if name.strip()]
 
 
+def _rule(verdict: Literal["allow", "ask", "deny"]) -> Callable[[str], list[Any]]:
+    def parse(word: str) -> list[Any]:
+        from linnet.core import permissions
+
+        try:
+            return [permissions.parse(verdict, word)]
+        except BadInput:
+            raise ValueError("a tool, or a tool and a pattern, such as bash, bash:git status or edit:src/**") from None
+
+    return parse
+
+
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
@@ -144,6 +157,30 @@ TABLE = (
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
     Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
+    Flag(
+        ("--permission",),
+        "permission",
+        "what tools may do that no rule is about: auto, ask, read-only or deny",
+        _one_of("auto", "ask", "read-only", "deny"),
+        "MODE",
+    ),
+    Flag(
+        ("--allow",),
+        "rules",
+        "let this run: TOOL or TOOL:PATTERN; repeatable, the last rule wins",
+        _rule("allow"),
+        "RULE",
+        repeatable=True,
+    ),
+    Flag(("--ask",), "rules", "ask before this runs; repeatable", _rule("ask"), "RULE", repeatable=True),
+    Flag(("--deny",), "rules", "never run this; repeatable", _rule("deny"), "RULE", repeatable=True),
+    Flag(
+        ("--question-timeout",),
+        "question_timeout",
+        "seconds after which no answer is a no (default: none)",
+        _seconds,
+        "S",
+    ),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

@@ -1,15 +1,38 @@
-"""What a client may ask, and what it is answered, in no dialect's words."""
+"""What a client may ask, in no dialect's words, and what kind of command it is. `answers` has what it is answered."""
 
-from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-from linnet.core.events import Compaction, QueueMode
-from linnet.core.messages import BashRun, Image, Message, StopReason, Usage
-from linnet.core.models import Model, Reasoning
-from linnet.core.questions import Given, Question, ToolReturned
-from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.core.answers import Accepted as Accepted
+from linnet.core.answers import Answer as Answer
+from linnet.core.answers import BashDone as BashDone
+from linnet.core.answers import Branched as Branched
+from linnet.core.answers import BranchMessages as BranchMessages
+from linnet.core.answers import Compacted as Compacted
+from linnet.core.answers import Done as Done
+from linnet.core.answers import EntryList as EntryList
+from linnet.core.answers import Exported as Exported
+from linnet.core.answers import Greeting as Greeting
+from linnet.core.answers import LastText as LastText
+from linnet.core.answers import ModelChosen as ModelChosen
+from linnet.core.answers import ModelCycled as ModelCycled
+from linnet.core.answers import ModelList as ModelList
+from linnet.core.answers import Navigated as Navigated
+from linnet.core.answers import Ok as Ok
+from linnet.core.answers import Outline as Outline
+from linnet.core.answers import Pong as Pong
+from linnet.core.answers import SessionList as SessionList
+from linnet.core.answers import SessionOpened as SessionOpened
+from linnet.core.answers import Started as Started
+from linnet.core.answers import State as State
+from linnet.core.answers import Stats as Stats
+from linnet.core.answers import ThinkingCycled as ThinkingCycled
+from linnet.core.answers import Transcript as Transcript
+from linnet.core.events import QueueMode
+from linnet.core.messages import Image
+from linnet.core.models import Reasoning
+from linnet.core.questions import Given, ToolReturned
 from linnet.core.toolspec import ToolSpec
 
 
@@ -239,181 +262,3 @@ Query: TypeAlias = (
 """Changes nothing; answered at once."""
 
 Command: TypeAlias = Work | Background | Control | Setting | Query
-
-
-class Greeting(Struct, frozen=True):
-    version: str
-    provider: str
-    model: str
-
-
-class Accepted(Struct, frozen=True):
-    """It will be seen to."""
-
-
-class Started(Struct, frozen=True):
-    pass
-
-
-class Done(Struct, frozen=True):
-    """A prompt has been seen to, one way or the other. `error` says why it failed, if it did."""
-
-    stop: StopReason
-    error: str = ""
-
-
-class State(Struct, frozen=True, kw_only=True):
-    """`messages` is the conversation itself: a dialect counts it as it would list it.
-
-    `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
-    `session_error`: why what was said last is not on disk, if it should be. `waiting_for`: questions that nobody has
-    answered yet, by their ids.
-    """
-
-    model: Model
-    cwd: str
-    busy: bool
-    streaming: bool
-    compacting: bool
-    spent: Usage
-    messages: Sequence[Message]
-    thinking: Reasoning
-    steering_mode: QueueMode
-    follow_up_mode: QueueMode
-    auto_compaction: bool
-    pending: int
-    session_id: str
-    session_file: str | None = None
-    session_name: str = ""
-    session_error: str = ""
-    waiting_for: Sequence[tuple[str, Question]] = ()
-
-
-class Transcript(Struct, frozen=True):
-    messages: Sequence[Message]
-
-
-class Stats(Struct, frozen=True):
-    messages: Sequence[Message]
-    spent: Usage
-    session_id: str
-    session_file: str | None = None
-
-
-class LastText(Struct, frozen=True):
-    text: str | None
-
-
-class ModelChosen(Struct, frozen=True):
-    model: Model
-
-
-class ModelCycled(Struct, frozen=True):
-    """`model` is None if there is no other."""
-
-    model: Model | None
-    thinking: Reasoning = "off"
-
-
-class ModelList(Struct, frozen=True):
-    models: Sequence[Model]
-
-
-class ThinkingCycled(Struct, frozen=True):
-    """`level` is None if the model does not think."""
-
-    level: Reasoning | None
-
-
-class Compacted(Struct, frozen=True):
-    result: Compaction
-
-
-class SessionOpened(Struct, frozen=True):
-    """`remark`: what is not as one might expect."""
-
-    cancelled: bool = False
-    remark: str = ""
-
-
-class Branched(Struct, frozen=True):
-    """`text` is the message that was branched from, to be asked again or otherwise."""
-
-    text: str
-    cancelled: bool = False
-
-
-class Navigated(Struct, frozen=True):
-    leaf: str | None
-    cancelled: bool = False
-
-
-class BranchMessages(Struct, frozen=True):
-    """Ids of entries, and what the user said there."""
-
-    messages: Sequence[tuple[str, str]]
-
-
-class Outline(Struct, frozen=True):
-    """In the order of the file. `leaf` is where the conversation stands."""
-
-    entries: Sequence[OutlineEntry]
-    leaf: str | None
-
-
-class EntryList(Struct, frozen=True):
-    """Entries as they stand in the file, in its order."""
-
-    lines: Sequence[bytes]
-    leaf: str | None
-
-
-class SessionList(Struct, frozen=True):
-    """Newest first. `current` is the file of the one that is open."""
-
-    sessions: Sequence[SessionInfo]
-    current: str | None = None
-
-
-class Exported(Struct, frozen=True):
-    path: str
-
-
-class BashDone(Struct, frozen=True):
-    run: BashRun
-
-
-class Pong(Struct, frozen=True):
-    pass
-
-
-class Ok(Struct, frozen=True):
-    """Done, and nothing more to say."""
-
-
-Answer: TypeAlias = (
-    Greeting
-    | Accepted
-    | Started
-    | Done
-    | State
-    | Transcript
-    | Stats
-    | LastText
-    | ModelChosen
-    | ModelCycled
-    | ModelList
-    | ThinkingCycled
-    | Compacted
-    | SessionOpened
-    | Branched
-    | Navigated
-    | BranchMessages
-    | Outline
-    | EntryList
-    | SessionList
-    | Exported
-    | BashDone
-    | Pong
-    | Ok
-)

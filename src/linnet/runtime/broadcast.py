@@ -24,6 +24,11 @@ class Broadcast:
         self._listeners = list(listeners)
         self._new_id = new_id
 
+    def add(self, listener: Listener) -> None:
+        """It hears what is published from now on, after all others."""
+        with self.lock:
+            self._listeners.append(listener)
+
     def publish(self, events: Sequence[Event]) -> None:
         """Messages get their ids here. Whoever calls this holds the lock."""
         if any(type(event) not in PASSING for event in events):

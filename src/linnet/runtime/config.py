@@ -1,12 +1,19 @@
 """What may be said about how the agent should be: a layer, in which everything may be left out."""
 
 import os
-from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
 from linnet.core.models import Reasoning
+from linnet.core.permissions import Mode, Rule
+
+if TYPE_CHECKING:
+    from linnet.core.messages import ToolCall
+
+Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
+"""Given a call and what it is about to do: True if it may run, False or a reason if not."""
 
 Path: TypeAlias = str | os.PathLike[str]
 
@@ -16,7 +23,8 @@ class Config(Struct, frozen=True, kw_only=True):
 
     `tools` names the tools the model may use: an empty list means none at all. `session` is a file, or the beginning of
     a session's id; `resume` goes on with the newest session, and `fork` with a copy of one. `save` says whether
-    sessions are kept on disk.
+    sessions are kept on disk. `permission` says which tool calls may run where no rule does; `permission_callback` is
+    asked instead of mode and rules. `question_timeout`: seconds after which no answer to a question is a no.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
@@ -46,6 +54,10 @@ class Config(Struct, frozen=True, kw_only=True):
     session_dir: Path | None = None
     save: bool | None = None
     confine: bool | None = None
+    permission: Mode | None = None
+    rules: Sequence[Rule] | None = None
+    permission_callback: "Callback | None" = None
+    question_timeout: float | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -61,7 +73,8 @@ def layered(*layers: Config) -> Config:
     for layer in layers:
         values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
         said.update((name, value) for name, value in values if value is not None)
-    return Config(**said)
+    rules = [rule for layer in layers for rule in layer.rules or ()]  # The last that fits wins, whoever said it.
+    return Config(**{**said, "rules": rules} if rules else said)
 
 
 DEFAULTS = Config(
@@ -75,6 +88,8 @@ DEFAULTS = Config(
     resume=False,
     save=False,
     confine=False,
+    permission="auto",
+    rules=(),
     sessions=False,
     wording="zot",
     retry_runs=False,

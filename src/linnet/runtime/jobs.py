@@ -18,12 +18,12 @@ from linnet.runtime.fault import as_error, start
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
+from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.active_job import ActiveJob, Outcome
     from linnet.runtime.background import Task
     from linnet.runtime.moves import Moves
-    from linnet.runtime.resources import Resources
     from linnet.runtime.sessions import Place
 
 SHUTTING_DOWN = "the agent is shutting down"
@@ -53,14 +53,14 @@ class Jobs:
     def __init__(
         self,
         settings: Settings,
-        resources: "Resources",
+        toolbox: Toolbox,
         broadcast: Broadcast,
         storage: Storage,
         clock: Callable[[], int],
         new_session_id: Callable[[], str],
     ) -> None:
         self._settings = settings
-        self._resources = resources
+        self._toolbox = toolbox
         self._broadcast = broadcast
         self._storage = storage
         self._clock = clock
@@ -108,7 +108,7 @@ class Jobs:
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._settings.cwd, self._storage, self._resources, self._clock)
+            prepared = task(command, self._settings.cwd, self._storage, self._toolbox.resources, self._clock)
             self._requests[number] = _Request(requester, prepared)
             feed(schedule.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
@@ -122,7 +122,7 @@ class Jobs:
             case commands.AbortRetry():
                 end_wait = self._running.end_wait if self._running is not None else None
                 return [end_wait] if end_wait is not None else []
-            case commands.Clear():
+            case commands.Clear() | commands.AnswerQuestion() | commands.ReturnTool() | commands.ReportToolProgress():
                 return []
             case _:
                 assert_never(command)
@@ -219,7 +219,7 @@ class Jobs:
         try:
             from linnet.runtime.worker import Worker
 
-            worker = Worker(running, self._resources, self._settings)
+            worker = Worker(running, self._toolbox, self._settings)
             if isinstance(work, commands.Prompt):
                 worker.prompt(Input(work.text, work.images, running.began))
             else:

@@ -1,18 +1,15 @@
 """Decides, before a tool runs, whether it may: by rules, by what was allowed before, or by asking."""
 
 import os
-from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from collections.abc import Sequence
 
 from linnet.core.messages import ToolCall
 from linnet.core.permissions import Mode, Rule, decide, subject
 from linnet.core.questions import Permit, Permitted
+from linnet.runtime.config import Callback
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
-
-Callback: TypeAlias = Callable[[ToolCall, str], bool | str | None]
-"""Given a call and its preview: True if it may run, False or a reason if not, None to go by mode and rules."""
 
 DENIED = "Denied: {} may not be run here. Do not try to get around this; say what you would have done, or do without."
 NOT_ALLOWED = "Denied by the user: {}"
@@ -27,7 +24,7 @@ class Permissions:
         mode: Mode,
         rules: Sequence[Rule],
         questions: Questions,
-        callback: Callback | None = None,
+        callback: "Callback | None" = None,
         timeout: float | None = None,
     ) -> None:
         self._mode = mode

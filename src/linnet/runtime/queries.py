@@ -7,6 +7,7 @@ from linnet import __version__
 from linnet.core import commands
 from linnet.core.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
+from linnet.runtime.questions import Questions
 from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
@@ -15,10 +16,11 @@ from linnet.runtime.storage import Storage
 class Queries:
     """Whoever asks holds the session's lock."""
 
-    def __init__(self, state: State, storage: Storage, settings: Settings) -> None:
+    def __init__(self, state: State, storage: Storage, settings: Settings, questions: Questions) -> None:
         self._state = state
         self._storage = storage
         self._settings = settings
+        self._questions = questions
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         """`busy`: a job is active. Raises LinnetError."""
@@ -70,6 +72,7 @@ class Queries:
             session_file=state.session_file,
             session_name=journal.store.name if journal is not None else "",
             session_error=journal.problem if journal is not None else "",
+            waiting_for=self._questions.open,
         )
 
 

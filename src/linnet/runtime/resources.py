@@ -1,5 +1,6 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
+from collections.abc import Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
@@ -23,7 +24,6 @@ class Resources:
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
-        self._system: str | None = None
         self._expecting = False
         self._closed = False
 
@@ -46,17 +46,12 @@ class Resources:
                 self._processes = Processes()
             return self._processes
 
-    @property
-    def system(self) -> str:
-        """The system prompt."""
-        with self._lock:
-            if self._system is None:
-                from linnet.runtime.system_prompt import system_prompt
+    def system(self, tools: Sequence[str]) -> str:
+        """The system prompt for a step in which the model has these tools."""
+        from linnet.runtime.system_prompt import system_prompt
 
-                settings = self._settings
-                names = [spec.name for spec in self.tools.specs]
-                self._system = system_prompt(settings.cwd, names, settings.system_prompt, settings.append_system_prompt)
-            return self._system
+        settings = self._settings
+        return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
 
     def provider(self, name: str) -> "Provider":
         with self._lock:
@@ -67,7 +62,7 @@ class Resources:
     def warm(self) -> None:
         """Import and build what the first step of a run will need."""
         self.provider(self._settings.model.provider).warm()
-        _ = self.system
+        self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
         """The model has begun to answer, and may want a command run. Returns at once; what that takes is made ready in

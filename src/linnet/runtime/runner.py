@@ -27,9 +27,9 @@ from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.fault import explained
 from linnet.runtime.prepare import prepared
-from linnet.runtime.resources import Resources
 from linnet.runtime.settings import Settings
 from linnet.runtime.side_by_side import SideBySide
+from linnet.runtime.toolbox import Toolbox
 from linnet.tools.context import ToolContext
 
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
@@ -38,9 +38,10 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 class Runner:
     """`failure` is why the last reply failed, if it did."""
 
-    def __init__(self, job: ActiveJob, resources: Resources, settings: Settings) -> None:
+    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
-        self._resources = resources
+        self._toolbox = toolbox
+        self._resources = toolbox.resources
         self._settings = settings
         self.failure: ProviderError | None = None
 
@@ -74,8 +75,9 @@ class Runner:
 
     def _ask(self) -> AssistantMessage:
         messages = repaired(self._job.conversation.messages)
-        specs = self._resources.tools.specs
-        request = Request(self._job.model, self._resources.system, messages, specs, self._job.reasoning)
+        specs = self._toolbox.tools.specs
+        system = self._resources.system([spec.name for spec in specs])
+        request = Request(self._job.model, system, messages, specs, self._job.reasoning)
         return self._stream(request, self._job.emit)
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
@@ -122,7 +124,7 @@ class Runner:
         context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()
-            output = self._resources.tools.run(call, context)
+            output = self._toolbox.tools.run(call, context)
         except Cancelled:
             return not_run(call, self._job.now())
         return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)

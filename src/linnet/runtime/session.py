@@ -13,10 +13,12 @@ from linnet.runtime.ids import entry_id, session_id
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
+from linnet.runtime.questions import Questions
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings import Settings
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
+from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
@@ -33,11 +35,15 @@ class Session:
         resources: "Resources",
         listeners: Sequence[Listener] = (),
         *,
+        answerable: bool = False,
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         new_id: Callable[[], str] = entry_id,
         new_session_id: Callable[[], str] = session_id,
     ) -> None:
-        """Raises SessionError or ConfigError if a session was asked for that cannot be used."""
+        """`answerable`: one of the listeners puts questions to somebody who may answer.
+
+        Raises SessionError or ConfigError if a session was asked for that cannot be used.
+        """
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
@@ -53,9 +59,12 @@ class Session:
             self.remarks = open_first(settings, state, storage)
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
-        self._queries = Queries(state, storage, settings)
+        self._questions = Questions(self._broadcast, session_id, answerable=answerable)
+        self._queries = Queries(state, storage, settings, self._questions)
+        self._toolbox = Toolbox(settings, resources, self._questions)
+        self._broadcast.add(self._toolbox)
         self._accounts = settings.accounts
-        self._jobs = Jobs(settings, resources, self._broadcast, storage, clock, new_session_id)
+        self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -95,12 +104,17 @@ class Session:
         self._storage.sync()
         self._resources.warm()
 
+    def end_input(self) -> None:
+        """Nobody will answer any more: what is asked, and what will be, counts as not answered."""
+        self._questions.close()
+
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""
         self._jobs.wait(None)
 
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
+        self._questions.close()
         self._jobs.close()
         self._jobs.wait(timeout)
         with self._broadcast.lock:
@@ -110,12 +124,28 @@ class Session:
     def _control(self, command: commands.Control, requester: Requester) -> None:
         """It is answered first: what it leads to comes after that."""
         with self._broadcast.lock:
+            told = self._answered(command)
             if isinstance(command, commands.Clear):
                 self._broadcast.publish([Cleared()])
             requester.finished(commands.Ok())
-            interruptions = self._jobs.control(command)
+            interruptions = [*told, *self._jobs.control(command)]
         for interrupt in interruptions:
             interrupt()  # Not under the lock: there may be a socket to close and a process tree to kill.
+
+    def _answered(self, command: commands.Control) -> list[Callable[[], None]]:
+        """Take an answer to a question to whoever waits for it. Raises BadInput. Returns what is left to be done
+        without the lock.
+        """
+        match command:
+            case commands.AnswerQuestion(id, given):
+                self._questions.answer(id, given)
+            case commands.ReturnTool(id, returned):
+                self._questions.return_tool(id, returned)
+            case commands.ReportToolProgress(id, text):
+                return [self._questions.report(id, text)]
+            case _:
+                pass
+        return []
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
         """Under the lock: an answer keeps its place among the events around it."""
@@ -131,6 +161,6 @@ class Session:
     def _set(self, setting: commands.Setting) -> commands.Answer:
         from linnet.runtime.setters import Setters
 
-        events, answer = Setters(self._broadcast.state, self._storage, self._accounts).set(setting)
+        events, answer = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox).set(setting)
         self._broadcast.publish(events)
         return answer

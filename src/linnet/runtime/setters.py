@@ -17,6 +17,7 @@ from linnet.core.models import Reasoning, possible
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
+from linnet.runtime.toolbox import Toolbox
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
@@ -24,10 +25,11 @@ LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 class Setters:
     """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
 
-    def __init__(self, state: State, storage: Storage, accounts: Accounts) -> None:
+    def __init__(self, state: State, storage: Storage, accounts: Accounts, toolbox: Toolbox) -> None:
         self._state = state
         self._storage = storage
         self._accounts = accounts
+        self._toolbox = toolbox
 
     def set(self, setting: commands.Setting) -> tuple[list[Event], commands.Answer]:
         """Raises LinnetError, and then nothing has changed."""
@@ -52,6 +54,9 @@ class Setters:
             case commands.SetSessionName(name):
                 self._storage.kept.name(name)
                 return [SessionNamed(name)], commands.Ok()
+            case commands.SetTools(tools):
+                self._toolbox.declare(tools)
+                return [], commands.Ok()
             case _:
                 assert_never(setting)
 

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
+from linnet.core.permissions import Mode, Rule
 from linnet.errors import ConfigError, Contradiction, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
-from linnet.runtime.config import DEFAULTS, ZOT, Config, Path, layered
+from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 
 if TYPE_CHECKING:
     from linnet.providers.script import Script
@@ -66,6 +67,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     calls_at_once: int
     wording: Literal["zot", "pi"]
     sessions: SessionOptions
+    permission: Mode
+    rules: tuple[Rule, ...]
+    permission_callback: "Callback | None"
+    question_timeout: float | None
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -116,6 +121,10 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         calls_at_once=_given(config.calls_at_once),
         wording=_given(config.wording),
         sessions=sessions,
+        permission=_given(config.permission),
+        rules=tuple(config.rules or ()),
+        permission_callback=config.permission_callback,
+        question_timeout=config.question_timeout,
     )
 
 

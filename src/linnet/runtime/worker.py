@@ -21,9 +21,9 @@ from linnet.errors import Cancelled, ContextOverflow, LinnetError, NothingToComp
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.prepare import prepared
-from linnet.runtime.resources import Resources
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
+from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.compactor import Compactor
@@ -34,10 +34,10 @@ LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
 class Worker:
-    def __init__(self, job: ActiveJob, resources: Resources, settings: Settings) -> None:
+    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
         self._settings = settings
-        self._runner = Runner(job, resources, settings)
+        self._runner = Runner(job, toolbox, settings)
 
     def prompt(self, input: Input) -> None:
         """Until everything that was said has been answered, one way or the other."""

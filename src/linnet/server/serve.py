@@ -77,6 +77,8 @@ class Server(Listener):
         """Take in what stdin has. False if the gate stayed shut."""
         chunk = os.read(self._source, CHUNK)
         self._ended = not chunk
+        if self._ended:
+            self._session.end_input()
         for line in self._lines.feed(chunk) if chunk else self._lines.finish():
             if (isinstance(line, Overlong) or (line and not line.isspace())) and not self._take(line):
                 return False

@@ -1,7 +1,6 @@
 """What a call is about to do, for somebody who is asked whether it may. Nothing is changed here."""
 
-from msgspec import MsgspecError, convert
-from msgspec.json import encode, format
+from msgspec import MsgspecError, convert, json
 
 from linnet.core.messages import ToolCall
 from linnet.errors import ToolFailed
@@ -22,7 +21,7 @@ def preview(call: ToolCall, context: ToolContext) -> str:
     except (OSError, ToolFailed, MsgspecError, ValueError):
         pass  # It is going to fail; its arguments say as much as can be said.
     if not shown:
-        shown = format(encode(call.args), indent=2).decode("utf-8", "replace") if call.args else call.unparsed
+        shown = json.format(json.encode(call.args), indent=2).decode("utf-8", "replace") if call.args else call.unparsed
     kept = keep_head(shown)
     return f"{kept.text}\n[{kept.cut_lines} more lines]" if kept.cut_bytes else kept.text
 

@@ -33,6 +33,10 @@ class Rejected(Struct, frozen=True):
 
 
 class Dialect(Protocol):
+    @property
+    def asks(self) -> bool:
+        """Whether its clients can be asked something."""
+
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         """Never raises."""
 

@@ -7,6 +7,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from linnet.core import commands, messages, sessions
 from linnet.core.printable import printable
+from linnet.core.questions import Permit, Question, RunClientTool
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, responses, words
@@ -90,7 +91,16 @@ def _state(state: commands.State) -> responses.StateData:
         pending_message_count=state.pending,
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,
+        waiting_for=[_waiting(id, question) for id, question in state.waiting_for] or UNSET,
     )
+
+
+def _waiting(id: str, question: Question) -> responses.WaitingFor:
+    if isinstance(question, RunClientTool):
+        return responses.WaitingFor(id, "tool", question.call.name, question.call.id)
+    if isinstance(question, Permit):
+        return responses.WaitingFor(id, "permission", question.title, question.call.id)
+    return responses.WaitingFor(id, "question", question.title)
 
 
 def _stats(stats: commands.Stats) -> responses.StatsData:

@@ -114,8 +114,24 @@ def _understand(name: str, fields: Line) -> commands.Command:
             return commands.ExportHtml(_output.optional(fields.output_path) or None)
         case "set_stream":
             return SetStream(_stream.required(fields.mode))
+        case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools":
+            return _answering(name, fields)
         case _:
             raise unknown(name)
+
+
+def _answering(name: str, fields: Line) -> commands.Command:
+    from linnet.wire.pi import questions  # Most clients are asked nothing.
+
+    match name:
+        case "extension_ui_response":
+            return questions.answer(fields)
+        case "tool_response":
+            return questions.tool_response(fields)
+        case "tool_response_progress":
+            return questions.tool_progress(fields)
+        case _:
+            return questions.set_tools(fields)
 
 
 def compact(fields: Line) -> commands.Compact:

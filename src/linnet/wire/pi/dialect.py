@@ -15,6 +15,8 @@ BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'foll
 
 
 class Pi:
+    asks = True
+
     def __init__(self, *, stream: Stream = "full") -> None:
         self._encoder = PiEncoder(stream)
 

@@ -21,6 +21,8 @@ Outside: TypeAlias = (
     | events.CompactionEnded
     | events.QueueChanged
     | events.BashRan
+    | events.QuestionAsked
+    | events.QuestionClosed
     | events.SessionNamed
     | events.SessionFailed
 )
@@ -194,6 +196,8 @@ class PiEncoder:
                 return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, words.failure(error) or UNSET)]
             case events.QueueChanged(steering, follow_ups, dropped):
                 return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
+            case events.QuestionAsked() | events.QuestionClosed():
+                return _asked(event)
             case events.SessionNamed(name):
                 return [frames.SessionInfoChanged(name)]
             case events.SessionFailed(path, error):
@@ -202,6 +206,12 @@ class PiEncoder:
                 return []
             case _:
                 assert_never(event)
+
+
+def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Frame]:
+    from linnet.wire.pi import questions  # Most agents ask none.
+
+    return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
 
 
 def _texts(waiting: Iterable[Input]) -> list[str]:

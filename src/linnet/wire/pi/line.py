@@ -35,6 +35,16 @@ class Line(Struct, frozen=True, rename="camel"):
     since: Raw = ABSENT
     name: Raw = ABSENT
     all: Raw = ABSENT
+    request_id: Raw = ABSENT
+    value: Raw = ABSENT
+    confirmed: Raw = ABSENT
+    cancelled: Raw = ABSENT
+    reason: Raw = ABSENT
+    content: Raw = ABSENT
+    is_error: Raw = ABSENT
+    details: Raw = ABSENT
+    text: Raw = ABSENT
+    tools: Raw = ABSENT
 
 
 _decoder = Decoder(Line)

@@ -27,6 +27,15 @@ class Model(Plain, frozen=True):
     cost: Prices
 
 
+class WaitingFor(Plain, frozen=True):
+    """An addition: a question that nobody has answered yet."""
+
+    id: str
+    kind: str
+    title: str
+    tool_call_id: str | UnsetType = UNSET
+
+
 class StateData(Plain, frozen=True):
     model: Model | None
     thinking_level: str
@@ -41,6 +50,7 @@ class StateData(Plain, frozen=True):
     pending_message_count: int
     session_name: str | UnsetType = UNSET
     session_error: str | UnsetType = UNSET
+    waiting_for: list[WaitingFor] | UnsetType = UNSET
 
 
 class MessagesData(Plain, frozen=True):

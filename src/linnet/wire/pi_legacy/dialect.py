@@ -15,6 +15,8 @@ BUSY = "Agent is already processing. Wait for agent_end, or abort, before the ne
 class PiLegacy(Pi):
     """Commands have no responses; one that is refused is told as an `error` event."""
 
+    asks = False
+
     def __init__(self, *, stream: Stream = "full") -> None:
         self._encoder: LegacyEncoder = LegacyEncoder(stream)
 

@@ -5,6 +5,7 @@ from typing import Any, assert_never
 from msgspec import UNSET, Raw
 
 from linnet.core import commands
+from linnet.core.questions import Permit, Question, RunClientTool
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.zot import responses
 
@@ -69,7 +70,17 @@ def state(answer: commands.State) -> responses.StateData:
     count = len(list(grouped(answer.messages)))
     model = answer.model
     file = answer.session_file or UNSET
-    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, tokens(answer.spent), file)
+    waiting = [_waiting(id, question) for id, question in answer.waiting_for] or UNSET
+    usage = tokens(answer.spent)
+    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, usage, file, waiting)
+
+
+def _waiting(id: str, question: Question) -> responses.WaitingFor:
+    if isinstance(question, RunClientTool):
+        return responses.WaitingFor(id, "tool", question.call.name, question.call.id)
+    if isinstance(question, Permit):
+        return responses.WaitingFor(id, "permission", question.title, question.call.id)
+    return responses.WaitingFor(id, "question", question.title)
 
 
 def _id(id: Raw) -> Any:

@@ -1,6 +1,6 @@
 """Lines in zot's words as commands. One that makes no sense becomes a Rejected that kept its id; nothing is raised."""
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 from msgspec.json import Decoder
 
 from linnet.core import commands
@@ -9,17 +9,7 @@ from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import ABSENT, Field, each
 from linnet.wire.jsonl import Overlong, decode_line
-
-
-class _Line(Struct, frozen=True):
-    """Fields stay raw until their command asks for them: a bad one that is not needed harms nobody."""
-
-    id: Raw = ABSENT
-    type: Raw = ABSENT
-    message: Raw = ABSENT
-    images: Raw = ABSENT
-    model: Raw = ABSENT
-    token: Raw = ABSENT
+from linnet.wire.zot.line import Line
 
 
 class _Image(Struct, frozen=True):
@@ -27,7 +17,7 @@ class _Image(Struct, frozen=True):
     mime_type: str = ""
 
 
-_line = Decoder(_Line)
+_line = Decoder(Line)
 _type: Field[str] = Field("type", Decoder(str), "a string")
 _message: Field[str] = Field("message", Decoder(str), "a string")
 _images: Field[list[_Image]] = Field("images", Decoder(list[_Image]), 'a list of {"mime_type", "data"}')
@@ -53,7 +43,7 @@ def decode(line: bytes | Overlong) -> Asked | Rejected:
     return Asked(fields.id, name, command)
 
 
-def _command(name: str, fields: _Line) -> commands.Command:
+def _command(name: str, fields: Line) -> commands.Command:
     match name:
         case "prompt":
             return _prompt(fields)
@@ -75,11 +65,27 @@ def _command(name: str, fields: _Line) -> commands.Command:
             return commands.GetModels()
         case "ping":
             return commands.Ping()
+        case "answer" | "tool_response" | "tool_response_progress" | "set_tools":
+            return _answering(name, fields)
         case _:
             raise BadInput("unknown command")
 
 
-def _prompt(fields: _Line) -> commands.Prompt:
+def _answering(name: str, fields: Line) -> commands.Command:
+    from linnet.wire.zot import questions  # Most clients are asked nothing.
+
+    match name:
+        case "answer":
+            return questions.answer(fields)
+        case "tool_response":
+            return questions.tool_response(fields)
+        case "tool_response_progress":
+            return questions.tool_progress(fields)
+        case _:
+            return questions.set_tools(fields)
+
+
+def _prompt(fields: Line) -> commands.Prompt:
     text = _message.optional(fields.message) or ""
     images = each("image", _images.optional(fields.images), lambda sent: image(sent.data, sent.mime_type))
     if not text.strip() and not images:

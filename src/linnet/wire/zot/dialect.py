@@ -12,6 +12,8 @@ from linnet.wire.zot.decode import decode
 
 
 class Zot:
+    asks = True
+
     def __init__(self, *, show_thinking: bool = False) -> None:
         self._show_thinking = show_thinking
 

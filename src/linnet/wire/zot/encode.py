@@ -59,6 +59,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 out.append(frames.SessionError(path, error))
             case events.Settled():
                 out += _settled(event)
+            case events.QuestionAsked() | events.QuestionClosed():
+                out += _asked(event)
             case (
                 events.RunStarted()
                 | events.RunEnded()
@@ -76,6 +78,12 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 if not isinstance(event, events.Internal):
                     assert_never(event)
     return out
+
+
+def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Event]:
+    from linnet.wire.zot import questions  # Most agents ask none.
+
+    return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:

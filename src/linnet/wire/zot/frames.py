@@ -1,5 +1,6 @@
 """Every object of the zot protocol that linnet prints, as a type. Clients and the SDK read the same ones."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Struct, UnsetType

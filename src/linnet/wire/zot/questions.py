@@ -2,14 +2,15 @@
 
 from typing import Any, assert_never
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, UnsetType
 from msgspec.json import Decoder
 
 from linnet.core import commands, questions
 from linnet.core.events import QuestionAsked, QuestionClosed
-from linnet.wire.fields import ABSENT, Field
-from linnet.wire.zot import frames
+from linnet.wire.fields import Field
 from linnet.wire.tool_results import content, declared
+from linnet.wire.zot import frames
+from linnet.wire.zot.line import Line
 
 _id: Field[str] = Field("request_id", Decoder(str), "the request_id of the question or tool_request")
 _value: Field[str] = Field("value", Decoder(str), "a string")
@@ -19,21 +20,6 @@ _reason: Field[str] = Field("reason", Decoder(str), "a string")
 _is_error: Field[bool] = Field("is_error", Decoder(bool), "true or false")
 _details: Field[dict[str, Any]] = Field("details", Decoder(dict[str, Any]), "an object")
 _text: Field[str] = Field("text", Decoder(str), "a string")
-
-
-class Answering(Struct, frozen=True):
-    """The fields of lines that answer something; raw until their command asks for them."""
-
-    request_id: Raw = ABSENT
-    value: Raw = ABSENT
-    confirmed: Raw = ABSENT
-    cancelled: Raw = ABSENT
-    reason: Raw = ABSENT
-    content: Raw = ABSENT
-    is_error: Raw = ABSENT
-    details: Raw = ABSENT
-    text: Raw = ABSENT
-    tools: Raw = ABSENT
 
 
 def asked(event: QuestionAsked) -> frames.Event:
@@ -68,7 +54,7 @@ def closed(event: QuestionClosed) -> list[frames.Event]:
     return [frames.QuestionClosed(event.id, event.how)]
 
 
-def answer(line: Answering) -> commands.AnswerQuestion:
+def answer(line: Line) -> commands.AnswerQuestion:
     """Raises BadInput."""
     given = questions.Given(
         _value.optional(line.value),
@@ -79,19 +65,19 @@ def answer(line: Answering) -> commands.AnswerQuestion:
     return commands.AnswerQuestion(_id.required(line.request_id), given)
 
 
-def tool_response(line: Answering) -> commands.ReturnTool:
+def tool_response(line: Line) -> commands.ReturnTool:
     """Raises BadInput."""
     is_error = _is_error.optional(line.is_error) or False
     returned = questions.ToolReturned(content(line.content), is_error, _details.optional(line.details))
     return commands.ReturnTool(_id.required(line.request_id), returned)
 
 
-def tool_progress(line: Answering) -> commands.ReportToolProgress:
+def tool_progress(line: Line) -> commands.ReportToolProgress:
     """Raises BadInput."""
     return commands.ReportToolProgress(_id.required(line.request_id), _text.optional(line.text) or "")
 
 
-def set_tools(line: Answering) -> commands.SetTools:
+def set_tools(line: Line) -> commands.SetTools:
     """Raises BadInput."""
     return commands.SetTools(declared(line.tools))
 

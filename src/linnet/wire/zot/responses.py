@@ -26,6 +26,15 @@ class StartedData(Struct, frozen=True):
     started: bool
 
 
+class WaitingFor(Struct, frozen=True):
+    """An addition: a question that nobody has answered yet."""
+
+    request_id: str
+    kind: str
+    title: str
+    call_id: str | UnsetType = UNSET
+
+
 class StateData(Struct, frozen=True):
     provider: str
     model: str
@@ -34,6 +43,7 @@ class StateData(Struct, frozen=True):
     busy: bool
     usage: Tokens
     session_file: str | UnsetType = UNSET
+    waiting_for: list[WaitingFor] | UnsetType = UNSET
 
 
 class ModelData(Struct, frozen=True):

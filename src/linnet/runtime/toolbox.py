@@ -1,0 +1,71 @@
+"""All tools of a session, as one toolset: linnet's own, those that others bring, and the gate in front of them."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linnet.core.events import Event, SessionEntered
+from linnet.core.toolspec import ToolSpec
+from linnet.runtime.listener import Listener
+from linnet.runtime.questions import Questions
+from linnet.runtime.resources import Resources
+from linnet.runtime.settings import Settings
+
+if TYPE_CHECKING:
+    from linnet.runtime.client_tools import ClientTools
+    from linnet.runtime.permission import Permissions
+    from linnet.tools.toolset import Toolset
+
+OWN = "linnet itself"
+
+
+class Toolbox(Listener):
+    """Built when it is first asked for. Without rules, a mode or a callback there is no gate, and it costs nothing."""
+
+    def __init__(self, settings: Settings, resources: Resources, questions: Questions) -> None:
+        self.resources = resources
+        self._settings = settings
+        self._questions = questions
+        self._client: ClientTools | None = None
+        self._permissions: Permissions | None = None
+        self._tools: Toolset | None = None
+
+    @property
+    def tools(self) -> "Toolset":
+        if self._tools is None:
+            self._tools = self._assembled()
+        return self._tools
+
+    def declare(self, specs: Sequence[ToolSpec]) -> None:
+        """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
+        from linnet.runtime.client_tools import ClientTools
+
+        if self._client is None:
+            self._client = ClientTools(self._questions, self._settings.question_timeout)
+            self._tools = None
+        self._client.declare(specs, [(spec.name, OWN) for spec in self.resources.tools.specs])
+
+    def hear(self, events: Sequence[Event]) -> None:
+        if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
+            self._permissions.forget()
+
+    def _assembled(self) -> "Toolset":
+        tools: Toolset = self.resources.tools
+        if self._client is not None:
+            from linnet.tools.toolset import Combined
+
+            tools = Combined(tools, self._client)
+        settings = self._settings
+        if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
+            return tools
+        from linnet.runtime.permission import Permissions
+        from linnet.tools.toolset import Guarded
+
+        if self._permissions is None:
+            self._permissions = Permissions(
+                settings.permission,
+                settings.rules,
+                self._questions,
+                settings.permission_callback,
+                settings.question_timeout,
+            )
+        return Guarded(tools, self._permissions)

@@ -1,0 +1,26 @@
+"""A line of input as its fields. Nothing here knows a command."""
+
+from msgspec import Raw, Struct
+
+from linnet.wire.fields import ABSENT
+
+
+class Line(Struct, frozen=True):
+    """Fields stay raw until their command asks for them: a bad one that is not needed harms nobody."""
+
+    id: Raw = ABSENT
+    type: Raw = ABSENT
+    message: Raw = ABSENT
+    images: Raw = ABSENT
+    model: Raw = ABSENT
+    token: Raw = ABSENT
+    request_id: Raw = ABSENT
+    value: Raw = ABSENT
+    confirmed: Raw = ABSENT
+    cancelled: Raw = ABSENT
+    reason: Raw = ABSENT
+    content: Raw = ABSENT
+    is_error: Raw = ABSENT
+    details: Raw = ABSENT
+    text: Raw = ABSENT
+    tools: Raw = ABSENT

@@ -70,6 +70,7 @@ class State:
                 self.compacting = True
             case CompactionEnded():
                 self.compacting = False
+                self.streaming = self.streaming or event.will_retry  # The run goes on.
                 self.spent = event.spent or self.spent
             case JobStarted(kind):
                 self._working = True

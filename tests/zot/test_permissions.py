@@ -1,0 +1,84 @@
+"""Questions and tools of the client's own, in zot's spelling."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from linnet.testing.agent import Agent, types
+
+TOUCH = '!tool bash {"command":"touch ran"}'
+GREET = {
+    "name": "greet",
+    "description": "Greets.",
+    "parameters": {"type": "object", "properties": {"who": {"type": "string"}}},
+}
+
+
+def test_a_command_is_asked_about_and_denied(zot: Callable[..., Agent]) -> None:
+    agent = zot("--permission", "ask")
+    where = Path(f"/proc/{agent.process.pid}/cwd").resolve()
+    agent.send({"id": "p", "type": "prompt", "message": TOUCH})
+    question = agent.until("question")[-1]
+    assert question["permission"] == {
+        "call_id": question["permission"]["call_id"],
+        "name": "bash",
+        "args": {"command": "touch ran"},
+        "preview": "touch ran",
+    }
+    assert agent.ask("get_state")["data"]["waiting_for"][0]["kind"] == "permission"
+    assert agent.ask("answer", request_id=question["request_id"], value="Deny", reason="no")["success"] is True
+    assert "no" in agent.until("tool_result")[-1]["content"][0]["text"]
+    agent.until("done")
+    assert not (where / "ran").exists()
+
+
+def test_no_yolo_asks(spawn: Callable[..., Agent], tmp_path: Path) -> None:
+    from linnet.drop_in import ZOT
+    from linnet.flags import parse
+
+    assert parse(["rpc", "--no-yolo"], ZOT).config["permission"] == "ask"
+
+
+def test_the_client_runs_a_tool_of_its_own(zot: Callable[..., Agent]) -> None:
+    agent = zot()
+    assert agent.ask("set_tools", tools=[GREET])["success"] is True
+    agent.send({"id": "p", "type": "prompt", "message": '!tool greet {"who":"you"}'})
+    request = agent.until("tool_request")[-1]
+    assert (request["name"], request["args"]) == ("greet", {"who": "you"})
+    id = request["request_id"]
+    assert agent.ask("tool_response_progress", request_id=id, text="hel")["success"] is True
+    assert agent.until("tool_progress")[-1]["text"] == "hel"
+    content = [{"type": "text", "text": "hello, you"}]
+    assert agent.ask("tool_response", request_id=id, content=content, is_error=False)["success"] is True
+    result = agent.until("tool_result")[-1]
+    assert (result["is_error"], result["content"]) == (False, [{"type": "text", "text": "hello, you"}])
+    agent.until("done")
+    assert agent.ask("tool_response", request_id=id, content="again")["success"] is False
+
+
+def test_an_abort_is_told_to_whoever_runs_the_tool(zot: Callable[..., Agent]) -> None:
+    agent = zot()
+    agent.ask("set_tools", tools=[GREET])
+    agent.send({"id": "p", "type": "prompt", "message": "!tool greet {}"})
+    request = agent.until("tool_request")[-1]
+    agent.send({"id": "a", "type": "abort"})
+    frames = agent.until("done")
+    closed = [frame for frame in frames if frame["type"] == "tool_request_closed"]
+    assert closed == [
+        {
+            "type": "tool_request_closed",
+            "request_id": request["request_id"],
+            "call_id": request["call_id"],
+            "reason": "withdrawn",
+        }
+    ]
+
+
+def test_names_that_are_taken_or_odd_are_refused(zot: Callable[..., Agent]) -> None:
+    agent = zot()
+    taken = agent.ask("set_tools", tools=[{"name": "bash"}])
+    assert taken["error"] == 'the tool "bash" is declared twice: by linnet itself and by the client'
+    assert agent.ask("set_tools", tools=[GREET, GREET])["success"] is False
+    assert agent.ask("set_tools", tools=[{"name": "no good"}])["success"] is False
+    assert agent.ask("set_tools", tools="x")["success"] is False
+    assert agent.ask("set_tools", tools=[])["success"] is True
+    assert types(agent.prompt("!tool greet {}"))[-1] == "done"

@@ -94,7 +94,9 @@ class _Attempt:
     def _reached(self, place: Url) -> "socket.socket":
         import socket
 
-        host = place.host.encode("ascii") if place.host.isascii() else place.host  # Text would load an encoding for it.
+        # As text it would load an encoding for names; plain ones need none.
+        plain = place.host.isascii() and all(0 < len(label) < 64 for label in place.host.removesuffix(".").split("."))
+        host = place.host.encode("ascii") if plain else place.host
         addresses = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)
         failure: OSError = OSError("it has no address")
         for count, (family, kind, protocol, _, address) in enumerate(addresses, 1):

@@ -49,13 +49,13 @@ def test_both_kinds_have_the_same_methods_with_the_same_arguments(blocking: type
 def test_every_command_of_zots_protocol_is_a_method() -> None:
     known = {name for name in commands(ZotClient) | {"prompt", "compact"} if understands(zot_decode.decode, name)}
     assert known == commands(ZotClient) | {"prompt", "compact"}
-    assert len(known) == 10
+    assert len(known) == 14
 
 
 def test_every_command_of_pis_protocol_is_a_method() -> None:
     words = set(pi_decode._BARE) | {each for each in _constants(pi_decode) if each.isidentifier()}
     known = {word for word in words if understands(pi_decode.decode, word)}
-    assert known == (commands(PiClient) | {"prompt"}) - OF_PI
+    assert known == (commands(PiClient) | {"prompt", "extension_ui_response"}) - OF_PI  # The latter is `answer_ui`.
 
 
 @pytest.mark.parametrize(("blocking", "awaited"), PAIRS[:2])

@@ -197,6 +197,29 @@ class PiCommands:
         return Request("set_stream", nothing, timeout, {"mode": mode})
 
     @command
+    def set_tools(self, tools: Sequence[dict[str, Any]], *, timeout: float | None = None) -> Request[None]:
+        """Declare the tools that you run, as objects with `name`, `description` and `parameters`. linnet's own."""
+        return Request("set_tools", nothing, timeout, {"tools": list(tools)})
+
+    @command
+    def tool_response(
+        self,
+        request_id: str,
+        content: str | Sequence[dict[str, Any]],
+        *,
+        is_error: bool = False,
+        timeout: float | None = None,
+    ) -> Request[None]:
+        """Answer a ToolRequest with what came of it. linnet's own."""
+        fields = {"requestId": request_id, "content": content, "isError": is_error}
+        return Request("tool_response", nothing, timeout, fields)
+
+    @command
+    def tool_response_progress(self, request_id: str, text: str, *, timeout: float | None = None) -> Request[None]:
+        """Tell what a tool that you run has printed since. linnet's own."""
+        return Request("tool_response_progress", nothing, timeout, {"requestId": request_id, "text": text})
+
+    @command
     def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
         """Send a command that has no method here; return its `data`."""
         return Request(type, anything, timeout, fields)

@@ -51,6 +51,43 @@ class ZotCommands:
         return Request("ping", nothing, timeout)
 
     @command
+    def set_tools(self, tools: Sequence[dict[str, Any]], *, timeout: float | None = None) -> Request[None]:
+        """Declare the tools that you run, as objects with `name`, `description` and `parameters`. linnet's own."""
+        return Request("set_tools", nothing, timeout, {"tools": list(tools)})
+
+    @command
+    def tool_response(
+        self,
+        request_id: str,
+        content: str | Sequence[dict[str, Any]],
+        *,
+        is_error: bool = False,
+        timeout: float | None = None,
+    ) -> Request[None]:
+        """Answer a ToolRequest with what came of it. linnet's own."""
+        fields = {"request_id": request_id, "content": content, "is_error": is_error}
+        return Request("tool_response", nothing, timeout, fields)
+
+    @command
+    def tool_response_progress(self, request_id: str, text: str, *, timeout: float | None = None) -> Request[None]:
+        """Tell what a tool that you run has printed since. linnet's own."""
+        return Request("tool_response_progress", nothing, timeout, {"request_id": request_id, "text": text})
+
+    @command
+    def answer(
+        self,
+        request_id: str,
+        value: str | None = None,
+        *,
+        confirmed: bool | None = None,
+        reason: str | None = None,
+        timeout: float | None = None,
+    ) -> Request[None]:
+        """Answer a Question; neither a value nor a yes or no means that it was dismissed. linnet's own."""
+        told = given(value=value, confirmed=confirmed) or {"cancelled": True}
+        return Request("answer", nothing, timeout, {"request_id": request_id, **told, **given(reason=reason)})
+
+    @command
     def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
         """Send a command that has no method here; return its `data`."""
         return Request(type, anything, timeout, fields)

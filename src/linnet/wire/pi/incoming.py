@@ -221,6 +221,31 @@ class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
     name: str | None = None
 
 
+class ExtensionUiClosed(Frame, frozen=True, tag="extension_ui_closed"):
+    """No answer is waited for any more."""
+
+    id: str
+    reason: str = ""
+
+
+class ToolRequest(Frame, frozen=True, tag="tool_request"):
+    """You are to run a tool that you declared, and to answer with `tool_response`."""
+
+    request_id: str
+    tool_call_id: str
+    tool_name: str
+    args: dict[str, Any] = {}
+    timeout: float | None = None
+
+
+class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
+    """The result is not waited for any more."""
+
+    request_id: str
+    tool_call_id: str = ""
+    reason: str = ""
+
+
 class SessionError(Frame, frozen=True, tag="session_error"):
     """linnet's own: what was said last could not be saved."""
 
@@ -330,6 +355,9 @@ Event: TypeAlias = (
     | QueueUpdate
     | SessionInfoChanged
     | SessionError
+    | ExtensionUiClosed
+    | ToolRequest
+    | ToolRequestClosed
     | ThinkingLevelChanged
     | BashExecutionUpdate
     | EntryAppended

@@ -11,6 +11,7 @@ from linnet.core.permissions import Mode, Rule
 
 if TYPE_CHECKING:
     from linnet.core.messages import ToolCall
+    from linnet.tools.function import FunctionTool
 
 Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
 """Given a call and what it is about to do: True if it may run, False or a reason if not."""
@@ -21,7 +22,8 @@ Path: TypeAlias = str | os.PathLike[str]
 class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
 
-    `tools` names the tools the model may use: an empty list means none at all. `session` is a file, or the beginning of
+    `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
+    file, or the beginning of
     a session's id; `resume` goes on with the newest session, and `fork` with a copy of one. `save` says whether
     sessions are kept on disk. `permission` says which tool calls may run where no rule does; `permission_callback` is
     asked instead of mode and rules. `question_timeout`: seconds after which no answer to a question is a no.
@@ -41,7 +43,7 @@ class Config(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
     max_steps: int | None = None
-    tools: Sequence[str] | None = None
+    tools: "Sequence[str | FunctionTool] | None" = None
     script: Path | None = None
     timeout: float | None = None
     retries: int | None = None

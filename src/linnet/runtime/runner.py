@@ -121,7 +121,9 @@ class Runner:
 
         cancel = self._job.cancel
         wording = self._settings.wording
-        context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording)
+        context = ToolContext(
+            self._settings.cwd, cancel, progress, self._resources.processes, wording, self._toolbox.asking(cancel)
+        )
         try:
             cancel.check()
             output = self._toolbox.tools.run(call, context)

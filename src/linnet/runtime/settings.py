@@ -15,6 +15,7 @@ from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 
 if TYPE_CHECKING:
     from linnet.providers.script import Script
+    from linnet.tools.function import FunctionTool
 
 T = TypeVar("T")
 
@@ -55,6 +56,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     reasoning: Reasoning
     max_steps: int
     tools: tuple[str, ...] | None
+    functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
     timeout: float
     retries: int
@@ -109,6 +111,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         reasoning=reasoning,
         max_steps=max_steps,
         tools=_tools(config.tools),
+        functions=_functions(config.tools),
         script=_script(config.script),
         timeout=_given(config.timeout),
         retries=_given(config.retries),
@@ -184,12 +187,28 @@ def work_folder(cwd: Path | None) -> str:
     return path
 
 
-def _tools(names: Sequence[str] | None) -> tuple[str, ...] | None:
+def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
+    """The names of linnet's own tools; None for those that are there unless somebody says otherwise."""
+    if given is None:
+        return None
+    names = [each for each in given if isinstance(each, str)]
     if not names:
-        return None if names is None else ()
+        return ()
     from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
 
     return tuple(tool.spec.name for tool in standard_tools(names))
+
+
+def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
+    """Raises ConfigError if two tools have one name."""
+    functions = tuple(each for each in given or () if not isinstance(each, str))
+    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
+    for each in functions:
+        name = each.spec.name
+        if name in owners:
+            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
+        owners[name] = "a function"
+    return functions
 
 
 def _script(path: Path | None) -> "Script | None":

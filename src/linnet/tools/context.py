@@ -8,6 +8,7 @@ from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
 
 if TYPE_CHECKING:
+    from linnet.core.questions import Question, Reply
     from linnet.tools.process import Processes
 
 Wording: TypeAlias = Literal["zot", "pi"]
@@ -15,6 +16,8 @@ Wording: TypeAlias = Literal["zot", "pi"]
 
 class ToolContext:
     """`progress` takes new output while the tool runs. `processes` starts children and sees that none is left.
+
+    `ask` puts a question to whoever drives the agent, and waits; None is no answer.
 
     `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
     was written for.
@@ -27,12 +30,35 @@ class ToolContext:
         progress: Callable[[str], None],
         processes: "Processes",
         wording: Wording = "zot",
+        ask: "Callable[[Question], Reply | None]" = lambda question: None,
     ) -> None:
         self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
+        self._ask = ask
+
+    def confirm(self, title: str, message: str = "") -> bool:
+        """Ask whoever drives the agent, and wait. No answer is no. Raises Cancelled."""
+        from linnet.core.questions import Confirm, Confirmed
+
+        reply = self._ask(Confirm(title, message))
+        return isinstance(reply, Confirmed) and reply.yes
+
+    def select(self, title: str, options: tuple[str, ...]) -> str | None:
+        """Ask for one of these, and wait. None if nobody chose. Raises Cancelled."""
+        from linnet.core.questions import Chosen, Select
+
+        reply = self._ask(Select(title, options))
+        return reply.text if isinstance(reply, Chosen) else None
+
+    def input(self, title: str, placeholder: str = "") -> str | None:
+        """Ask for a line of text, and wait. None if nobody answered. Raises Cancelled."""
+        from linnet.core.questions import Chosen, EnterText
+
+        reply = self._ask(EnterText(title, placeholder))
+        return reply.text if isinstance(reply, Chosen) else None
 
     def resolve(self, path: str) -> str:
         """Relative paths start in the working folder; `~` is the user's home."""

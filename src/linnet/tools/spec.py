@@ -24,7 +24,7 @@ class ToolOutput(msgspec.Struct, frozen=True):
 
 class Tool(Generic[Args]):
     def __init__(self, args: type[Args], body: Callable[[Args, ToolContext], str | ToolOutput]) -> None:
-        self.spec = ToolSpec(body.__name__, _description(body), _schema(args))
+        self.spec = ToolSpec(body.__name__, described(body.__doc__ or ""), schema_of(args))
         self._args = args
         self._body = body
 
@@ -49,12 +49,13 @@ def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | Tool
     return lambda body: Tool(args, body)
 
 
-def _description(body: Callable[..., object]) -> str:
-    first, _, rest = (body.__doc__ or "").partition("\n")  # `inspect` does the same, after 6 ms of imports.
+def described(docstring: str) -> str:
+    """The docstring as the model reads it, without the indentation of the code."""
+    first, _, rest = docstring.partition("\n")  # `inspect` does the same, after 6 ms of imports.
     return f"{first}\n{dedent(rest)}".strip()
 
 
-def _schema(args: type[msgspec.Struct]) -> dict[str, Any]:
+def schema_of(args: type[Any]) -> dict[str, Any]:
     """One self-contained object schema: vendors differ in what they make of references and titles."""
     (schema,), components = msgspec.json.schema_components([args], ref_template="{name}")
 

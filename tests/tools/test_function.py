@@ -1,0 +1,181 @@
+"""Functions as tools: what the model is told of them, what they are given, what becomes of what they return."""
+
+import asyncio
+from dataclasses import dataclass
+from threading import Event
+from typing import Annotated, Any, Literal
+
+import pytest
+from msgspec import Meta, Struct
+
+from linnet.core.messages import Image, Text, ToolCall
+from linnet.errors import Cancelled
+from linnet.runtime.cancel import CancelToken
+from linnet.tools.context import ToolContext
+from linnet.tools.function import Context, FunctionTools, tool
+from linnet.tools.process import Processes
+from linnet.tools.spec import ToolOutput
+
+PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16
+
+
+@tool
+def weather(city: Annotated[str, Meta(description="Which one.")], days: int = 3, unit: Literal["C", "F"] = "C") -> str:
+    """Say how the weather will be.
+
+    At most for a week.
+    """
+    return f"{city}: {days} days of sun, {unit}"
+
+
+def run(
+    function: Any, args: dict[str, Any], cancel: CancelToken | None = None, told: list[str] | None = None
+) -> ToolOutput:
+    tools = FunctionTools([function if hasattr(function, "spec") else tool(function)])
+    progress = (told if told is not None else []).append
+    context = ToolContext("/", cancel or CancelToken(), progress, Processes())
+    try:
+        return tools.run(ToolCall("1", tools.specs[0].name, args), context)
+    finally:
+        tools.close()
+
+
+def test_annotations_defaults_and_docstring_are_the_schema() -> None:
+    assert weather.spec.name == "weather"
+    assert weather.spec.description == "Say how the weather will be.\n\nAt most for a week."
+    assert weather.spec.schema == {
+        "type": "object",
+        "properties": {
+            "city": {"type": "string", "description": "Which one."},
+            "days": {"type": "integer", "default": 3},
+            "unit": {"enum": ["C", "F"], "default": "C"},
+        },
+        "required": ["city"],
+    }
+    assert weather("Rome") == "Rome: 3 days of sun, C"
+
+
+def test_arguments_are_checked_before_the_function_is_called() -> None:
+    assert run(weather, {"city": "Rome", "days": "2"}) == ToolOutput((Text("Rome: 2 days of sun, C"),))
+    wrong = run(weather, {"days": 2})
+    assert wrong.is_error
+    assert wrong.content == (Text("invalid args: Object missing required field `city`"),)
+    assert run(weather, {"city": "Rome", "unit": "K"}).is_error
+
+
+class Place(Struct):
+    x: int
+    y: int = 0
+
+
+@dataclass
+class Point:
+    x: int
+    y: int = 0
+
+
+@pytest.mark.parametrize("kind", [Place, Point])
+def test_a_struct_or_a_dataclass_takes_all_arguments(kind: Any) -> None:
+    def go(to: kind) -> int:
+        return int(to.x + to.y)
+
+    made = tool(go)
+    assert made.spec.schema["required"] == ["x"]
+    assert run(made, {"x": 2, "y": 3}).content == (Text("5"),)
+
+
+@pytest.mark.parametrize(
+    ("value", "content"),
+    [
+        ("text", (Text("text"),)),
+        (None, (Text("(no output)"),)),
+        ("", (Text("(no output)"),)),
+        (5, (Text("5"),)),
+        (True, (Text("true"),)),
+        ({"a": [1, 2]}, (Text('{"a":[1,2]}'),)),
+        ([1, 2], (Text("[1,2]"),)),
+        ([], (Text("(no output)"),)),
+        (Place(1), (Text('{"x":1,"y":0}'),)),
+        (["look:", PNG], (Text("look:"), Image("image/png", "iVBORw0KGgoAAAAAAAAAAAAAAAAAAAAA"))),
+        (b"plain bytes", (Text("plain bytes"),)),
+        ({1, 2} and object, (Text(f'"{object}"'),)),
+    ],
+)
+def test_whatever_is_returned_can_be_read(value: Any, content: tuple[Any, ...]) -> None:
+    def give() -> Any:
+        return value
+
+    assert run(give, {}) == ToolOutput(content)
+
+
+def test_what_is_raised_is_an_error_for_the_model() -> None:
+    def broken() -> None:
+        raise LookupError("no such customer")
+
+    assert run(broken, {}) == ToolOutput((Text("LookupError: no such customer"),), is_error=True)
+
+
+def test_a_context_is_given_to_whoever_asks_for_one() -> None:
+    told: list[str] = []
+
+    def work(name: str, context: Context) -> str:
+        context.progress("half")
+        assert not context.cancelled
+        assert context.confirm("sure?") is False, "there is nobody to be asked"
+        return f"{name} in {context.cwd} for {context.call_id}"
+
+    made = tool(work)
+    assert list(made.spec.schema["properties"]) == ["name"]
+    assert run(made, {"name": "x"}, told=told).content == (Text("x in / for 1"),)
+    assert told == ["half"]
+
+
+async def double(number: int) -> int:
+    """Takes its time."""
+    await asyncio.sleep(0)
+    return number * 2
+
+
+def test_an_async_function_runs_in_a_loop_of_its_own() -> None:
+    assert run(double, {"number": 4}).content == (Text("8"),)
+
+
+def test_an_abort_cancels_an_async_function() -> None:
+    cancel, ended = CancelToken(), Event()
+
+    async def hang(context: Context) -> None:
+        asyncio.get_running_loop().call_soon(cancel.set)
+        try:
+            await asyncio.sleep(61.5)
+        finally:
+            ended.set()
+
+    with pytest.raises(Cancelled):
+        run(hang, {}, cancel)
+    assert ended.wait(5)
+
+
+def test_an_abort_interrupts_what_blocks() -> None:
+    cancel = CancelToken()
+
+    def hang(context: Context) -> None:
+        cancel.set()
+        context.cancel.sleep(61.5)
+
+    with pytest.raises(Cancelled):
+        run(hang, {}, cancel)
+
+
+def test_parameters_that_a_model_cannot_give_are_refused_at_once() -> None:
+    def anything(*args: int) -> None: ...
+
+    with pytest.raises(TypeError, match="name every parameter"):
+        tool(anything)
+
+
+def test_name_and_description_may_be_given() -> None:
+    @tool(name="greet", description="Say hello.")
+    def f() -> str:
+        return "hi"
+
+    assert (f.spec.name, f.spec.description) == ("greet", "Say hello.")

@@ -155,7 +155,6 @@ def test_flags_that_mean_nothing_yet_are_accepted_and_say_so_where_that_would_mi
     [
         ("pi", ["--list-models", "sonnet"]),
         ("zot", ["--list-models"]),
-        ("zot", ["rpc", "--no-yolo"]),
     ],
 )
 def test_what_cannot_be_done_is_refused_rather_than_ignored(run: Run, name: str, flags: list[str]) -> None:

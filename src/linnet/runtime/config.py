@@ -23,10 +23,10 @@ class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
 
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
-    file, or the beginning of
-    a session's id; `resume` goes on with the newest session, and `fork` with a copy of one. `save` says whether
-    sessions are kept on disk. `permission` says which tool calls may run where no rule does; `permission_callback` is
-    asked instead of mode and rules. `question_timeout`: seconds after which no answer to a question is a no.
+    file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
+    `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
+    `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
+    question is a no.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;

@@ -34,10 +34,11 @@ POSIX: dict[str, Ranges] = {
     "xdigit": ((48, 57), (65, 70), (97, 102)),
 }
 # The general categories, which `\\p{…}` can name; those of what is unassigned or private are left out.
-CATEGORIES = frozenset(
-    ("L", "Ll", "Lm", "Lo", "Lt", "Lu", "M", "Mc", "Me", "Mn", "N", "Nd", "Nl", "No", "P", "Pc", "Pd", "Pe", "Pf", "Pi")
-    + ("Po", "Ps", "S", "Sc", "Sk", "Sm", "So", "Z", "Zl", "Zp", "Zs", "Cc", "Cf")
-)
+CATEGORIES = {"Cc", "Cf", *"LMNPSZ"} | {
+    kind + detail
+    for kind, details in (("L", "lmotu"), ("M", "cen"), ("N", "dlo"), ("P", "cdefios"), ("S", "ckmo"), ("Z", "lps"))
+    for detail in details
+}
 
 
 def union(*sets: Iterable[tuple[int, int]]) -> Ranges:

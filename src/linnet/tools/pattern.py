@@ -84,6 +84,8 @@ class _Reader:
     def _atom(self) -> Node | None:
         """None for flags, which are not followed by anything that could be repeated."""
         char = self._next()
+        if char in ("*", "+", "?"):
+            self._refuse(f"nothing in front of {char} to repeat; for the character itself write \\{char}")
         match char:
             case ".":
                 self.written.append(".")
@@ -97,10 +99,9 @@ class _Reader:
                 return self._class()
             case "\\":
                 return self._escape()
-            case "*" | "+" | "?":
-                self._refuse(f"nothing in front of {char} to repeat; for the character itself write \\{char}")
-        self._write(char)
-        return self._char(char)
+            case _:
+                self._write(char)
+                return self._char(char)
 
     def _char(self, char: str) -> Node:
         return Chars(((ord(char), ord(char)),), negated=False, fold=self._fold)

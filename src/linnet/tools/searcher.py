@@ -10,7 +10,7 @@ import re
 import sys
 from collections import deque
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
 from linnet.tools.globs import PathGlob, os_bytes
 from linnet.tools.pattern import Pattern
@@ -25,59 +25,73 @@ _BOMS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def main() -> None:
-    """Take the order from the last argument, a JSON object; the working folder is where to begin."""
-    order = json.loads(sys.argv[-1])
+    """Take the order from the last argument, a JSON object, and search the working folder."""
     try:
-        (_find if order["do"] == "find" else _grep)(order)
+        search(json.loads(sys.argv[-1]), b".", sys.stdout.buffer)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os._exit(1)
 
 
-def _find(order: dict[str, Any]) -> None:
+def search(order: dict[str, Any], root: bytes, out: BinaryIO) -> None:
+    """Do what one of the orders in `engines` says, and write what was found."""
+    if order["do"] == "find":
+        _find(order, root, out)
+    else:
+        _grep(order, root, _Report(out))
+
+
+def _find(order: dict[str, Any], root: bytes, out: BinaryIO) -> None:
+    """Paths that end in a zero byte, and at last an empty one, which says that there are no more."""
     pattern: str = order["pattern"]
     fold = not any(char.isupper() for char in pattern)
-    glob = PathGlob(pattern, os.path.realpath(b"."), fold=fold)
+    glob = PathGlob(pattern, os.path.realpath(root), fold=fold)
     left: int = order["limit"]
-    for entry in walk(b"."):
+    for entry in walk(root):
         if (entry.is_folder or not glob.only_folders) and glob.chooses(entry.path):
-            sys.stdout.buffer.write(entry.path + (b"/\0" if entry.is_folder else b"\0"))
+            out.write(entry.path + (b"/\0" if entry.is_folder else b"\0"))
             left -= 1
             if not left:
                 break
+    out.write(b"\0")
 
 
-def _grep(order: dict[str, Any]) -> None:
+def _grep(order: dict[str, Any], root: bytes, report: "_Report") -> None:
     pattern = Pattern(order["pattern"], literal=order["literal"], ignore_case=order["ignore_case"])
-    glob = PathGlob(order["glob"], os.path.realpath(b".")) if order["glob"] else None
+    glob = PathGlob(order["glob"], os.path.realpath(root)) if order["glob"] else None
     finder = _Finder(pattern, order["context"], order["limit"])
-    target = os_bytes(order["target"])
-    paths = (entry.path for entry in walk(b".") if entry.is_file) if target == b"./" else (target[2:],)
+    target = os_bytes(order["target"]).removeprefix(b"./")
+    paths = (target,) if target else (entry.path for entry in walk(root) if entry.is_file)
     for path in paths:
         if glob is None or glob.chooses(path):
-            _report(b"./" + path, finder.search(path))
-    _tell("summary")
+            report.file(path, finder.search(os.path.join(root, path)))
+    report.tell("summary")
 
 
-def _report(path: bytes, lines: "Iterator[_Line]") -> None:
-    """As ripgrep does with --json. A file without matches is not mentioned."""
-    name = _words(path.decode("utf-8", "surrogateescape"))
-    begun = False
-    zero: int | None = None
-    for line in lines:
-        if not begun:
-            _tell("begin", path=name)
-            begun = True
-        if line.kind == "zero":
-            zero = line.number
-        else:
-            _tell(line.kind, path=name, lines=_words(line.text), line_number=line.number)
-    if begun:
-        _tell("end", path=name, binary_offset=zero)
+class _Report:
+    """Writes as ripgrep does with --json."""
 
+    def __init__(self, out: BinaryIO) -> None:
+        self._out = out
 
-def _tell(kind: str, **data: Any) -> None:
-    sys.stdout.buffer.write(json.dumps({"type": kind, "data": data}).encode() + b"\n")
+    def file(self, path: bytes, lines: "Iterator[_Line]") -> None:
+        """A file without matches is not mentioned."""
+        name = _words(f"./{path.decode('utf-8', 'surrogateescape')}")
+        begun = False
+        zero: int | None = None
+        for line in lines:
+            if line.kind == "zero":
+                zero = line.number
+                continue
+            if not begun:
+                self.tell("begin", path=name)
+                begun = True
+            self.tell(line.kind, path=name, lines=_words(line.text), line_number=line.number)
+        if begun:
+            self.tell("end", path=name, binary_offset=zero)
+
+    def tell(self, kind: str, **data: Any) -> None:
+        self._out.write(json.dumps({"type": kind, "data": data}).encode() + b"\n")
 
 
 def _words(text: str) -> dict[str, str]:

@@ -1,0 +1,134 @@
+"""ripgrep and our own search program, on the same trees: the same files, the same lines."""
+
+import io
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, assume, example, given, settings
+from hypothesis import strategies as st
+from msgspec import structs
+
+from linnet.errors import ToolFailed
+from linnet.tools.engines import Enough, GrepOrder, ripgrep
+from linnet.tools.globs import PathGlob
+from linnet.tools.matches import Matches
+from linnet.tools.pattern import Pattern
+from linnet.tools.searcher import search
+from linnet.tools.walk import walk
+
+RG = os.environ.get("RG") or shutil.which("rg")
+pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")
+often = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=int(os.environ.get("EX","120")))
+
+# A few names, so that rules and files meet.
+stems = st.sampled_from(["a", "b", "ab", "a.b", ".h", "build", "-x", "é", "a b", "[a]", "{a,b}", "#a", "!a", "\\a"])
+names = st.one_of(stems, st.builds("{}.{}".format, stems, st.sampled_from(["py", "txt", "TXT"])))
+globs = st.one_of(
+    names,
+    st.sampled_from(
+        ["*", "**", "*.py", "?", "a*", "*a*", "[ab]", "[!a]*", "[^b]", "[a-", "{a,b}*", "{a", "a}", "\\a", "a\\", "**a", "a**"]
+        + ["[]]*", "[a-]*", "[z-a]", "*.{py,txt}", "\\*", "\\!a", "\\#a", "[[]a]", "*\\ ", "a\\ b", "{,a}b", "*.[pt]*"]
+    ),
+)
+rules = st.builds(
+    "{}{}{}{}".format,
+    st.sampled_from(["", "", "", "!", "/", "!/", "\\", " ", "#"]),
+    st.lists(globs, min_size=1, max_size=3).map("/".join),
+    st.sampled_from(["", "", "/", "/**", "/*", "//"]),
+    st.sampled_from(["", "", " ", "\r", "\t "]),
+)
+ignore_files = st.lists(rules, max_size=5).map("\n".join)
+# Of a folder with a line feed in its name, ripgrep 13 does not see what is in it.
+paths = st.builds(os.path.join, st.lists(names, max_size=3).map("/".join), names | st.just("a\nb"))
+trees = st.lists(paths, max_size=14)
+ignores = st.lists(
+    st.tuples(
+        st.lists(names, max_size=2).map("/".join),
+        st.sampled_from([".gitignore", ".gitignore", ".gitignore", ".ignore", ".rgignore", ".git/info/exclude"]),
+        ignore_files,
+    ),
+    max_size=4,
+)
+
+
+def write(root: Path, path: str, content: bytes) -> None:
+    """Unless something else is there already."""
+    file = root / path
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    except OSError:
+        pass
+
+
+@contextmanager
+def folder() -> Iterator[Path]:
+    """Below one that is a repository, so that nothing above it counts."""
+    with tempfile.TemporaryDirectory() as made:
+        root = Path(os.path.realpath(made)) / "root"
+        root.mkdir()
+        yield root
+
+
+def environment(home: Path) -> dict[str, str]:
+    return {**os.environ, "HOME": str(home), "XDG_CONFIG_HOME": str(home / ".config")}
+
+
+def files_by_ripgrep(root: Path, home: Path) -> list[bytes]:
+    flags = ["--no-config", "--files", "--null", "--hidden", "--sort", "path", "--glob", "!.git", "--no-ignore-messages"]
+    if not any((each / ".git").exists() for each in (root, *root.parents)):
+        flags.append("--no-require-git")
+    done = subprocess.run([str(RG), *flags, "./"], cwd=root, env=environment(home), capture_output=True)
+    assert done.returncode in (0, 1, 2), done.stderr  # 2 also if a line of an ignore file cannot be read.
+    return [path.removeprefix(b"./") for path in done.stdout.split(b"\0")[:-1]]
+
+
+def files_by_us(root: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> list[bytes]:
+    with monkeypatch.context() as patch:
+        for name, value in environment(home).items():
+            patch.setenv(name, value)
+        return [entry.path for entry in walk(os.fsencode(root)) if entry.is_file]
+
+
+@often
+@given(
+    tree=trees,
+    ignores=ignores,
+    top=ignore_files,
+    above=ignore_files,
+    mine=ignore_files,
+    is_repository=st.booleans(),
+    inside=st.sampled_from([".", "a", "build"]),
+)
+@example(["a/b"], [("", ".gitignore", "!")], "", "", "", True, ".")
+def test_both_see_the_same_files(
+    tree: list[str],
+    ignores: list[tuple[str, str, str]],
+    top: str,
+    above: str,
+    mine: str,
+    is_repository: bool,
+    inside: str,
+) -> None:
+    with folder() as root, pytest.MonkeyPatch.context() as monkeypatch:
+        home = root.parent / "home"
+        write(home, ".config/git/ignore", mine.encode())
+        write(root.parent, ".gitignore", above.encode())
+        write(root, ".gitignore", top.encode())
+        for path in tree:
+            write(root, path, b"")
+        for where, name, text in ignores:
+            # A repository inside what is none is a matter of ripgrep's version.
+            if is_repository or not name.startswith(".git/"):
+                write(root / where, name, text.encode())
+        if is_repository:
+            (root / ".git").mkdir(exist_ok=True)
+        start = root / inside
+        assume(start.is_dir())
+        assert files_by_us(start, home, monkeypatch) == files_by_ripgrep(start, home)

@@ -24,7 +24,7 @@ from linnet.tools.walk import walk
 
 RG = os.environ.get("RG") or shutil.which("rg")
 pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")
-often = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=int(os.environ.get("EX","120")))
+often = settings(deadline=None, suppress_health_check=list(HealthCheck), max_examples=int(os.environ.get("EX", "120")))
 
 # A few names, so that rules and files meet.
 stems = st.sampled_from(["a", "b", "ab", "a.b", ".h", "build", "-x", "é", "a b", "[a]", "{a,b}", "#a", "!a", "\\a"])
@@ -32,8 +32,37 @@ names = st.one_of(stems, st.builds("{}.{}".format, stems, st.sampled_from(["py",
 globs = st.one_of(
     names,
     st.sampled_from(
-        ["*", "**", "*.py", "?", "a*", "*a*", "[ab]", "[!a]*", "[^b]", "[a-", "{a,b}*", "{a", "a}", "\\a", "a\\", "**a", "a**"]
-        + ["[]]*", "[a-]*", "[z-a]", "*.{py,txt}", "\\*", "\\!a", "\\#a", "[[]a]", "*\\ ", "a\\ b", "{,a}b", "*.[pt]*"]
+        [
+            "*",
+            "**",
+            "*.py",
+            "?",
+            "a*",
+            "*a*",
+            "[ab]",
+            "[!a]*",
+            "[^b]",
+            "[a-",
+            "{a,b}*",
+            "{a",
+            "a}",
+            "\\a",
+            "a\\",
+            "**a",
+            "a**",
+            "[]]*",
+            "[a-]*",
+            "[z-a]",
+            "*.{py,txt}",
+            "\\*",
+            "\\!a",
+            "\\#a",
+            "[[]a]",
+            "*\\",
+            "",
+            "{,a}b",
+            "*.[pt]*",
+        ]
     ),
 )
 rules = st.builds(
@@ -81,7 +110,17 @@ def environment(home: Path) -> dict[str, str]:
 
 
 def files_by_ripgrep(root: Path, home: Path) -> list[bytes]:
-    flags = ["--no-config", "--files", "--null", "--hidden", "--sort", "path", "--glob", "!.git", "--no-ignore-messages"]
+    flags = [
+        "--no-config",
+        "--files",
+        "--null",
+        "--hidden",
+        "--sort",
+        "path",
+        "--glob",
+        "!.git",
+        "--no-ignore-messages",
+    ]
     if not any((each / ".git").exists() for each in (root, *root.parents)):
         flags.append("--no-require-git")
     done = subprocess.run([str(RG), *flags, "./"], cwd=root, env=environment(home), capture_output=True)
@@ -132,3 +171,133 @@ def test_both_see_the_same_files(
         start = root / inside
         assume(start.is_dir())
         assert files_by_us(start, home, monkeypatch) == files_by_ripgrep(start, home)
+
+
+letters = st.sampled_from("aabbk iIsSſKKıİßẞσςΣéÉeǅ_1٣²\t\r-.()[]{}\\^$|*+?/\"'<>#&~\u0301\u200d\u2003\x1c\x85日𝒳Ⓐ‿")
+texts = st.text(letters, min_size=1, max_size=4)
+contents = st.builds(
+    lambda lines, end, start: start + b"\n".join(lines) + end,
+    st.lists(
+        st.one_of(
+            st.text(letters, max_size=8).map(str.encode),
+            st.sampled_from([b"", b"a\xffb", b"\xed\xa0\x80 k", b"a\xc3", b"x" * 600, b"a\0b"]),
+        ),
+        max_size=8,
+    ),
+    st.sampled_from([b"", b"\n", b"\n", b"\r\n"]),
+    st.sampled_from([b"", b"", b"", b"\xef\xbb\xbf"]),
+)
+wide = st.text(letters | st.just("\n"), max_size=12).map(lambda text: ("\ufeff" + text).encode("utf-16-le"))
+items = st.one_of(
+    letters.map(lambda char: f"\\{char}" if char in "[]^-\\&~" else char),
+    st.sampled_from(
+        ["a-k", "\\w", "\\W", "\\d", "\\D", "\\s", "\\S", "[:alpha:]", "[:^punct:]", "\\pL", "\\P{Ll}", "\\x6b", "é-ſ"]
+    ),
+)
+classes = st.builds("[{}{}]".format, st.sampled_from(["", "^"]), st.lists(items, min_size=1, max_size=3).map("".join))
+atoms = st.one_of(
+    letters.map(lambda char: f"\\{char}" if char in "\\.+*?()|[]{}^$" else char),
+    classes,
+    st.sampled_from(
+        [
+            ".",
+            "^",
+            "$",
+            "\\b",
+            "\\w",
+            "\\W",
+            "\\d",
+            "\\D",
+            "\\s",
+            "\\S",
+            "\\p{Lu}",
+            "\\x{212a}",
+            "\\u00e9",
+            "\\/",
+            '\\"',
+        ]
+    ),
+    st.sampled_from(["(?i)", "(?-i)", "{", "}", "a{", "{,2}", "]", "\\t", "\\-"]),
+)
+regexes = st.recursive(
+    atoms,
+    lambda inner: st.one_of(
+        st.lists(inner, min_size=1, max_size=3).map("".join),
+        st.lists(inner, min_size=2, max_size=3).map("|".join),
+        st.builds(
+            "{}{}{}{}".format,
+            st.sampled_from(["(", "(?:", "(?P<n>", "(?i:", "(?s-i:"]),
+            inner,
+            st.just(")"),
+            st.just(""),
+        ),
+        st.builds("(?:{}){}".format, inner, st.sampled_from(["*", "+", "?", "{2}", "{1,}", "{0,2}", "*?", "+*"])),
+    ),
+    max_leaves=5,
+)
+
+
+def by_ripgrep(root: Path, order: GrepOrder) -> Matches:
+    pattern = Pattern(order.pattern, literal=order.literal, ignore_case=order.ignore_case)
+    glob = PathGlob(order.glob, os.fsencode(root)) if order.glob else None
+    argv = ripgrep(str(RG), order, pattern, glob, str(root))
+    done = subprocess.run(argv, cwd=root, env=environment(root.parent / "home"), stdout=-1, stderr=subprocess.STDOUT)
+    assume(b"empty character classes" not in done.stdout)  # Only newer versions have them.
+    return fed(root, done.stdout, glob, order)
+
+
+def by_us(root: Path, order: GrepOrder) -> Matches:
+    out = io.BytesIO()
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in environment(root.parent / "home").items():
+            patch.setenv(name, value)
+        search(structs.asdict(order), os.fsencode(root), out)
+    return fed(root, out.getvalue(), PathGlob(order.glob, os.fsencode(root)) if order.glob else None, order)
+
+
+def fed(root: Path, printed: bytes, glob: PathGlob | None, order: GrepOrder) -> Matches:
+    matches = Matches(str(root), glob, order.context, order.limit)
+    try:
+        matches.feed(printed)
+    except Enough:
+        return matches
+    assert matches.is_complete, matches.complaint
+    assert matches.complaint == ""
+    return matches
+
+
+def told(matches: Matches) -> tuple[object, ...]:
+    return matches.listing.output(""), matches.count, matches.some_cut
+
+
+@often
+@given(
+    files=st.dictionaries(paths, contents | wide, min_size=1, max_size=4),
+    ignored=ignore_files,
+    pattern=regexes | texts,
+    literal=st.booleans(),
+    ignore_case=st.booleans(),
+    glob=st.sampled_from(["", "", "", "*.py", "a*", "!*.txt", "**/a*", "a/**", "/a", "*.{py,txt}", "!a"]),
+    context=st.integers(0, 3),
+    limit=st.integers(1, 6),
+)
+def test_both_find_the_same_lines(
+    files: dict[str, bytes],
+    ignored: str,
+    pattern: str,
+    literal: bool,
+    ignore_case: bool,
+    glob: str,
+    context: int,
+    limit: int,
+) -> None:
+    order = GrepOrder(pattern, "./", literal, ignore_case, glob, context, limit)
+    try:
+        Pattern(pattern, literal=literal, ignore_case=ignore_case)
+    except ToolFailed:
+        assume(False)
+    with folder() as root:
+        write(root, ".gitignore", ignored.encode())
+        for path, content in files.items():
+            write(root, path, content)
+        assert told(by_us(root, order)) == told(by_ripgrep(root, order))

@@ -3,6 +3,7 @@
 Python's own `\\w`, `\\s` and IGNORECASE differ from those in a few hundred characters.
 """
 
+from bisect import bisect_right
 from collections.abc import Iterable
 from functools import cache
 from typing import TypeAlias
@@ -14,7 +15,10 @@ _LAST_ASSIGNED = 0x32400
 _LATE_MARKS = range(0xE0000, 0xE0200)
 # Bytes that are no UTF-8 are surrogates here. They are not characters, so no class has them.
 _ALL: Ranges = ((0, 0xD7FF), (0xE000, 0x10FFFF))
-_ASCII: Ranges = ((0, 0x7F),)
+_SPACE: Ranges = (
+    *((9, 13), (32, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029)),
+    *((0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000)),
+)
 # Letters of a kind that Unicode files under symbols, and the joiners.
 _OTHER_WORD: Ranges = ((0x200C, 0x200D), (0x24B6, 0x24E9), (0x1F130, 0x1F149), (0x1F150, 0x1F169), (0x1F170, 0x1F189))
 POSIX: dict[str, Ranges] = {
@@ -67,44 +71,62 @@ def complement(ranges: Ranges) -> Ranges:
     return common(tuple((low, high) for low, high in left if low <= high), _ALL)
 
 
-def ascii_only(ranges: Ranges) -> Ranges:
-    return common(ranges, _ASCII)
-
-
-@cache
-def named(name: str) -> Ranges:
-    """`d`, `s` or `w`, a class of POSIX, or a general category."""
+def named(name: str, *, ascii: bool = False) -> Ranges:
+    """`d`, `s` or `w`, a class of POSIX, or a general category. With `ascii`, what matters of it for ASCII text."""
     if name in POSIX:
         return POSIX[name]
     if name == "s":
-        ranges = ((9, 13), (32, 32), (0x85, 0x85), (0xA0, 0xA0), (0x1680, 0x1680), (0x2000, 0x200A), (0x2028, 0x2029))
-        return (*ranges, (0x202F, 0x202F), (0x205F, 0x205F), (0x3000, 0x3000))
+        return _SPACE
     if name == "d":
-        return named("Nd")
+        return named("Nd", ascii=ascii)
     if name == "w":
-        return union(_OTHER_WORD, *map(named, ("L", "M", "Nd", "Nl", "Pc")))
-    from unicodedata import category
-
-    points = (*range(_LAST_ASSIGNED), *_LATE_MARKS)
-    return union((point, point) for point in points if category(chr(point)).startswith(name))
+        return union(_OTHER_WORD, *(named(kind, ascii=ascii) for kind in ("L", "M", "Nd", "Nl", "Pc")))
+    return union(*(ranges for kind, ranges in _categories(ascii).items() if kind.startswith(name)))
 
 
-def folded(ranges: Ranges) -> Ranges:
-    """With everything that is the same but for its case."""
-    added = [
-        (other, other)
-        for point, others in _orbits().items()
-        if any(low <= point <= high for low, high in ranges)
-        for other in others
-    ]
+def folded(ranges: Ranges, *, ascii: bool = False) -> Ranges:
+    """With everything that is the same but for its case. With `ascii`, what matters of it for ASCII text."""
+    orbits = _orbits(ascii)
+    starts = [low for low, _ in ranges]
+    added: list[tuple[int, int]] = []
+    for point, others in orbits.items():
+        place = bisect_right(starts, point) - 1
+        if place >= 0 and point <= ranges[place][1]:
+            added += [(other, other) for other in others]
     return union(ranges, added)
 
 
+def ascii_only(ranges: Ranges) -> Ranges:
+    return common(ranges, ((0, 0x7F),))
+
+
+def _points(ascii: bool) -> Iterable[int]:
+    """Those that are assigned, or that are ASCII or the same as some ASCII character but for their case."""
+    return (*range(0x80), 0x17F, 0x212A) if ascii else (*range(_LAST_ASSIGNED), *_LATE_MARKS)
+
+
 @cache
-def _orbits() -> dict[int, list[int]]:
+def _categories(ascii: bool) -> dict[str, list[tuple[int, int]]]:
+    from unicodedata import category
+
+    runs: dict[str, list[tuple[int, int]]] = {}
+    last, start, end = "", 0, -1
+    for point in _points(ascii):
+        kind = category(chr(point))
+        if kind != last or point != end + 1:
+            runs.setdefault(last, []).append((start, end))
+            last, start = kind, point
+        end = point
+    runs.setdefault(last, []).append((start, end))
+    del runs[""]
+    return runs
+
+
+@cache
+def _orbits(ascii: bool) -> dict[int, list[int]]:
     """Characters that are the same but for their case, by each of them."""
     same: dict[str, list[int]] = {}
-    for point in range(0x1E960):
+    for point in _points(ascii) if ascii else range(0x1E960):
         same.setdefault(_simply_folded(chr(point)), []).append(point)
     return {point: points for points in same.values() if len(points) > 1 for point in points}
 

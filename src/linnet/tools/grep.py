@@ -9,15 +9,13 @@ from msgspec import Meta, Struct
 from linnet.errors import ToolFailed
 from linnet.tools import engines
 from linnet.tools.context import ToolContext
-from linnet.tools.faults import explain
 from linnet.tools.globs import PathGlob
-from linnet.tools.matches import MAX_CHARS, Matches
+from linnet.tools.matches import MAX_CHARS, Matches, looks_binary
 from linnet.tools.pattern import Pattern
 from linnet.tools.spec import ToolOutput, tool
 from linnet.tools.targets import look
 
 MAX_PATTERN = 10_000
-HEAD = 1 << 16
 
 
 class GrepArgs(Struct, rename="camel"):
@@ -49,14 +47,15 @@ def grep(args: GrepArgs, context: ToolContext) -> ToolOutput:
     elif stat.S_ISREG(mode):
         folder, name = os.path.split(path)
         target = f"./{name}"
-        _check_text(args.path, path)
+        if looks_binary(os.fsencode(path)):
+            raise _binary(args.path)
     else:
         raise ToolFailed(f"{args.path} is not a regular file but a pipe, a socket or a device.")
     glob = PathGlob(args.glob, os.fsencode(os.path.realpath(folder))) if args.glob else None
     pattern = Pattern(args.pattern, literal=args.literal, ignore_case=args.ignore_case)
     order = engines.GrepOrder(args.pattern, target, args.literal, args.ignore_case, args.glob, args.context, args.limit)
     found, in_time = _search(order, pattern, glob, folder, context)
-    if not stat.S_ISDIR(mode) and found.some_binary:
+    if target != "./" and found.some_binary:
         raise _binary(args.path)
     return _report(args, found, in_time)
 
@@ -66,11 +65,11 @@ def _search(
 ) -> tuple[Matches, bool]:
     """Our own program does it if there is no ripgrep, or one that does not understand us."""
     if program := engines.installed():
-        found = Matches(glob, order.context, order.limit)
+        found = Matches(folder, glob, order.context, order.limit)
         in_time = engines.run(engines.ripgrep(program, order, pattern, glob, folder), folder, found, context)
         if found.is_complete or found.count or not in_time:
             return found, in_time
-    found = Matches(glob, order.context, order.limit)
+    found = Matches(folder, glob, order.context, order.limit)
     in_time = engines.run(engines.own(order), folder, found, context)
     if in_time and not found.is_complete and found.count < order.limit:
         raise ToolFailed(f"The search failed: {found.complaint.strip() or 'the program ended early'}")
@@ -89,17 +88,6 @@ def _report(args: GrepArgs, found: Matches, in_time: bool) -> ToolOutput:
     if not in_time:
         listing.note(f"Stopped after {engines.TIMEOUT:g} seconds. Name a smaller folder or a simpler pattern")
     return listing.output("No matches found")
-
-
-def _check_text(name: str, path: str) -> None:
-    """Raises ToolFailed if a file cannot be read, or need not be."""
-    try:
-        with open(path, "rb") as file:
-            head = file.read(HEAD)
-    except OSError as error:
-        raise explain(name, error) from None
-    if b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise _binary(name)
 
 
 def _binary(name: str) -> ToolFailed:

@@ -1,5 +1,6 @@
 """What a search program prints, taken in as it comes: lines of JSON, as ripgrep writes them."""
 
+import os
 import re
 from base64 import b64decode
 
@@ -13,6 +14,7 @@ from linnet.tools.listing import Listing, shown
 from linnet.tools.truncate import MAX_BYTES
 
 MAX_CHARS = 500
+HEAD = 1 << 16
 # A longer record is that of a very long line, of which little is shown. It is not kept whole.
 MAX_RECORD = 1 << 20
 RECORD_HEAD = 1 << 16
@@ -51,6 +53,7 @@ class _File:
     """The matches of one file, until it is known not to be binary. More than can be shown is only counted."""
 
     def __init__(self, path: bytes, chosen: bool) -> None:
+        self.path = path
         self.name = shown(path)
         self.chosen = chosen
         self.lines: dict[int, str] = {}
@@ -67,6 +70,16 @@ class _File:
                 self.matches.append(number)
 
 
+def looks_binary(path: bytes) -> bool:
+    """Whether there is a zero byte near the beginning. Text in UTF-16 has them, and says that it is."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(HEAD)
+    except OSError:
+        return False
+    return b"\0" in head and not head.startswith((b"\xff\xfe", b"\xfe\xff"))
+
+
 class Matches:
     """A sink for the output of a search program.
 
@@ -74,13 +87,14 @@ class Matches:
     out. Invariant: memory stays bounded however much is fed.
     """
 
-    def __init__(self, glob: PathGlob | None, context: int, limit: int) -> None:
+    def __init__(self, folder: str, glob: PathGlob | None, context: int, limit: int) -> None:
         self.listing = Listing()
         self.count = 0
         self.some_cut = False
         self.some_binary = False
         self.is_complete = False  # The program came to its end.
         self.complaint = ""
+        self._folder = os.fsencode(folder)
         self._glob = glob
         self._context = context
         self._limit = limit
@@ -113,10 +127,10 @@ class Matches:
             case "match" | "context" if self._file and self._file.chosen:
                 self._file.add(data.line_number, self._cut(data.lines.raw()), is_match=record.type == "match")
             case "end" if self._file and self._file.count:
-                if data.binary_offset is None:
-                    self._add(self._file)
-                else:
+                if data.binary_offset is not None or self._turns_binary(self._file):
                     self.some_binary = True
+                else:
+                    self._add(self._file)
             case "summary":
                 self.is_complete = True
             case _:
@@ -128,6 +142,10 @@ class Matches:
             return text
         self.some_cut = True
         return f"{text[:MAX_CHARS]}... [truncated]"
+
+    def _turns_binary(self, file: _File) -> bool:
+        """Whether a file is binary of which the program may not have seen enough, since it had enough matches."""
+        return file.count >= self._limit and looks_binary(os.path.join(self._folder, file.path))
 
     def _add(self, file: _File) -> None:
         wanted = self._limit - self.count

@@ -23,13 +23,20 @@ class Chars(NamedTuple):
     negated: bool
     fold: bool
 
-    def ranges(self) -> Ranges:
-        sets = [
-            (complement(named(item.name)) if item.negated else named(item.name)) if isinstance(item, Named) else (item,)
-            for item in self.items
-        ]
-        ranges = folded(union(*sets)) if self.fold else union(*sets)
-        return common(complement(ranges) if self.negated else ranges, _NO_LINE_FEED)
+    def ranges(self, *, ascii: bool) -> Ranges:
+        """With `ascii`, those that matter in ASCII text."""
+        ranges = union(*(_ranges(item, ascii) for item in self.items))
+        if self.fold:
+            ranges = folded(ranges, ascii=ascii)
+        ranges = common(complement(ranges) if self.negated else ranges, _NO_LINE_FEED)
+        return ascii_only(ranges) if ascii else ranges
+
+
+def _ranges(item: tuple[int, int] | Named, ascii: bool) -> Ranges:
+    if not isinstance(item, Named):
+        return (item,)
+    ranges = named(item.name, ascii=ascii)
+    return complement(ranges) if item.negated else ranges
 
 
 class At(NamedTuple):
@@ -62,8 +69,7 @@ def python(node: Node, *, ascii: bool) -> str:
     """For Python's `re`. With `ascii` it does the same, faster, in text that is all ASCII."""
     match node:
         case Chars():
-            ranges = node.ranges()
-            return class_text(ascii_only(ranges) if ascii else ranges)
+            return class_text(node.ranges(ascii=ascii))
         case At("^" | "$" as where):
             return f"(?m:{where})"
         case At(where):

@@ -16,6 +16,7 @@ PREFIX = r"(?:/?|(?s:.*)/)"
 SUFFIX = r"/(?s:.*)"
 BETWEEN = r"(?:/|/(?s:.*)/)"
 STAR = r"[^/]*"
+SLASH: Piece = ("char", r"\x2f")
 
 
 class BadGlob(ValueError):
@@ -27,7 +28,28 @@ def regex_of(glob: str) -> str:
     pieces = _Reader(glob).read()
     if pieces == [("prefix", PREFIX)]:
         return r"(?s:.*)\Z"
-    return "".join(text for _, text in pieces) + r"\Z"
+    return _joined(pieces) + r"\Z"
+
+
+def _joined(pieces: list[Piece]) -> str:
+    """Plain text between two stars is matched where it first occurs, since the second star takes whatever follows.
+
+    To try later places as well would take for ever if there are many stars.
+    """
+    texts: list[str] = []
+    at = 0
+    while at < len(pieces):
+        kind, text = pieces[at]
+        at += 1
+        if kind == "star":
+            end = at
+            while end < len(pieces) and pieces[end][0] in ("char", "one") and pieces[end] != SLASH:
+                end += 1
+            if end < len(pieces) and pieces[end][0] == "star":
+                text = f"(?>{STAR}?{''.join(text for _, text in pieces[at:end])})"
+                at = end
+        texts.append(text)
+    return "".join(texts)
 
 
 class _Reader:
@@ -55,8 +77,7 @@ class _Reader:
                     self._branches.append([])
                 case "}":
                     parts, self._branches = self._branches[1:], self._branches[:1]
-                    texts = ["".join(text for _, text in part) for part in parts]
-                    if texts := [text for text in texts if text]:
+                    if texts := [text for part in parts if (text := _joined(part))]:
                         self._add("choice", f"(?:{'|'.join(texts)})")
                 case "," if len(self._branches) > 1:
                     self._branches.append([])

@@ -15,7 +15,7 @@ from linnet.tools.context import ToolContext
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.spec import ToolOutput
-from linnet.tools.standard import standard_tools
+from linnet.tools.standard import NAMES, standard_tools
 
 PATIENCE = 10.0
 
@@ -51,7 +51,7 @@ class Bench:
     def __init__(self, cwd: Path, processes: Processes) -> None:
         self.cwd = cwd
         self.processes = processes
-        self.registry = Registry(standard_tools())
+        self.registry = Registry(standard_tools(NAMES))
         self.heard: list[str] = []
 
     def run(self, name: str, args: dict[str, Any], context: ToolContext) -> ToolOutput:

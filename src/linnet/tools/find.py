@@ -1,0 +1,74 @@
+"""The find tool."""
+
+import os
+import stat
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from linnet.errors import ToolFailed
+from linnet.tools import engines
+from linnet.tools.context import ToolContext
+from linnet.tools.globs import PathGlob
+from linnet.tools.listing import Listing, shown
+from linnet.tools.spec import ToolOutput, tool
+from linnet.tools.targets import look
+
+
+class FindArgs(Struct):
+    pattern: Annotated[
+        str,
+        Meta(
+            min_length=1,
+            max_length=10_000,
+            description="Glob: '*.ts' is a name, 'src/**/*.spec.ts' the end of a path, 'docs/' a folder.",
+        ),
+    ]
+    path: Annotated[str, Meta(description="Folder to search; the working directory if left out.")] = "."
+    limit: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Most paths to return.")] = 1000
+
+
+@tool(FindArgs)
+def find(args: FindArgs, context: ToolContext) -> ToolOutput:
+    """Find files and folders by name, and return their paths, which start below the folder that was searched.
+
+    Leaves out what .gitignore names and the .git folder; hidden files are found. Folders end in a slash, links are not
+    followed. A pattern without capitals matches any case. Results are in the order of their paths: at most 1000 unless
+    limit says otherwise, at most 50 KB.
+    """
+    path, mode = look(args.path, context)
+    if not stat.S_ISDIR(mode):
+        raise ToolFailed(f"{path} is not a directory." if context.wording == "zot" else f"Not a directory: {path}")
+    PathGlob(args.pattern, os.fsencode(path))  # Says what is wrong with it.
+    found = _Paths()
+    in_time = engines.run(engines.own(engines.FindOrder(args.pattern, args.limit)), path, found, context)
+    listing = found.listing
+    if in_time and not found.is_complete:
+        raise ToolFailed("The search failed: the program ended early")
+    if listing.count >= args.limit:
+        more = f"Use limit={args.limit * 2} for more, or refine pattern"
+        listing.note(f"{args.limit} results limit reached. {more}", "resultLimitReached", args.limit)
+    listing.note_size()
+    if not in_time:
+        listing.note(f"Stopped after {engines.TIMEOUT:g} seconds. Name a smaller folder")
+    return listing.output("No files found matching pattern")
+
+
+class _Paths:
+    """A sink for paths that end in a zero byte. The last one is empty, and says that there are no more."""
+
+    def __init__(self) -> None:
+        self.listing = Listing()
+        self.is_complete = False
+        self._rest = b""
+
+    def feed(self, data: bytes) -> None:
+        *paths, self._rest = (self._rest + data).split(b"\0")
+        for path in paths:
+            if path:
+                self.listing.add(shown(path))
+            else:
+                self.is_complete = True
+
+    def tick(self) -> float | None:
+        return None

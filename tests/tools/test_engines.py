@@ -33,7 +33,9 @@ stems = st.sampled_from(["a", "b", "ab", "a.b", ".h", "build", "-x", "é", "a b"
 names = st.one_of(stems, st.builds("{}.{}".format, stems, st.sampled_from(["py", "txt", "TXT"])))
 globs = st.one_of(
     names,
-    st.sampled_from(["*", "**", "*.py", "?", "a*", "*a*", "*a*b*", "**a", "a**", "[ab]", "[!a]*", "[^b]", "[]]*", "[a-]*"]),
+    st.sampled_from(
+        ["*", "**", "*.py", "?", "a*", "*a*", "*a*b*", "**a", "a**", "[ab]", "[!a]*", "[^b]", "[]]*", "[a-]*"]
+    ),
     st.sampled_from(
         ["{a,b}*", "*.{py,txt}", "{,a}b", "\\*", "\\a", "\\!a", "\\#a", "*\\ ", "a\\ b", "[[]a]", "*.[pt]*"]
     ),

@@ -1,0 +1,61 @@
+"""The one event loop of the process, in a thread of its own, for the `mcp` package, which needs one."""
+
+from collections.abc import Callable, Coroutine
+from threading import Lock, Thread
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from linnet.errors import Closed
+
+if TYPE_CHECKING:
+    from asyncio import AbstractEventLoop
+    from concurrent.futures import Future
+
+T = TypeVar("T")
+PATIENCE = 5.0
+
+
+class Loop:
+    """Invariant: the thread exists from the first `submit` to `close`, and nothing that was submitted outlives it."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._loop: AbstractEventLoop | None = None
+        self._thread: Thread | None = None
+        self._closed = False
+
+    def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
+        """Begin this in the loop's thread. To cancel the future is to cancel the work. Raises Closed."""
+        import asyncio  # 50 ms that a process without servers does not pay.
+
+        with self._lock:
+            if self._closed:
+                raise Closed
+            if self._loop is None:
+                self._loop = asyncio.new_event_loop()
+                self._thread = Thread(target=self._loop.run_forever, name="linnet-mcp", daemon=True)
+                self._thread.start()
+            return asyncio.run_coroutine_threadsafe(work(), self._loop)
+
+    def close(self, patience: float = PATIENCE) -> None:
+        """Cancel what is left, and wait for its end: as long as patience lasts. Idempotent."""
+        with self._lock:
+            already, self._closed = self._closed, True
+            loop, thread = self._loop, self._thread
+        if already or loop is None or thread is None:
+            return
+        import asyncio
+        from contextlib import suppress
+
+        async def end() -> None:
+            tasks = asyncio.all_tasks() - {asyncio.current_task()}
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks, timeout=patience) if tasks else None
+            await loop.shutdown_asyncgens()
+
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(end(), loop).result(patience * 2)
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join(patience)
+        if not thread.is_alive():
+            loop.close()

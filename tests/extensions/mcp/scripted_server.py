@@ -1,4 +1,4 @@
-"""A server on stdio that behaves as its arguments say, mostly badly. It imports next to nothing, so it starts at once."""
+"""A server on stdio that behaves as its arguments say, mostly badly. It imports little, so it starts at once."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def note(text: str) -> None:
         file.write(text + "\n")
 
 
-def tool(name: str, **properties: str) -> dict[str, Any]:
+def tool(name: str, /, **properties: str) -> dict[str, Any]:
     schema = {"type": "object", "properties": {key: {"type": kind} for key, kind in properties.items()}}
     return {"name": name, "description": f"Does {name}.", "inputSchema": schema}
 
@@ -41,7 +41,7 @@ def listed(cursor: str | None) -> dict[str, Any]:
     if "endless" in BEHAVIOURS:
         return {"tools": [tool(f"tool{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
     if "clashes" in BEHAVIOURS:
-        return {"tools": [tool("a.b"), tool("a-b"), tool("x" * 80)]}
+        return {"tools": [tool("a.b"), tool("a_b"), tool("x" * 80)]}
     return {"tools": TOOLS}
 
 

@@ -54,5 +54,5 @@ clean:
 	@bash requirements/system.sh
 	@touch $@
 
-.venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json | .venv/bin/python
+.venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json tests/extensions/mcp/npm/package-lock.json | .venv/bin/python
 	@bash requirements/node.sh

@@ -71,7 +71,8 @@ class Flags(Struct):
         if flag.field in self.__struct_fields__:
             setattr(self, flag.field, value)
         elif flag.repeatable and flag.field in self.config:
-            self.config[flag.field] += f"\n\n{value}"
+            before = self.config[flag.field]
+            self.config[flag.field] = f"{before}\n\n{value}" if isinstance(value, str) else [*before, *value]
         else:
             self.config[flag.field] = value
 
@@ -108,6 +109,10 @@ def _names(word: str) -> list[str]:
     return [name.strip() for name in word.split(",") if name.strip()]
 
 
+def _files(word: str) -> list[str]:
+    return [word]
+
+
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
@@ -142,6 +147,9 @@ TABLE = (
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
     Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
+    Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
+    Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
+    Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

@@ -1,7 +1,7 @@
 """What may be said about how the agent should be: a layer, in which everything may be left out."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -16,7 +16,8 @@ class Config(Struct, frozen=True, kw_only=True):
 
     `tools` names the tools the model may use: an empty list means none at all. `session` is a file, or the beginning of
     a session's id; `resume` goes on with the newest session, and `fork` with a copy of one. `save` says whether
-    sessions are kept on disk.
+    sessions are kept on disk. `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in
+    the `mcpServers` of a file; `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
@@ -46,6 +47,10 @@ class Config(Struct, frozen=True, kw_only=True):
     session_dir: Path | None = None
     save: bool | None = None
     confine: bool | None = None
+    mcp: bool | None = None
+    mcp_config: Sequence[Path] | None = None
+    mcp_servers: Mapping[str, Any] | None = None
+    mcp_wait: float | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -75,6 +80,8 @@ DEFAULTS = Config(
     resume=False,
     save=False,
     confine=False,
+    mcp=True,
+    mcp_wait=10,
     sessions=False,
     wording="zot",
     retry_runs=False,

@@ -9,9 +9,12 @@ from linnet.runtime.fault import start
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.toolset import Toolset
 
 
 class Resources:
@@ -23,6 +26,7 @@ class Resources:
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
+        self._servers: McpServers | None = None
         self._system: str | None = None
         self._expecting = False
         self._closed = False
@@ -36,6 +40,34 @@ class Resources:
 
                 self._tools = Registry(standard_tools(self._settings.tools))
             return self._tools
+
+    @property
+    def toolset(self) -> "Toolset":
+        """Linnet's own tools, and beside them those of MCP servers. To read its specs is to start the servers."""
+        if not self._settings.mcp:
+            return self.tools
+        from linnet.tools.toolset import Combined
+
+        return Combined(self.tools, self.servers)
+
+    @property
+    def servers(self) -> "McpServers":
+        with self._lock:
+            if self._servers is None:
+                from linnet.extensions.mcp.servers import McpServers
+
+                settings = self._settings
+                self._servers = McpServers(
+                    settings.mcp, self.processes, settings.cwd, only=settings.mcp_tools, patience=settings.mcp_wait
+                )
+                if self._closed:
+                    self._servers.close()
+            return self._servers
+
+    def begin(self, cancel: "Cancel") -> None:
+        """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
+        if self._settings.mcp:
+            self.servers.begin(cancel)
 
     @property
     def processes(self) -> "Processes":
@@ -83,6 +115,9 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
+            servers = self._servers
+        if servers is not None:
+            servers.close()
         if processes is not None:
             processes.close()
         for provider in providers:

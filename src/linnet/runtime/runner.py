@@ -73,8 +73,12 @@ class Runner:
                 assert_never(task)
 
     def _ask(self) -> AssistantMessage:
+        try:
+            self._resources.begin(self._job.cancel)
+        except Cancelled:
+            return self._not_asked()
         messages = repaired(self._job.conversation.messages)
-        specs = self._resources.tools.specs
+        specs = self._resources.toolset.specs
         request = Request(self._job.model, self._resources.system, messages, specs, self._job.reasoning)
         return self._stream(request, self._job.emit)
 
@@ -122,7 +126,7 @@ class Runner:
         context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording)
         try:
             cancel.check()
-            output = self._resources.tools.run(call, context)
+            output = self._resources.toolset.run(call, context)
         except Cancelled:
             return not_run(call, self._job.now())
         return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)

@@ -13,6 +13,7 @@ from linnet.runtime.accounts import Accounts
 from linnet.runtime.config import DEFAULTS, ZOT, Config, Path, layered
 
 if TYPE_CHECKING:
+    from linnet.extensions.mcp.config import ServerConfig
     from linnet.providers.script import Script
 
 T = TypeVar("T")
@@ -66,6 +67,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     calls_at_once: int
     wording: Literal["zot", "pi"]
     sessions: SessionOptions
+    mcp: "tuple[ServerConfig, ...]"
+    mcp_tools: tuple[str, ...] | None
+    mcp_wait: float
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -116,6 +120,9 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         calls_at_once=_given(config.calls_at_once),
         wording=_given(config.wording),
         sessions=sessions,
+        mcp=_mcp(config, environ, home),
+        mcp_tools=None if config.tools is None else tuple(filter(_is_mcp, config.tools)),
+        mcp_wait=_given(config.mcp_wait),
     )
 
 
@@ -180,7 +187,24 @@ def _tools(names: Sequence[str] | None) -> tuple[str, ...] | None:
         return None if names is None else ()
     from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
 
-    return tuple(tool.spec.name for tool in standard_tools(names))
+    return tuple(tool.spec.name for tool in standard_tools(name for name in names if not _is_mcp(name)))
+
+
+def _is_mcp(name: str) -> bool:
+    return name.startswith("mcp__")
+
+
+def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[ServerConfig, ...]":
+    """Nothing is imported, and one file is looked for, where there are no servers."""
+    files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
+    if os.path.exists(own := os.path.join(home, "mcp.json")):
+        files.insert(0, own)
+    unwanted = not config.mcp or (config.tools is not None and not any(map(_is_mcp, config.tools)))
+    if unwanted or not (files or config.mcp_servers):
+        return ()
+    from linnet.extensions.mcp.files import load
+
+    return load(files, config.mcp_servers, environ)
 
 
 def _script(path: Path | None) -> "Script | None":

@@ -30,8 +30,13 @@ def clashes(tools: Iterable[tuple[str, str]]) -> list[tuple[str, ...]]:
     return [tuple(group) for group in groups.values() if len(group) > 1]
 
 
+def prefix(server: str) -> str:
+    """Return what the names of a server's tools begin with, short ones at least."""
+    return f"mcp__{_ODD.sub('_', server)}"
+
+
 def _plain(server: str, tool: str) -> str:
-    return f"mcp__{_ODD.sub('_', server)}__{_ODD.sub('_', tool)}"
+    return f"{prefix(server)}__{_ODD.sub('_', tool)}"
 
 
 def _marked(name: str, server: str, tool: str) -> str:

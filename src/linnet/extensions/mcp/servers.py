@@ -16,7 +16,7 @@ from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
 from linnet.extensions.mcp.loop import Loop
-from linnet.extensions.mcp.naming import clashes, names
+from linnet.extensions.mcp.naming import clashes, names, prefix
 from linnet.extensions.mcp.offers import Prompt, Resource
 from linnet.extensions.mcp.results import content, prompt_text, resource_text
 from linnet.extensions.mcp.server import Server
@@ -59,10 +59,18 @@ class McpServers:
     """
 
     def __init__(
-        self, configs: Iterable[ServerConfig], processes: "Processes", cwd: str, *, patience: float = PATIENCE
+        self,
+        configs: Iterable[ServerConfig],
+        processes: "Processes",
+        cwd: str,
+        *,
+        only: Sequence[str] | None = None,
+        patience: float = PATIENCE,
     ) -> None:
+        """With `only`, no tools are offered but these: `mcp__server__tool`, or `mcp__server` for all of one."""
         self._loop = Loop()
         self._servers = {config.name: Server(config, cwd, processes, _tell) for config in configs}
+        self._only = only
         self._patience = patience
         self._lock = Lock()
         self._waiting_until: float | None = None
@@ -107,10 +115,6 @@ class McpServers:
             return _error(str(failure))
         details = {"server": server.name, "tool": tool}
         return ToolOutput(shortened(content(result)), is_error=bool(result.is_error), details=details)
-
-    def has(self, name: str) -> bool:
-        """Whether this is the name of a tool of one of the servers."""
-        return name in self._tools()
 
     def commands(self) -> list[McpCommand]:
         """The prompts and resources that are known by now. Nothing is started and nobody waits."""
@@ -196,6 +200,7 @@ class McpServers:
         return {
             called[key]: (server, tool.name, ToolSpec(called[key], tool.description, tool.schema))
             for key, (server, tool) in listed.items()
+            if self._only is None or not {called[key], prefix(server.name)}.isdisjoint(self._only)
         }
 
     def _commands(self) -> dict[str, tuple[McpCommand, Server, Prompt | Resource]]:

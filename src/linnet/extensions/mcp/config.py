@@ -104,7 +104,7 @@ class _Reader:
     def _transport(self) -> Transport:
         kind = self._get("type")
         if kind == "sse":
-            self._fail("type", '"sse" was replaced by streamable HTTP; give the server\'s streamable HTTP url, "http"')
+            self._fail("type", '"sse" was replaced by streamable HTTP; give the server\'s streamable HTTP url')
         if kind not in (None, "stdio", *_HTTP):
             self._fail("type", f'expected "stdio" or "http", not {_shown(kind)}')
         command, url = self._get("command"), self._get("url")

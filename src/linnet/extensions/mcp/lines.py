@@ -52,6 +52,8 @@ class Lines:
             self._head = (start + piece)[:_END]
             self._tail = (start[-_END:] + piece)[-_END:]
         else:
+            if len(self._head) < _END:
+                self._head = (self._head + piece)[:_END]
             self._tail = (self._tail + piece[-_END:])[-_END:]
 
     def _take(self) -> bytes | Oversized:

@@ -97,9 +97,15 @@ def call(id: Any, name: str, args: dict[str, Any], token: Any) -> dict[str, Any]
 def answer(request: dict[str, Any]) -> None:
     id, method, params = request.get("id"), request.get("method"), request.get("params") or {}
     match method:
+        case "initialize" if "modern" in BEHAVIOURS:
+            data = {"supported": ["2026-07-28"], "requested": params["protocolVersion"]}
+            say({"id": id, "error": {"code": -32022, "message": "no handshake here", "data": data}})
+            return
+        case "server/discover" if "modern" in BEHAVIOURS:
+            result: Any = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
         case "initialize":
             offered = {"tools": {"listChanged": True}, "prompts": {}, "resources": {}}
-            result: Any = {"protocolVersion": params["protocolVersion"], "capabilities": offered}
+            result = {"protocolVersion": params["protocolVersion"], "capabilities": offered}
             result["serverInfo"] = {"name": "scripted", "version": "1"}
         case "tools/list":
             result = listed(params.get("cursor"))
@@ -125,6 +131,8 @@ def answer(request: dict[str, Any]) -> None:
             if id is not None:
                 say({"id": id, "error": {"code": -32601, "message": f"no method {method}"}})
             return
+    if "modern" in BEHAVIOURS:
+        result = {"resultType": "complete", "ttlMs": 0, "cacheScope": "private", **result}
     if "id-last" in BEHAVIOURS:
         say({"result": result, "id": id})
     else:

@@ -306,3 +306,9 @@ def test_closing_ends_all_servers_threads_and_descriptors(bench: "Bench") -> Non
     assert bench.words(bench.call(toolset, "mcp__odd__echo", text="a")) == "MCP servers are closed."
     wait_until(lambda: not any(thread.name.startswith("linnet-mcp") for thread in threading.enumerate()))
     assert sorted(os.listdir("/proc/self/fd")) == before
+
+
+def test_a_server_that_has_no_handshake_any_more_is_spoken_to_all_the_same(bench: "Bench") -> None:
+    toolset = bench.toolset(bench.scripted("modern"))
+    assert toolset.specs
+    assert bench.words(bench.call(toolset, "mcp__odd__echo", text="new")) == "new"

@@ -80,13 +80,6 @@ class Server:
     async def read(self, uri: str) -> Any:
         return await self._ask(lambda connection: connection.read(uri, self.config.timeout))
 
-    async def close(self) -> None:
-        """End it, and what it started."""
-        if self._life is not None:
-            self._life.cancel()
-            with suppress(asyncio.CancelledError):
-                await self._life
-
     async def _ask(self, ask: "Callable[[Connection], Awaitable[T]]") -> T:
         connection = await self.ready()
         life = self._life

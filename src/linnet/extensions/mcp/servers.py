@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 PATIENCE = 10.0
+NO_ARGUMENTS = {"type": "object", "properties": {}}  # Vendors refuse a schema that does not say this much.
 CLOSING = 2.0
 
 
@@ -198,7 +199,7 @@ class McpServers:
                 self._told.add(tools)
                 _tell(f"MCP tools whose names differ too little have a mark of their own: {', '.join(tools)}")
         return {
-            called[key]: (server, tool.name, ToolSpec(called[key], tool.description, tool.schema))
+            called[key]: (server, tool.name, ToolSpec(called[key], tool.description, {**NO_ARGUMENTS, **tool.schema}))
             for key, (server, tool) in listed.items()
             if self._only is None or not {called[key], prefix(server.name)}.isdisjoint(self._only)
         }

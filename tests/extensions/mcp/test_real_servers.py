@@ -6,7 +6,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -133,8 +133,10 @@ def everything_over_http(folder: Path, port: int = 0) -> Iterator[tuple[subproce
 
 
 def _listening(pid: int) -> int | None:
-    links = (os.readlink(each) for each in Path(f"/proc/{pid}/fd").iterdir() if each.is_symlink())
-    sockets = {match[1] for link in links if (match := re.fullmatch(r"socket:\[(\d+)\]", link))}
+    sockets = set()
+    for file in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):  # Closed meanwhile.
+            sockets |= {*re.findall(r"socket:\[(\d+)\]", os.readlink(file))}
     for table in ("tcp", "tcp6"):
         for row in Path(f"/proc/{pid}/net/{table}").read_text().splitlines()[1:]:
             fields = row.split()

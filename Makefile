@@ -55,5 +55,6 @@ clean:
 	@touch $@
 
 .venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json \
-    tests/client/pi/package.json tests/client/pi/package-lock.json | .venv/bin/python
+    tests/client/pi/package.json tests/client/pi/package-lock.json \
+    tests/extensions/mcp/npm/package.json tests/extensions/mcp/npm/package-lock.json | .venv/bin/python
 	@bash requirements/node.sh

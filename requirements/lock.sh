@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch"
 "$scratch/bin/pip" install --quiet pip-tools
-for name in runtime build dev; do
+for name in runtime build mcp dev; do
   CUSTOM_COMPILE_COMMAND="make lock" "$scratch/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe \
     --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file "$name.txt" "$name.in"
 done
@@ -32,3 +32,8 @@ cd ../../client/pi
 rm -f package-lock.json
 npm install --package-lock-only --omit=optional --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \
   --silent
+# MCP servers from npm, with all that they need: nothing but hashes, no registry hosts.
+cd ../../extensions/mcp/npm
+rm -f package-lock.json
+npm install --package-lock-only --ignore-scripts --no-audit --no-fund --silent
+sed -i '/^ *"resolved": /d' package-lock.json

@@ -1,17 +1,18 @@
 #!/usr/bin/env bash
-# What some tests drive: pi's own clients, into .venv/node, and pi itself, into .venv/pi. Without npm those tests skip
-# and say so.
+# What some tests talk to: pi's own clients, into .venv/node, pi itself, into .venv/pi, and MCP servers that others wrote,
+# into .venv/mcp. Without npm those tests skip and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
-  echo "Not installed: npm. The tests that drive pi and its clients will skip; with CI set they fail." >&2
+  echo "Not installed: npm. The tests that drive pi, its clients or MCP servers will skip; with CI set they fail." >&2
   exit 0
 fi
-mkdir -p .venv/node
-cp tests/pi/clients/package.json tests/pi/clients/package-lock.json .venv/node/
-(cd .venv/node && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
-# Its optional packages are for terminals, and not all of them can be had.
-mkdir -p .venv/pi
-cp tests/client/pi/package.json tests/client/pi/package-lock.json .venv/pi/
-(cd .venv/pi && npm ci --omit=optional --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null)
+install() {
+  mkdir -p "$2"
+  cp "$1/package.json" "$1/package-lock.json" "$2/"
+  (cd "$2" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error "${@:3}" >/dev/null)
+}
+install tests/pi/clients .venv/node
+install tests/client/pi .venv/pi --omit=optional # Those are for terminals, and not all of them can be had.
+install tests/extensions/mcp/npm .venv/mcp
 touch .venv/.node # Only now, so that npm is looked for again if it was not there.

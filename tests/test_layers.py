@@ -15,7 +15,8 @@ ALLOWED: dict[str, set[str]] = {
     "tools": {"core"},
     "store": {"core", "wire"},  # What is on disk is spelled as on pi's wire.
     "export": {"core", "store"},
-    "runtime": {"core", "providers", "tools", "store", "export"},
+    "extensions": {"core", "tools"},
+    "runtime": {"core", "providers", "tools", "store", "export", "extensions"},
     "server": {"core", "wire", "runtime"},
     "sdk": {"core", "wire", "runtime"},
     "monitor": {"core", "wire", "client"},

@@ -123,6 +123,10 @@ def _rule(verdict: Literal["allow", "ask", "deny"]) -> Callable[[str], list[Any]
     return parse
 
 
+def _files(word: str) -> list[str]:
+    return [word]
+
+
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
@@ -181,6 +185,9 @@ TABLE = (
         _seconds,
         "S",
     ),
+    Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
+    Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
+    Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

@@ -1,7 +1,7 @@
 """What may be said about how the agent should be: a layer, in which everything may be left out."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -27,6 +27,9 @@ class Config(Struct, frozen=True, kw_only=True):
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
     `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
     question is a no.
+
+    `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
+    `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
@@ -60,6 +63,10 @@ class Config(Struct, frozen=True, kw_only=True):
     rules: Sequence[Rule] | None = None
     permission_callback: "Callback | None" = None
     question_timeout: float | None = None
+    mcp: bool | None = None
+    mcp_config: Sequence[Path] | None = None
+    mcp_servers: Mapping[str, Any] | None = None
+    mcp_wait: float | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -92,6 +99,8 @@ DEFAULTS = Config(
     confine=False,
     permission="auto",
     rules=(),
+    mcp=True,
+    mcp_wait=10,
     sessions=False,
     wording="zot",
     retry_runs=False,

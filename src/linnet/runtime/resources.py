@@ -10,6 +10,8 @@ from linnet.runtime.fault import start
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
@@ -24,6 +26,7 @@ class Resources:
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
+        self._servers: McpServers | None = None
         self._expecting = False
         self._closed = False
 
@@ -36,6 +39,26 @@ class Resources:
 
                 self._tools = Registry(standard_tools(self._settings.tools))
             return self._tools
+
+    @property
+    def servers(self) -> "McpServers":
+        """The tools of MCP servers. To read their specs is to start them."""
+        with self._lock:
+            if self._servers is None:
+                from linnet.extensions.mcp.servers import McpServers
+
+                settings = self._settings
+                self._servers = McpServers(
+                    settings.mcp, self.processes, settings.cwd, only=settings.mcp_tools, patience=settings.mcp_wait
+                )
+                if self._closed:
+                    self._servers.close()
+            return self._servers
+
+    def begin(self, cancel: "Cancel") -> None:
+        """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
+        if self._settings.mcp:
+            self.servers.begin(cancel)
 
     @property
     def processes(self) -> "Processes":
@@ -78,6 +101,9 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
+            servers = self._servers
+        if servers is not None:
+            servers.close()
         if processes is not None:
             processes.close()
         for provider in providers:

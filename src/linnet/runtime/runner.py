@@ -74,6 +74,10 @@ class Runner:
                 assert_never(task)
 
     def _ask(self) -> AssistantMessage:
+        try:
+            self._resources.begin(self._job.cancel)
+        except Cancelled:
+            return self._not_asked()
         messages = repaired(self._job.conversation.messages)
         specs = self._toolbox.tools.specs
         system = self._resources.system([spec.name for spec in specs])

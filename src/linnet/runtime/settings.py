@@ -14,6 +14,7 @@ from linnet.runtime.accounts import Accounts
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 
 if TYPE_CHECKING:
+    from linnet.extensions.mcp.config import ServerConfig
     from linnet.providers.script import Script
     from linnet.tools.function import FunctionTool
 
@@ -73,6 +74,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...]
     permission_callback: "Callback | None"
     question_timeout: float | None
+    mcp: "tuple[ServerConfig, ...]"
+    mcp_tools: tuple[str, ...] | None
+    mcp_wait: float
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -128,6 +132,9 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
         question_timeout=config.question_timeout,
+        mcp=_mcp(config, environ, home),
+        mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
+        mcp_wait=_given(config.mcp_wait),
     )
 
 
@@ -196,7 +203,28 @@ def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | No
         return ()
     from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
 
-    return tuple(tool.spec.name for tool in standard_tools(names))
+    return tuple(tool.spec.name for tool in standard_tools(name for name in names if not _is_mcp(name)))
+
+
+def _is_mcp(name: str) -> bool:
+    return name.startswith("mcp__")
+
+
+def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
+    return [each for each in given if isinstance(each, str) and _is_mcp(each)]
+
+
+def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[ServerConfig, ...]":
+    """Nothing is imported, and one file is looked for, where there are no servers."""
+    files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
+    if os.path.exists(own := os.path.join(home, "mcp.json")):
+        files.insert(0, own)
+    unwanted = not config.mcp or (config.tools is not None and not _mcp_names(config.tools))
+    if unwanted or not (files or config.mcp_servers):
+        return ()
+    from linnet.extensions.mcp.files import load
+
+    return load(files, config.mcp_servers, environ)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

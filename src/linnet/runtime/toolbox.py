@@ -72,6 +72,8 @@ class Toolbox(Listener):
 
                 self._functions = FunctionTools(settings.functions)
             others.append(self._functions)
+        if settings.mcp:
+            others.append(self.resources.servers)
         if self._client is not None:
             others.append(self._client)
         if others:

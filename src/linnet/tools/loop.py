@@ -37,25 +37,27 @@ class Loop:
             return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
     def close(self, patience: float = PATIENCE) -> None:
-        """Cancel what is left, and wait for its end: as long as patience lasts. Idempotent."""
+        """Cancel what is left, and wait for its end: as long as patience lasts. Idempotent.
+
+        The thread may be importing something, which nothing can interrupt; then it is left to end by itself.
+        """
         with self._lock:
             already, self._closed = self._closed, True
             loop, thread = self._loop, self._thread
         if already or loop is None or thread is None:
             return
         import asyncio
-        from contextlib import suppress
 
         async def end() -> None:
             tasks = asyncio.all_tasks() - {asyncio.current_task()}
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks, timeout=patience) if tasks else None
+            if tasks:
+                await asyncio.wait(tasks, timeout=patience)
             await loop.shutdown_asyncgens()
 
-        with suppress(TimeoutError):
-            asyncio.run_coroutine_threadsafe(end(), loop).result(patience * 2)
-        loop.call_soon_threadsafe(loop.stop)
+        ended = asyncio.run_coroutine_threadsafe(end(), loop)
+        ended.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
         thread.join(patience)
         if not thread.is_alive():
             loop.close()

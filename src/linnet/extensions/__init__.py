@@ -1,0 +1,1 @@
+"""What others bring to the agent: programs that give it tools."""

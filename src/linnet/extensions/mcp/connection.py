@@ -1,0 +1,187 @@
+"""One connection to one server, to its last word. Imports the `mcp` package; lives in the loop's thread."""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AsyncExitStack, asynccontextmanager
+from typing import Any, TypeVar
+
+import anyio
+import mcp_types as types
+from mcp.client.session import ClientSession, IncomingMessage
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+from mcp.shared.exceptions import MCPError
+
+from linnet import __version__
+from linnet.errors import ToolFailed
+from linnet.extensions.mcp.config import Http
+from linnet.extensions.mcp.offers import Lost, Offers, Prompt, Resource, Tool
+from linnet.extensions.mcp.pipe import Pipe
+from linnet.extensions.mcp.results import progress_text
+from linnet.tools.child import Child
+
+T = TypeVar("T")
+MOST_PAGES = 1000
+SIDE_LISTS = 5.0  # Seconds that lists of prompts and resources may take: tools do not wait longer for them.
+_CHANGES = (
+    types.ToolListChangedNotification,
+    types.PromptListChangedNotification,
+    types.ResourceListChangedNotification,
+)
+# A server that no longer has the handshake, but the protocol that came after it.
+_NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
+
+
+class Connection:
+    """`offers` is what the server last said it has; `changed` is called with it, again when it changes."""
+
+    def __init__(self, session: ClientSession, pipe: Pipe | None, changed: Callable[[Offers], None]) -> None:
+        self._session = session
+        self._pipe = pipe
+        self._changed = changed
+        self._stale = asyncio.Event()
+        self.lost = asyncio.Event()
+
+    async def open(self, deadline: float) -> None:
+        """Greet, and learn what there is. Raises TimeoutError if that takes more than `deadline` seconds."""
+        async with asyncio.timeout(deadline):
+            try:
+                await self._session.initialize()
+            except MCPError as error:
+                if error.code not in _NO_HANDSHAKE:
+                    raise
+                await self._session.discover()
+            self._changed(await self._list())
+
+    async def stay(self) -> None:
+        """Keep up with what the server has, until there is no connection any more."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._follow)
+            if self._pipe is not None:
+                tasks.start_soon(_mirror, self._pipe.ended.wait, self.lost)
+            await self.lost.wait()
+            tasks.cancel_scope.cancel()
+
+    async def call(self, tool: str, args: dict[str, Any], silence: float, report: Callable[[str], None]) -> Any:
+        """Return the result. Being cancelled, or `silence` seconds without a sign of life, tells the server to stop.
+
+        Raises TimeoutError, Lost, or ToolFailed with what the server said.
+        """
+        async with asyncio.timeout(silence) as deadline:
+
+            async def progressed(progress: float, total: float | None, message: str | None) -> None:
+                deadline.reschedule(asyncio.get_running_loop().time() + silence)
+                report(progress_text(progress, total, message))
+
+            request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=args))
+            return await self._ask(
+                self._session.send_request(request, types.CallToolResult, progress_callback=progressed)
+            )
+
+    async def get_prompt(self, name: str, args: dict[str, str], silence: float) -> types.GetPromptResult:
+        async with asyncio.timeout(silence):
+            return await self._ask(self._session.get_prompt(name, args or None))
+
+    async def read(self, uri: str, silence: float) -> types.ReadResourceResult:
+        async with asyncio.timeout(silence):
+            return await self._ask(self._session.read_resource(uri))
+
+    async def heard(self, message: IncomingMessage) -> None:
+        """Whatever the server says unasked. The package calls this."""
+        if isinstance(message, _CHANGES):
+            self._stale.set()
+
+    async def _ask(self, answer: Awaitable[T]) -> T:
+        try:
+            return await answer
+        except MCPError as error:
+            # Over HTTP there is no pipe that ends: this is how one learns that the session is over.
+            if error.code == types.CONNECTION_CLOSED or error.message == "Session terminated":
+                self.lost.set()
+                raise Lost(error.message) from None
+            raise ToolFailed(error.message) from None
+        except (ValueError, RuntimeError) as error:
+            raise ToolFailed(f"the server's answer makes no sense: {error}") from None
+
+    async def _follow(self) -> None:
+        while True:
+            await self._stale.wait()
+            self._stale.clear()
+            try:
+                async with asyncio.timeout(SIDE_LISTS * 2):
+                    self._changed(await self._list())
+            except (MCPError, TimeoutError, ValueError):
+                continue  # What was offered before stays.
+
+    async def _list(self) -> Offers:
+        has = self._session.server_capabilities or types.ServerCapabilities()
+        tools = await _pages(self._session.list_tools, lambda page: page.tools) if has.tools else []
+        prompts: list[types.Prompt] = []
+        resources: list[types.Resource] = []
+        try:
+            async with asyncio.timeout(SIDE_LISTS):
+                if has.prompts:
+                    prompts = await _pages(self._session.list_prompts, lambda page: page.prompts)
+                if has.resources:
+                    resources = await _pages(self._session.list_resources, lambda page: page.resources)
+        except (MCPError, TimeoutError):
+            pass
+        return Offers(
+            tuple(Tool(tool.name, tool.description or tool.title or "", tool.input_schema) for tool in tools),
+            tuple(
+                Prompt(
+                    prompt.name,
+                    prompt.description or prompt.title or "",
+                    tuple((each.name, bool(each.required)) for each in prompt.arguments or ()),
+                )
+                for prompt in prompts
+            ),
+            tuple(Resource(str(each.uri), each.name, each.description or each.title or "") for each in resources),
+        )
+
+
+@asynccontextmanager
+async def connected(
+    place: Http | Child, threads: ThreadPoolExecutor, changed: Callable[[Offers], None]
+) -> AsyncIterator[tuple[Connection, Pipe | None]]:
+    """A connection that was not opened yet. A child is gone when this is over."""
+    for name in ("mcp", "client"):  # What the package has to say is told in the results of calls.
+        if not (logger := logging.getLogger(name)).handlers:
+            logger.addHandler(logging.NullHandler())
+    async with AsyncExitStack() as stack:
+        pipe: Pipe | None = None
+        if isinstance(place, Http):
+            client = await stack.enter_async_context(create_mcp_http_client(headers=place.headers))
+            streams = await stack.enter_async_context(streamable_http_client(place.url, http_client=client))
+        else:
+            pipe = Pipe(place, threads)
+            streams = await stack.enter_async_context(pipe.streams())
+        info = types.Implementation(name="linnet", version=__version__)
+
+        async def heard(message: IncomingMessage) -> None:
+            await connection.heard(message)
+
+        session = ClientSession(*streams, message_handler=heard, client_info=info)
+        connection = Connection(session, pipe, changed)
+        await stack.enter_async_context(session)
+        yield connection, pipe
+
+
+async def _pages(ask: Callable[..., Awaitable[Any]], items: Callable[[Any], list[T]]) -> list[T]:
+    """All pages of a list: a server that hands out cursors for ever is cut off."""
+    found: list[T] = []
+    cursor: str | None = None
+    for _ in range(MOST_PAGES):
+        page = await ask(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
+        found += items(page)
+        cursor = page.next_cursor
+        if not cursor:
+            break
+    return found
+
+
+async def _mirror(wait: Callable[[], Awaitable[Any]], event: asyncio.Event) -> None:
+    await wait()
+    event.set()

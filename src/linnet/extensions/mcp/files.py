@@ -1,0 +1,33 @@
+"""The files that say which servers there are."""
+
+from collections.abc import Iterable, Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from linnet.errors import ConfigError
+from linnet.extensions.mcp.config import ServerConfig, merged, parse, servers
+
+
+def load(paths: Iterable[str], given: Mapping[str, Any] | None, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
+    """Return the servers of all these files, and those that are `given` by name. Of two that have the same name, the
+    later one is taken.
+
+    Raises ConfigError if a file cannot be read or says something that makes no sense, or if there are servers and the
+    `mcp` package is missing.
+    """
+    layers = [parse(_read(path), path, environ) for path in paths]
+    if given is not None:
+        layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
+    found = merged(layers)
+    if found and find_spec("mcp") is None:
+        raise ConfigError("MCP servers need the mcp package: pip install 'linnet[mcp]', or start with --no-mcp")
+    return found
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"{path} cannot be read: {reason}") from None

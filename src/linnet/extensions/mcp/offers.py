@@ -1,0 +1,35 @@
+"""What a server has to offer, in our words; and that it is gone."""
+
+from typing import Any
+
+from msgspec import Struct
+
+
+class Tool(Struct, frozen=True):
+    name: str
+    description: str
+    schema: dict[str, Any]
+
+
+class Prompt(Struct, frozen=True):
+    """`arguments`: the name of each, and whether it must be given."""
+
+    name: str
+    description: str
+    arguments: tuple[tuple[str, bool], ...] = ()
+
+
+class Resource(Struct, frozen=True):
+    uri: str
+    name: str
+    description: str
+
+
+class Offers(Struct, frozen=True):
+    tools: tuple[Tool, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    resources: tuple[Resource, ...] = ()
+
+
+class Lost(Exception):
+    """There is no connection any more."""

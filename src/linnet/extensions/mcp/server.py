@@ -1,0 +1,201 @@
+"""One server: started when it is needed, started again when it died. Lives in the loop's thread."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from signal import Signals
+from time import monotonic
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
+
+from linnet.errors import Closed, ToolFailed
+from linnet.extensions.mcp.config import Http, ServerConfig, Stdio
+from linnet.extensions.mcp.offers import Lost, Offers
+
+if TYPE_CHECKING:
+    from linnet.extensions.mcp.connection import Connection
+    from linnet.tools.child import Child
+    from linnet.tools.process import Processes
+
+T = TypeVar("T")
+FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
+LAST_WORDS = 0.5  # Seconds to wait for the exit code of a server that closed its stdout.
+SHOWN_STDERR = 2000
+
+
+class Server:
+    """`offers`, `problem`, `state` and `stderr` may be read by any thread; the rest belongs to the loop's.
+
+    Invariant: there is at most one connection. What was offered stays offered while it is started again, so that what
+    the model is told does not change with every accident.
+    """
+
+    def __init__(self, config: ServerConfig, cwd: str, processes: "Processes", told: Callable[[str], None]) -> None:
+        self.config = config
+        self.name = config.name
+        self.offers = Offers()
+        self.problem = ""
+        self.state: Literal["idle", "starting", "ready", "down"] = "idle"
+        self._cwd = cwd
+        self._processes = processes
+        self._told = told
+        self._child: Child | None = None
+        self._connection: Connection | None = None
+        self._life: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._answered = False
+        self._failures = 0
+        self._not_before = 0.0
+        self._last_told = ""
+
+    @property
+    def stderr(self) -> str:
+        """The end of what the last one started printed there, up to 64 KiB."""
+        return self._child.stderr if self._child is not None else ""
+
+    async def ready(self) -> "Connection":
+        """Return the connection, once there is one: it is made if need be. Raises ToolFailed if there will be none."""
+        if self._connection is None:
+            if self._life is None:
+                pause = self._not_before - monotonic()
+                if pause > 0:
+                    raise ToolFailed(f"{self._gone()}\nIt will be started again, in {pause:.1f} s at the earliest.")
+                self.state = "starting"
+                self._settled.clear()
+                self._life = asyncio.create_task(self._live())
+            await self._settled.wait()
+        if self._connection is None:
+            raise ToolFailed(self._gone())
+        return self._connection
+
+    async def call(self, tool: str, args: dict[str, Any], progress: Callable[[str], None]) -> Any:
+        """Return the `mcp` package's result. Raises ToolFailed."""
+        silence = self.config.timeout
+        return await self._ask(lambda connection: connection.call(tool, args, silence, progress))
+
+    async def get_prompt(self, name: str, args: dict[str, str]) -> Any:
+        return await self._ask(lambda connection: connection.get_prompt(name, args, self.config.timeout))
+
+    async def read(self, uri: str) -> Any:
+        return await self._ask(lambda connection: connection.read(uri, self.config.timeout))
+
+    async def _ask(self, ask: "Callable[[Connection], Awaitable[T]]") -> T:
+        connection = await self.ready()
+        life = self._life
+        try:
+            answer = await ask(connection)
+        except TimeoutError:
+            raise ToolFailed(f"MCP server {self.name} gave no answer for {self.config.timeout:g} s") from None
+        except Lost:
+            if life is not None:
+                await asyncio.wait([life])  # For the exit code, and the last it has to say.
+            raise ToolFailed(self._gone()) from None
+        self._answered = True
+        return answer
+
+    async def _live(self) -> None:
+        """From the start to the end of one connection."""
+        threads = ThreadPoolExecutor(4, thread_name_prefix=f"linnet-mcp-{self.name}")
+        self._answered = False
+        signs: list[str] = []  # Of what happened, the surest first.
+        stopped = False
+        try:
+            await self._connect(threads, signs)
+        except asyncio.CancelledError:
+            stopped = True
+            raise
+        except BaseException as error:
+            if not signs or signs[0].startswith("It printed"):
+                signs.insert(0, _reason(error, self.config.start_timeout))
+        finally:
+            self._end(". ".join(signs) or "the connection ended", stopped=stopped)
+            threads.shutdown(wait=False)
+
+    async def _connect(self, threads: ThreadPoolExecutor, signs: list[str]) -> None:
+        transport = self.config.transport
+        # Started before anything is imported: it has imports of its own to do meanwhile.
+        place: Http | Child = transport if isinstance(transport, Http) else await self._start(transport, threads)
+        from linnet.extensions.mcp.connection import connected
+
+        async with connected(place, threads, self._offer) as (connection, pipe):
+            try:
+                await connection.open(self.config.start_timeout)
+                self._connection = connection
+                self.state, self.problem = "ready", ""
+                self._settled.set()
+                await connection.stay()
+            finally:
+                self._connection = None
+                if pipe is not None:
+                    if pipe.fault:
+                        signs.append(pipe.fault)
+                    elif pipe.ended.is_set():
+                        exited = asyncio.get_running_loop().run_in_executor(threads, pipe.child.wait, LAST_WORDS)
+                        signs.append(_exit(await exited))
+                    if pipe.babble:
+                        signs.append(f'It printed "{pipe.babble}" on stdout, where only messages belong')
+
+    async def _start(self, stdio: Stdio, threads: ThreadPoolExecutor) -> "Child":
+        cwd = os.path.join(self._cwd, os.path.expanduser(stdio.cwd or "."))
+        command = os.path.expanduser(stdio.command)
+
+        def start() -> "Child":
+            return self._processes.start([command, *stdio.args], cwd=cwd, env=stdio.env)
+
+        self._child = await asyncio.get_running_loop().run_in_executor(threads, start)
+        return self._child
+
+    def _offer(self, offers: Offers) -> None:
+        self.offers = offers
+
+    def _end(self, reason: str, *, stopped: bool) -> None:
+        self._failures = 0 if self._answered else self._failures + 1
+        pause = min(FIRST_PAUSE * 2 ** (self._failures - 1), LONGEST_PAUSE) if self._failures else 0
+        self._not_before = monotonic() + pause
+        self.state = "down"
+        self.problem = reason
+        self._connection = self._life = None
+        self._settled.set()
+        if not stopped and reason != self._last_told:
+            self._last_told = reason
+            self._told(self._gone())
+
+    def _gone(self) -> str:
+        words = self.stderr.rstrip()[-SHOWN_STDERR:]
+        return f"MCP server {self.name} is not there: {self.problem}." + (
+            f"\nIts stderr ended with:\n{words}" if words else ""
+        )
+
+
+def _exit(code: int | None) -> str:
+    if code is None:
+        return "it closed its stdout"
+    if code < 0:
+        with suppress(ValueError):
+            return f"it was ended by {Signals(-code).name}"
+    return f"it exited with code {code}"
+
+
+def _reason(error: BaseException, deadline: float) -> str:
+    first = next(_leaves(error))
+    match first:
+        case FileNotFoundError() | PermissionError() | NotADirectoryError():
+            return f"it could not be started: {first.strerror}: {first.filename}"
+        case TimeoutError():
+            return f"it was not ready within {deadline:g} s"
+        case ModuleNotFoundError():
+            return "linnet needs the mcp package for it: pip install 'linnet[mcp]'"
+        case Closed():
+            return "it was stopped"
+        case _:
+            return str(first).strip().rstrip(".") or type(first).__name__
+
+
+def _leaves(error: BaseException) -> Iterator[BaseException]:
+    """The errors that a group was made of, however deep."""
+    if isinstance(error, BaseExceptionGroup):
+        for each in error.exceptions:
+            yield from _leaves(each)
+    else:
+        yield error

@@ -1,0 +1,160 @@
+"""linnet itself with servers: flags, files, the SDK, an abort, its end."""
+
+import json
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet import Runtime
+from linnet.errors import ConfigError
+from linnet.testing.agent import Agent, Frame
+from linnet.testing.model_server import ModelServer
+from linnet.testing.processes import alive, wait_until
+
+SCRIPTED = Path(__file__).with_name("scripted_server.py")
+Spawn = Callable[..., Agent]
+LONG = ("--mcp-wait", "100")
+slow = pytest.mark.timeout(120)
+
+
+def entry(*behaviours: str, **fields: Any) -> dict[str, Any]:
+    return {"command": sys.executable, "args": [str(SCRIPTED), *behaviours], "startTimeout": 100, **fields}
+
+
+def file(path: Path, **servers: dict[str, Any]) -> str:
+    path.write_text(json.dumps({"mcpServers": servers, "theme": "dark"}))
+    return str(path)
+
+
+def result(frames: list[Frame]) -> str:
+    (found,) = [frame for frame in frames if frame["type"] == "tool_result"]
+    return "".join(block["text"] for block in found["content"])
+
+
+@slow
+def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot: Spawn, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    file(home / "mcp.json", odd=entry(env={"WHERE": "home"}), own=entry(env={"WHERE": "own"}))
+    first = file(tmp_path / "1.json", odd=entry(env={"WHERE": "${PLACE}"}))
+    second = file(tmp_path / "2.json", more=entry(env={"WHERE": "second"}))
+    agent = zot("--mcp-config", first, "--mcp-config", second, *LONG,
+        env={"LINNET_HOME": str(home), "PLACE": "first"},
+    )  # fmt: skip
+    seen = {}
+    for server in ("odd", "own", "more"):
+        seen[server] = result(agent.prompt(f'!tool mcp__{server}__env {{"name": "WHERE"}}'))
+    assert seen == {"odd": "first", "own": "own", "more": "second"}
+
+
+@slow
+def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
+    zot: Spawn, server: ModelServer, tmp_path: Path
+) -> None:
+    config = file(tmp_path / "mcp.json", odd=entry(), more=entry("pages"))
+    agent = zot("--mcp-config", config, "--tools", "read,mcp__odd__echo,mcp__more", *LONG)
+    agent.prompt("hi")
+    told = {tool["name"] for tool in server.requests[-1].body["tools"]}
+    assert told == {"read", "mcp__odd__echo", *(f"mcp__more__tool{number}" for number in range(25))}
+
+
+@slow
+@pytest.mark.parametrize("flags", [("--no-mcp",), ("--no-tools",), ("--tools", "read")])
+def test_servers_that_are_not_wanted_are_not_started(zot: Spawn, tmp_path: Path, flags: tuple[str, ...]) -> None:
+    config = file(tmp_path / "mcp.json", odd={"command": "sh", "args": ["-c", f"touch {tmp_path}/started"]})
+    agent = zot("--mcp-config", config, *flags)
+    agent.prompt("hi")
+    agent.end()
+    assert not (tmp_path / "started").exists()
+
+
+def test_a_file_that_makes_no_sense_is_one_sentence_and_nothing_is_started(zot: Spawn, tmp_path: Path) -> None:
+    config = file(tmp_path / "mcp.json", odd={"command": 7, "args": "x"})
+    agent = zot("--mcp-config", config)
+    assert agent.wait() == 1
+    assert agent.stderr == f"linnet: {config}: mcpServers.odd.args: expected a list of strings, not a string\n"
+
+
+def test_a_process_without_servers_imports_nothing_for_them(zot: Spawn) -> None:
+    agent = zot(env={"PYTHONPROFILEIMPORTTIME": "1"})
+    agent.prompt('!tool bash {"command": "true"}')
+    agent.end()
+    agent.wait()
+    imported = {line.rpartition("|")[2].strip() for line in agent.stderr.splitlines()}
+    assert "linnet.runtime.runner" in imported
+    assert not {name for name in imported if name.split(".")[0] in ("mcp", "asyncio", "anyio", "pydantic")}
+    assert not {name for name in imported if name.startswith("linnet.extensions")}
+
+
+@slow
+def test_the_first_answer_does_not_wait_for_servers(zot: Spawn, tmp_path: Path) -> None:
+    config = file(tmp_path / "mcp.json", late=entry("slow"))
+    agent = zot("--mcp-config", config, *LONG)
+    assert agent.ask("ping")["success"]
+    agent.send({"type": "prompt", "id": "p", "message": '!tool mcp__late__echo {"text": "hi"}'})
+    assert agent.ask("ping")["success"]
+    (tmp_path / "work" / "go").touch()
+    assert result(agent.until("done")) == "hi"
+
+
+@slow
+def test_an_abort_ends_the_wait_for_a_server(zot: Spawn, tmp_path: Path) -> None:
+    config = file(tmp_path / "mcp.json", late=entry("slow"))
+    agent = zot("--mcp-config", config, *LONG)
+    agent.send({"type": "prompt", "id": "p", "message": "hi"})
+    agent.until("turn_start")
+    agent.ask("abort")
+    (end,) = [frame for frame in agent.until("done") if frame["type"] == "turn_end"]
+    assert end["stop"] == "aborted"
+
+
+@slow
+def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_path: Path) -> None:
+    config = file(tmp_path / "mcp.json", odd=entry())
+    agent = zot("--mcp-config", config, *LONG)
+    agent.send({"type": "prompt", "id": "p", "message": "!tool mcp__odd__hang {}"})
+    noted = tmp_path / "work" / "noted.txt"
+    wait_until(lambda: noted.exists() and "hanging" in noted.read_text(), 100)
+    agent.ask("abort")
+    agent.until("done")
+    wait_until(lambda: "cancelled" in noted.read_text())
+    assert result(agent.prompt('!tool mcp__odd__echo {"text": "again"}')) == "again"
+
+
+@slow
+@pytest.mark.parametrize("end", ["eof", "SIGTERM", "SIGKILL"])
+def test_no_server_outlives_the_agent(zot: Spawn, tmp_path: Path, end: str) -> None:
+    config = file(tmp_path / "mcp.json", odd=entry("holds-stdout"))
+    agent = zot("--mcp-config", config, *LONG)
+    pid = int(result(agent.prompt("!tool mcp__odd__pid {}")))
+    assert alive(pid)
+    if end == "eof":
+        agent.end()
+    else:
+        agent.signal(signal.Signals[end])
+    agent.wait()
+    wait_until(lambda: not alive(pid))
+
+
+@slow
+def test_a_server_that_is_broken_is_told_on_stderr_and_the_run_goes_on(zot: Spawn, tmp_path: Path) -> None:
+    config = file(tmp_path / "mcp.json", bad=entry("broken"), odd=entry())
+    agent = zot("--mcp-config", config, *LONG)
+    assert result(agent.prompt('!tool mcp__odd__echo {"text": "hi"}')) == "hi"
+    assert agent.stderr == (
+        "MCP server bad is not there: it exited with code 1.\nIts stderr ended with:\nno configuration found\n"
+    )
+
+
+@slow
+def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: ModelServer, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"base_url": server.url, "api_key": "x", "cwd": tmp_path}
+    with Runtime(**options, mcp_servers={"odd": entry()}, mcp_wait=100) as runtime:
+        events = list(runtime.prompt('!tool mcp__odd__echo {"text": "from the SDK"}'))
+    assert "from the SDK" in str(events)
+    with pytest.raises(ConfigError, match=r"^mcp_servers: mcpServers.odd: expected a command to start, or a url$"):
+        Runtime(**options, mcp_servers={"odd": {}})

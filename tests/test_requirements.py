@@ -32,7 +32,11 @@ CASES = {  # Where a test is a set of files, one of them may be named in bracket
     "tests/zot/test_transcripts.py": "zot/transcripts/{}.jsonl",
 }
 BLOCKS = {"text", "image", "thinking", "toolCall"}  # Parts of a message, not frames.
-LATER = {  # Frames that the earlier pi protocol does not know.
+LATER = {
+    "extension_ui_request",
+    "extension_ui_closed",
+    "tool_request",
+    "tool_request_closed",  # Frames that the earlier pi protocol does not know.
     "response",
     "tool_execution_update",
     "auto_retry_start",

@@ -82,3 +82,12 @@ def test_names_that_are_taken_or_odd_are_refused(zot: Callable[..., Agent]) -> N
     assert agent.ask("set_tools", tools="x")["success"] is False
     assert agent.ask("set_tools", tools=[])["success"] is True
     assert types(agent.prompt("!tool greet {}"))[-1] == "done"
+
+
+def test_an_abort_while_it_asks_withdraws_the_question(zot: Callable[..., Agent]) -> None:
+    agent = zot("--permission", "ask")
+    agent.send({"id": "p", "type": "prompt", "message": TOUCH})
+    question = agent.until("question")[-1]
+    agent.send({"id": "a", "type": "abort"})
+    closed = {"type": "question_closed", "request_id": question["request_id"], "reason": "withdrawn"}
+    assert closed in agent.until("done")

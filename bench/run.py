@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import monitor, sessions, start
+from bench import agents, monitor, sessions, start
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -43,6 +43,9 @@ def main() -> None:
                 print("\nThe pi protocol\n")
                 pi_peers = pi_like(url, home)
                 show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
+                print(f"\nIn one's own process, and {agents.COUNT} agents at once\n")
+                show([("linnet", agents.start_rows())])
+                show(agents.columns(url, folder))
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
                 print("\nThe monitor\n")
@@ -146,4 +149,5 @@ def show(columns: list[tuple[str, list[Row]]], write: Callable[[str], None] = pr
         write(line.format(name, *(table.get(name, "–") for table in tables)).rstrip())
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -1,46 +1,120 @@
 """A coding agent on a pipe, or in your own process.
 
->>> from linnet import Runtime, Config
+>>> from linnet import Runtime
 """
 
-TYPE_CHECKING = False  # As type checkers know it, without the cost of importing `typing`.
+TYPE_CHECKING = False  # Type checkers know better. Importing it from typing would be most of what this import costs.
+
 __version__ = "0.3.0"
 __all__ = [
+    "AsyncRun",
     "AsyncRuntime",
+    "AsyncSessions",
+    "BadInput",
+    "BadOutput",
+    "BashRun",
     "Busy",
     "Cancelled",
+    "Closed",
     "Config",
+    "ConfigError",
+    "Context",
+    "ContextOverflow",
+    "Contradiction",
+    "Image",
     "LinnetError",
+    "MissingKey",
+    "NotRunning",
+    "NothingToCompact",
+    "OutlineEntry",
+    "ProviderError",
+    "ProviderRejected",
+    "ProviderUnavailable",
+    "Result",
+    "Run",
     "Runtime",
     "SessionError",
+    "SessionInUse",
+    "SessionInfo",
+    "Sessions",
+    "State",
+    "Stats",
+    "UnknownModel",
+    "UnknownProvider",
     "__version__",
+    "events",
     "frames",
+    "questions",
+    "tool",
 ]
 
 if TYPE_CHECKING:
-    from linnet.errors import Busy, Cancelled, LinnetError, SessionError
+    from linnet.core import questions
+    from linnet.core.messages import BashRun, Image
+    from linnet.core.sessions import OutlineEntry, SessionInfo
+    from linnet.errors import (
+        BadInput,
+        BadOutput,
+        Busy,
+        Cancelled,
+        Closed,
+        ConfigError,
+        ContextOverflow,
+        Contradiction,
+        LinnetError,
+        MissingKey,
+        NothingToCompact,
+        NotRunning,
+        ProviderError,
+        ProviderRejected,
+        ProviderUnavailable,
+        SessionError,
+        SessionInUse,
+        UnknownModel,
+        UnknownProvider,
+    )
     from linnet.runtime.config import Config
-    from linnet.sdk.aio import AsyncRuntime
-    from linnet.sdk.runtime import Runtime
+    from linnet.sdk import events
+    from linnet.sdk.aio import AsyncRun, AsyncRuntime
+    from linnet.sdk.aio_sessions import AsyncSessions
+    from linnet.sdk.questions import State, Stats
+    from linnet.sdk.result import Result
+    from linnet.sdk.runtime import Run, Runtime
+    from linnet.sdk.sessions import Sessions
+    from linnet.tools.function import Context, tool
     from linnet.wire.zot import frames
+else:
+    # Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone is 50 ms. Type checkers
+    # do not see this, so that a name which is not there is an error to them.
+    _WHERE = {
+        "AsyncRun": "sdk.aio",
+        "AsyncRuntime": "sdk.aio",
+        "AsyncSessions": "sdk.aio_sessions",
+        "BashRun": "core.messages",
+        "Config": "runtime.config",
+        "Context": "tools.function",
+        "Image": "core.messages",
+        "OutlineEntry": "core.sessions",
+        "Result": "sdk.result",
+        "Run": "sdk.runtime",
+        "Runtime": "sdk.runtime",
+        "SessionInfo": "core.sessions",
+        "Sessions": "sdk.sessions",
+        "State": "sdk.questions",
+        "Stats": "sdk.questions",
+        "tool": "tools.function",
+    }
+    _MODULES = {"events": "sdk.events", "frames": "wire.zot.frames", "questions": "core.questions"}
 
-_WHERE = {
-    "AsyncRuntime": "linnet.sdk.aio",
-    "Busy": "linnet.errors",
-    "Cancelled": "linnet.errors",
-    "Config": "linnet.runtime.config",
-    "LinnetError": "linnet.errors",
-    "Runtime": "linnet.sdk.runtime",
-    "SessionError": "linnet.errors",
-    "frames": "linnet.wire.zot.frames",
-}
+    def __getattr__(name):
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        if name in _MODULES:
+            return import_module(f"linnet.{_MODULES[name]}")
+        return getattr(import_module(f"linnet.{_WHERE.get(name, 'errors')}"), name)
 
 
-def __getattr__(name: str) -> object:
-    """Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone would be 50 ms."""
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
-
-    module = import_module(_WHERE[name])
-    return module if name == "frames" else getattr(module, name)
+def __dir__() -> list[str]:
+    return __all__

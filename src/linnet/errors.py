@@ -7,8 +7,10 @@ LinnetError                one sentence for the person at the keyboard
     MissingKey
     Contradiction          flags that do not go together
   Busy                     a prompt is already running
+  NotRunning               nothing runs that could be told anything
   Closed                   the runtime was closed
   BadInput                 a command whose arguments make no sense
+  BadOutput                an answer that does not have the form that was asked for
   NothingToCompact
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
@@ -31,8 +33,13 @@ from typing import ClassVar
 
 
 class LinnetError(Exception):
+    """`code` is one word for programs. `status` is that of a vendor's HTTP answer, if there was one. `retryable`: the
+    same may work at another time.
+    """
+
     code: ClassVar[str] = "internal"
     retryable: ClassVar[bool] = False
+    status: int | None = None
 
 
 class ConfigError(LinnetError):
@@ -80,6 +87,13 @@ class Busy(LinnetError):
         super().__init__("A prompt is already running; wait for its last event or abort it.")
 
 
+class NotRunning(LinnetError):
+    code = "not_running"
+
+    def __init__(self) -> None:
+        super().__init__("Nothing runs that could be told this; send it as a prompt.")
+
+
 class Closed(LinnetError):
     code = "closed"
 
@@ -89,6 +103,10 @@ class Closed(LinnetError):
 
 class BadInput(LinnetError):
     code = "bad_input"
+
+
+class BadOutput(LinnetError):
+    code = "bad_output"
 
 
 class NothingToCompact(LinnetError):
@@ -109,8 +127,11 @@ class SessionInUse(SessionError):
 
 
 class ProviderError(LinnetError):
-    def __init__(self, provider: str, reason: str) -> None:
+    code = "provider"
+
+    def __init__(self, provider: str, reason: str, status: int | None = None) -> None:
         super().__init__(f"{provider}: {reason}")
+        self.status = status
 
 
 class ProviderRejected(ProviderError):
@@ -125,8 +146,8 @@ class ProviderUnavailable(ProviderError):
     code = "provider_unavailable"
     retryable = True
 
-    def __init__(self, provider: str, reason: str, retry_after: float | None = None) -> None:
-        super().__init__(provider, reason)
+    def __init__(self, provider: str, reason: str, retry_after: float | None = None, status: int | None = None) -> None:
+        super().__init__(provider, reason, status)
         self.retry_after = retry_after
 
 

@@ -204,6 +204,12 @@ class Agent(RuleBasedStateMachine):
         )
         assert not (hit and len(self.queues)), "what was said to it is dropped"
 
+    @precondition(lambda self: self.waiting or self.background)
+    @rule(data=st.data())
+    def abort_another(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from([*self.waiting, *self.background]))
+        assert self.feed(AbortAsked(number)) == [Interrupt(number)]
+
     @rule(command=backgrounds)
     def launch(self, command: Background) -> None:
         number = next(self.numbers)
@@ -319,3 +325,23 @@ def test_a_command_belongs_to_the_session_it_began_in() -> None:
     schedule.feed(JobEnded())
     schedule.feed(JobEnded())
     assert schedule.feed(BackgroundEnded(4, "two", run)) == [Tell(BashRan(run)), Idle()]
+
+
+def test_a_job_that_waits_can_be_aborted_and_hears_nothing_once_it_begins() -> None:
+    schedule = Schedule(Queues())
+    submitted(schedule, 1, Prompt("one"))
+    submitted(schedule, 2, Prompt("two"))
+    assert schedule.feed(AbortAsked(2)) == [Interrupt(2)]
+    assert schedule.feed(JobEnded()) == [Begin(Job(2, Prompt("two")))]
+    assert submitted(schedule, 3, Prompt("more", when_busy="steer"), listening=True) == [Accept(3)]
+
+
+def test_what_can_only_be_said_to_a_run_is_refused_when_none_hears_it() -> None:
+    schedule = Schedule(Queues())
+    said = Prompt("more", when_busy="steer", when_idle="refuse")
+    assert submitted(schedule, 1, said) == [Refuse(1, "idle")]
+    submitted(schedule, 2, Prompt("one"))
+    assert submitted(schedule, 3, said) == [Refuse(3, "idle")]  # It does not listen.
+    assert submitted(schedule, 4, said, listening=True) == [Accept(4), Tell(QueueChanged((Input("more"),), ()))]
+    schedule.feed(AbortAsked())
+    assert submitted(schedule, 5, said, listening=True) == [Refuse(5, "idle")]

@@ -139,7 +139,9 @@ def test_what_is_set_and_where_the_conversation_goes_on_are_events(opened: Open)
 
 def test_a_prompt_is_answered_when_it_is_over_whoever_asked(opened: Open) -> None:
     session, everything = opened([[{"fail": "no"}], [{"text": "yes"}]], habits=ZOT)
-    assert ask(session, commands.Prompt("one")) == commands.Done("error", "scripted: no")
+    failed = ask(session, commands.Prompt("one"))
+    assert isinstance(failed, commands.Done)
+    assert (failed.stop, failed.error, str(failed.failure)) == ("error", "scripted: no", "scripted: no")
     assert ask(session, commands.Prompt("two")) == commands.Done("end")
     assert everything.kinds(JobStarted, Settled) == [JobStarted, Settled] * 2
 

@@ -165,16 +165,16 @@ def test_an_aborted_compact_is_cancelled(server: ModelServer, tmp_path: Path) ->
     with open_runtime(server, tmp_path) as runtime:
         for _ in range(3):
             list(runtime.prompt("HOLD SUMMARY never"))
-        started = runtime.start
 
-        def start_and_abort(work: Any) -> Any:
-            stream = started(work)
+        def abort() -> None:
+            server.wait_for(requests=4)
             runtime.abort()
-            return stream
 
-        runtime.start = start_and_abort  # type: ignore[method-assign]
+        aborting = threading.Thread(target=abort)
+        aborting.start()
         with pytest.raises(Cancelled):
             runtime.compact()
+        aborting.join()
 
 
 def test_set_model_and_its_refusal(runtime: Runtime, server: ModelServer) -> None:

@@ -255,8 +255,8 @@ def test_asynchronously_too(server: ModelServer, tmp_path: Path) -> None:
         async with AsyncRuntime(session=file, **options) as runtime:
             async for _ in runtime.prompt("one"):
                 pass
-            assert [text for _, text in runtime.sessions.prompts()] == ["one"]
-            await asyncio.to_thread(runtime.sessions.clone)
+            assert [text for _, text in await runtime.sessions.prompts()] == ["one"]
+            await runtime.sessions.clone()
             assert runtime.sessions.file != file
         async with AsyncRuntime(session=file, **options) as again:
             assert len(await again.messages()) == 2
@@ -316,7 +316,7 @@ def test_sessions_may_be_switched_from_many_threads(start: Open, tmp_path: Path)
 
 def test_a_forked_off_process_may_close_what_is_not_its_own(start: Open, tmp_path: Path) -> None:
     runtime = start(session=str(tmp_path / "mine.jsonl"))
-    journal = runtime.session._storage.journal
+    journal = runtime._session._storage.journal
     assert journal is not None
     log = journal.store.log
     assert isinstance(log, FileLog)

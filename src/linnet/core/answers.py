@@ -10,6 +10,7 @@ from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import Question
 from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.errors import LinnetError
 
 
 class Greeting(Struct, frozen=True):
@@ -27,10 +28,13 @@ class Started(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """A prompt has been seen to, one way or the other. `error` says why it failed, if it did."""
+    """A prompt has been seen to, one way or the other. `error` says why it failed, if it did; `failure` is what was
+    raised, if anything was.
+    """
 
     stop: StopReason
     error: str = ""
+    failure: LinnetError | None = None
 
 
 class State(Struct, frozen=True, kw_only=True):
@@ -52,6 +56,7 @@ class State(Struct, frozen=True, kw_only=True):
     steering_mode: QueueMode
     follow_up_mode: QueueMode
     auto_compaction: bool
+    auto_retry: bool = False
     pending: int
     session_id: str
     session_file: str | None = None

@@ -41,11 +41,14 @@ class Hello(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """`when_busy`: wait for one's turn, be refused, or be said to the agent that is working."""
+    """`when_busy`: wait for one's turn, be refused, or be said to the agent that is working. `when_idle`: begin, or be
+    refused because there is no agent working that it could be said to.
+    """
 
     text: str
     images: tuple[Image, ...] = ()
     when_busy: Literal["wait", "refuse", "steer", "follow_up"] = "wait"
+    when_idle: Literal["begin", "refuse"] = "begin"
 
 
 class Compact(Struct, frozen=True):

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -40,6 +40,15 @@ def parse(verdict: Verdict, text: str) -> Rule:
     if not tool.strip():
         raise BadInput(f"a rule names a tool, such as bash or edit:src/**, not {text!r}")
     return Rule(verdict, tool.strip(), pattern.strip())
+
+
+def said_rule(text: str) -> Rule:
+    """`allow bash:git status`, `deny edit`. Raises BadInput."""
+    verdict, _, rest = text.strip().partition(" ")
+    for known in get_args(Verdict):
+        if verdict == known:
+            return parse(known, rest)
+    raise BadInput(f"a rule begins with {', '.join(get_args(Verdict))}, not {verdict!r}")
 
 
 def decide(call: ToolCall, mode: Mode, rules: Sequence[Rule], path: str = "") -> Verdict:

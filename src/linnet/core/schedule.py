@@ -15,7 +15,7 @@ from linnet.core.inputs import Input
 from linnet.core.messages import BashRun
 from linnet.core.queues import Queues
 
-Why: TypeAlias = Literal["busy", "closed", "closing"]
+Why: TypeAlias = Literal["busy", "idle", "closed", "closing"]
 
 
 class Job(Struct, frozen=True):
@@ -41,7 +41,7 @@ class JobEnded(Struct, frozen=True):
 
 
 class AbortAsked(Struct, frozen=True):
-    """Of the active job; with a number, only if that is the active one."""
+    """Of the active job; with a number, of that job or background command, whether it is active or waits."""
 
     number: int | None = None
 
@@ -153,6 +153,10 @@ class Schedule:
         """A move waits: what is asked for now is about the place that it leads to."""
         return any(isinstance(job.work, Move) for job in self._waiting)
 
+    def holds(self, number: int) -> bool:
+        """Whether this job is active or waits."""
+        return any(job is not None and job.number == number for job in (self._active, *self._waiting))
+
     def feed(self, fact: Fact) -> list[Effect]:
         match fact:
             case Submitted():
@@ -160,8 +164,7 @@ class Schedule:
             case JobEnded():
                 return self._ended() if self._active is not None else []
             case AbortAsked(number):
-                active = self._active
-                return self._cut_short() if active is not None and number in (None, active.number) else []
+                return self._abort(number)
             case BackgroundSubmitted(number, command, session):
                 if self._closed:
                     return [Refuse(number, "closed")]
@@ -180,11 +183,14 @@ class Schedule:
         job, work = fact.job, fact.job.work
         if self._closed:
             return [Refuse(job.number, "closed")]
+        is_heard = self._active is not None and fact.listening and self._hears
+        if isinstance(work, Prompt) and work.when_idle == "refuse" and not is_heard:
+            return [Refuse(job.number, "idle")]
         if self._active is None:
             return [Accept(job.number), *self._begin(job)]
         if not fact.may_wait:
             return [Refuse(job.number, "busy")]
-        if isinstance(work, Prompt) and work.when_busy != "wait" and fact.listening and self._hears:
+        if isinstance(work, Prompt) and work.when_busy != "wait" and is_heard:
             return self._said(job, work)
         effects: list[Effect] = [Accept(job.number)]
         if _cuts_short(work, self._active.work):
@@ -214,6 +220,17 @@ class Schedule:
         self._is_ending = job.number in self._doomed
         self._doomed.discard(job.number)
         return [Begin(job)]
+
+    def _abort(self, number: int | None) -> list[Effect]:
+        if self._active is not None and number in (None, self._active.number):
+            return self._cut_short()
+        if number in self._background:
+            return [Interrupt(number)]
+        for job in self._waiting:
+            if job.number == number:
+                self._doomed.add(job.number)
+                return [Interrupt(job.number)]
+        return []
 
     def _cut_short(self) -> list[Effect]:
         if self._active is None:

@@ -68,16 +68,18 @@ def from_status(provider: str, status: int, headers: Mapping[str, str], body: by
         text = text[:_SHOWN] + "…"
     if 300 <= status < 400:
         target = headers.get("location", "nowhere")
-        return ProviderRejected(provider, f"http {status}: redirects are not followed (to {target}); set the base URL")
+        return ProviderRejected(
+            provider, f"http {status}: redirects are not followed (to {target}); set the base URL", status
+        )
     reason = f"http {status}: {text}" if text else f"http {status}"
     fault = _fault(body)
     if status == 413 or _overflows(fault.code, fault.type, fault.message or text):
-        return ContextOverflow(provider, reason)
+        return ContextOverflow(provider, reason, status)
     if fault.code in _HOPELESS or fault.type in _HOPELESS:
-        return ProviderRejected(provider, reason)
+        return ProviderRejected(provider, reason, status)
     if status in _RETRYABLE or status >= 500:
-        return ProviderUnavailable(provider, reason, retry_after(headers, now))
-    return ProviderRejected(provider, reason)
+        return ProviderUnavailable(provider, reason, retry_after(headers, now), status)
+    return ProviderRejected(provider, reason, status)
 
 
 def from_fault(provider: str, fault: Fault | str) -> ProviderError:

@@ -30,7 +30,7 @@ class Compactor:
         messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
         if conversation.compacted:
             raise NothingToCompact("Already compacted")
-        plan = self._plan(messages)
+        plan = self._plan(messages, reason)
         self._job.emit([*before, CompactionStarted(reason)])
         spent: Usage = self._job.spent
         answers: list[str] = []
@@ -53,8 +53,9 @@ class Compactor:
         result = Compaction(summary, plan.kept, first_kept, tuple(read), tuple(modified), spent)
         return CompactionEnded(reason, result, will_retry=reason == "overflow")
 
-    def _plan(self, messages: Sequence[Message]) -> Plan:
-        keep = self._settings.keep_messages
+    def _plan(self, messages: Sequence[Message], reason: CompactReason) -> Plan:
+        """One that nobody asked for is there to make room: it goes by size, for a few messages may be too long."""
+        keep = self._settings.keep_messages if reason == "manual" else None
         planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
         return planner(messages)
 

@@ -108,4 +108,5 @@ DEFAULTS = Config(
     calls_at_once=1,
 )
 ZOT = Config(keep_messages=4)
+SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)

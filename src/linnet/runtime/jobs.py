@@ -11,7 +11,7 @@ from linnet.core import commands, schedule
 from linnet.core.events import JobKind, JobStarted, Settled
 from linnet.core.inputs import Input
 from linnet.core.schedule import Job, Schedule
-from linnet.errors import Busy, Closed, LinnetError
+from linnet.errors import Busy, Closed, LinnetError, NotRunning
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.fault import as_error, start
@@ -181,6 +181,8 @@ class Jobs:
             self._requests[number] = request
             job = Job(number, work, self._clock())
             feed(schedule.Submitted(job, self._broadcast.state.streaming, may_wait))
+            if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.
+                self._requests.pop(number, None)
 
     def _begin(self, job: Job) -> list[schedule.Effect]:
         """What goes wrong here is told to whoever asked: it must not take the session along."""
@@ -301,6 +303,8 @@ def _refusal(why: schedule.Why) -> LinnetError:
     match why:
         case "busy":
             return Busy()
+        case "idle":
+            return NotRunning()
         case "closed":
             return Closed()
         case "closing":

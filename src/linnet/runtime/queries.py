@@ -67,6 +67,7 @@ class Queries:
             steering_mode=state.queues.steering_mode,
             follow_up_mode=state.queues.follow_up_mode,
             auto_compaction=state.auto_compaction,
+            auto_retry=state.auto_retry,
             pending=len(state.queues),
             session_id=state.session_id,
             session_file=state.session_file,

@@ -65,8 +65,9 @@ class Resources:
         with self._lock:
             if self._processes is None:
                 from linnet.tools.process import Processes
+                from linnet.tools.shared_spawner import shared
 
-                self._processes = Processes()
+                self._processes = Processes(shared=shared)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
+from linnet.core.messages import Usage
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
@@ -94,6 +95,24 @@ class Session:
     def busy(self) -> bool:
         """Whether anything runs; what waits is started in the same moment as the last one ends."""
         return self._jobs.busy
+
+    @property
+    def id(self) -> str:
+        """Of the session that is open. This, `file`, `name` and `spent` are read without the lock, and never wait."""
+        return self._broadcast.state.session_id
+
+    @property
+    def file(self) -> str | None:
+        return self._broadcast.state.session_file
+
+    @property
+    def name(self) -> str:
+        journal = self._storage.journal
+        return journal.store.name if journal is not None else ""
+
+    @property
+    def spent(self) -> Usage:
+        return self._broadcast.state.spent
 
     def warm(self) -> None:
         """Import and build what the first run will need."""

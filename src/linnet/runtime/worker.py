@@ -17,7 +17,14 @@ from linnet.core.events import (
 from linnet.core.inputs import Input
 from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
-from linnet.errors import Cancelled, ContextOverflow, LinnetError, NothingToCompact, ProviderUnavailable
+from linnet.errors import (
+    Cancelled,
+    ContextOverflow,
+    LinnetError,
+    NothingToCompact,
+    ProviderError,
+    ProviderUnavailable,
+)
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.prepare import prepared
@@ -45,25 +52,27 @@ class Worker:
         while heard:
             if self._is_full():
                 self._try_compact("threshold", [])
-            ended, closing = self._answer(heard)
+            ended, failure, closing = self._answer(heard)
             settled = Settled("prompt", ended.stop, ended.error)
-            heard = self._job.settle(closing, settled, Done(ended.stop, ended.error))
+            heard = self._job.settle(closing, settled, Done(ended.stop, ended.error, failure))
 
     def compact(self, command: Compact) -> None:
+        failure: LinnetError | None = None
         try:
             ended = self._compactor.compact("manual", command.instructions)
+            failure = self._runner.failure
         except NothingToCompact as error:
-            ended = CompactionEnded("manual", None, error=str(error))
+            ended, failure = CompactionEnded("manual", None, error=str(error)), error
         outcome: Outcome
         if ended.result:
             settled, outcome = Settled("compact", "end"), Compacted(ended.result)
         else:
             settled = Settled("compact", "aborted" if ended.aborted else "error", ended.error)
-            outcome = LinnetError(ended.error or COMPACTION_CANCELLED)
+            outcome = failure or LinnetError(ended.error or COMPACTION_CANCELLED)
         self._job.settle([ended], settled, outcome)
 
-    def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, list[Event]]:
-        """Returns how the last run ended, and the events that are still to be told."""
+    def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, ProviderError | None, list[Event]]:
+        """Returns how the last run ended, why it failed, and the events that are still to be told."""
         prompted = Prompted(tuple(map(prepared, heard)))
         attempt, overflowed = 0, False
         while True:
@@ -74,14 +83,14 @@ class Worker:
                 overflowed = True
                 if self._try_compact("overflow", [ended]):
                     continue
-                return ended, [RetryEnded(False, attempt, ended.error)] if attempt else []
+                return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
             if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
                 attempt += 1
                 delay = self._delay(failure, attempt)
                 scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
                 if self._wait(delay, [ended, scheduled]):
                     continue
-                return ended, [RetryEnded(False, attempt, RETRY_CANCELLED)]
+                return ended, failure, [RetryEnded(False, attempt, RETRY_CANCELLED)]
             closing: list[Event] = [ended]
             if attempt:
                 succeeded = ended.stop not in ("error", "aborted")
@@ -89,7 +98,7 @@ class Worker:
             if ended.stop not in ("error", "aborted") and self._is_full():
                 self._try_compact("threshold", closing)
                 closing = []
-            return ended, closing
+            return ended, failure, closing
 
     def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
         patient = (failure.retry_after or 0) <= LONGEST_WAIT

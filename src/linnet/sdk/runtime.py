@@ -1,132 +1,95 @@
 """The synchronous face of the runtime."""
 
-import os
 import sys
-from base64 import b64encode
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
 from threading import Thread, current_thread
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from linnet.core import commands
-from linnet.core.cancel import Cancel
-from linnet.core.events import Event, Settled
-from linnet.core.images import image
-from linnet.core.messages import Image
-from linnet.errors import BadInput, Cancelled, LinnetError
-from linnet.runtime.config import Config
-from linnet.runtime.listener import Listener
-from linnet.runtime.requester import Requester
-from linnet.runtime.resources import Resources
-from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
-from linnet.sdk.answer import ask
+from linnet.core.events import QueueMode
+from linnet.core.messages import BashRun, Image
+from linnet.core.models import Reasoning
+from linnet.errors import UnknownModel
+from linnet.sdk import questions
+from linnet.sdk.answer import ask, say
+from linnet.sdk.configured import Configured
+from linnet.sdk.events import Event
+from linnet.sdk.follow import Ear, Followed
+from linnet.sdk.output import Output
+from linnet.sdk.questions import State, Stats, prompt_command
+from linnet.sdk.result import Result, joined
 from linnet.sdk.sessions import Sessions
-from linnet.sdk.stream import Stream
-from linnet.wire.zot import answers, encode, frames
+from linnet.wire.zot import frames
 
 Self = TypeVar("Self", bound="Runtime")
+T = TypeVar("T")
 CLOSING = 5.0  # How long, at most, letting go of a run waits for its end.
+BATCH = 256  # Events that are taken at once.
 
 
-class Started:
-    """A run that is under way, and what is heard of it."""
+class Run(Iterator[Event]):
+    """The events of one run, up to its last. Letting go of it before the end aborts the run; so does leaving `with`."""
 
-    def __init__(self, stream: Stream, number: int, session: Session) -> None:
-        self.stream = stream
-        self._number = number
-        self._session = session
+    def __init__(self, followed: Followed) -> None:
+        self._followed = followed
+        self._stream = followed.stream
+        self._taken: deque[Event] = deque()
 
-    def abandon(self) -> None:
-        """Abort it, if it has not ended, and wait until it has."""
-        if not self.stream.ended:
-            self.stream.close()
-            if not sys.is_finalizing():  # Or else its thread is gone, and nobody would ever say that it has ended.
-                self.stop()
-
-    def abort(self) -> None:
-        self._session.abort(self._number)
-
-    def stop(self) -> None:
-        self.abort()
-        self.stream.wait()
-
-
-class Run(Iterator[frames.Event]):
-    """The events of one run, up to its last. Letting go of it before the end aborts the run."""
-
-    def __init__(self, started: Started) -> None:
-        self._started = started
-        self._stream = started.stream
-
-    def __next__(self) -> frames.Event:
-        event = self._stream.take(block=True)
-        if event is None:
+    def __next__(self) -> Event:
+        if not self._taken:
+            self._taken.extend(self._stream.take(BATCH, block=True))
+        if not self._taken:
             raise StopIteration
-        return event
+        return self._taken.popleft()
+
+    def __enter__(self) -> "Run":
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def result(self) -> Result[None]:
+        """What came of it. Raises BadInput before the run has ended."""
+        return self._followed.result
 
     def close(self) -> None:
         """Abort the run, if it has not ended, and wait until it has."""
-        self._started.abandon()
+        self._taken.clear()
+        if self._stream.has_ended:
+            self._stream.close()
+        elif not sys.is_finalizing():  # Or else its thread is gone, and nobody would ever say that it has ended.
+            self._end()
 
     def __del__(self) -> None:
         """Wherever that happens: it may be in the run's own thread, or while somebody holds a lock."""
-        if self._stream.ended or sys.is_finalizing():
+        if self._stream.has_ended or sys.is_finalizing():
             return
-        self._stream.close()
-        closing = Thread(target=self._started.stop, name="linnet-closing", daemon=True)
+        closing = Thread(target=self._end, name="linnet-closing", daemon=True)
         closing.start()
         if not current_thread().name.startswith("linnet-"):
             closing.join(CLOSING)
 
-
-class _Hearing(Listener):
-    """Puts what happens into the stream of the run that goes on."""
-
-    def __init__(self) -> None:
-        self.stream = Stream()
-
-    def hear(self, events: Sequence[Event]) -> None:
-        self.stream.put(encode.encode(events, show_thinking=True), last=isinstance(events[-1], Settled))
-
-    def pace(self, cancel: Cancel) -> None:
-        self.stream.pace(cancel)
-
-    def is_behind(self) -> bool:
-        return self.stream.is_behind
+    def _end(self) -> None:
+        self._followed.abandon()
+        self._stream.wait()
 
 
-class _Starting(Requester):
-    """Whoever starts a run: from its first event on, its stream is the one that is heard."""
-
-    def __init__(self, hearing: _Hearing, stream: Stream) -> None:
-        self._hearing = hearing
-        self._stream = stream
-        self.error: LinnetError | None = None
-
-    def started(self) -> None:
-        self._hearing.stream = self._stream
-
-    def refused(self, error: LinnetError) -> None:
-        self.error = error
-
-
-class Runtime:
+class Runtime(Configured):
     """A folder, a model, a conversation. One prompt at a time: a second one raises Busy. Safe to use from any thread.
 
-    >>> with Runtime(Config(provider="scripted")) as runtime:
-    ...     for event in runtime.prompt("hello"):
-    ...         ...
+    >>> with Runtime(provider="scripted") as runtime:
+    ...     print(runtime.run("hello").text)
     """
 
-    def __init__(self, config: Config | None = None, **options: Any) -> None:
-        """Takes a Config, or its fields as keywords. Raises ConfigError if they cannot be used."""
-        if config is not None and options:
-            raise TypeError("give either a Config or its fields, not both")
-        settings = resolve(config or Config(**options), os.environ)
-        self._hearing = _Hearing()
-        self.session = Session(settings, Resources(settings), [self._hearing])
-        self.sessions = Sessions(self.session)
+    def _set_up(self) -> None:
+        self._ear = Ear()
+        self._session = self._open_session(self._ear)
+        self._sessions = Sessions(self._session)
 
     def __enter__(self: Self) -> Self:
         return self
@@ -136,77 +99,157 @@ class Runtime:
     ) -> None:
         self.close()
 
+    @property
+    def sessions(self) -> Sessions:
+        """Where the conversation is kept, and all that can be done with that."""
+        return self._sessions
+
     def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> Run:
         """Start a run and iterate over its events. Images are given as their bytes."""
-        return Run(self.start(prompt_command(text, images)))
+        followed = self._follow(prompt_command(text, images), streams=True)
+        followed.check()
+        return Run(followed)
 
-    def compact(self, instructions: str = "") -> str:
-        """Replace all but the newest messages by a summary, and return it."""
-        return compacted(list(Run(self.start(commands.Compact(instructions)))))
+    @overload
+    def run(self, text: str, images: Sequence[bytes | Image] = ()) -> Result[None]: ...
+
+    @overload
+    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: type[T]) -> Result[T]: ...
+
+    @overload
+    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
+
+    def run(
+        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+    ) -> Result[Any]:
+        """Run a prompt to its end. A run that fails raises nothing: its result says so.
+
+        With `output`, a type or a JSON Schema, the answer's `value` has that form; the model is asked again once.
+        """
+        if output is None:
+            return self._run(prompt_command(text, images))
+        form = Output(output)
+        first = self._run(prompt_command(form.question(text), images))
+        reason = "" if first.code else form.read(first.text)[1]
+        if first.code or not reason:
+            return first if first.code else form.read_into(first)
+        second = joined(first, self._run(commands.Prompt(form.question_again(reason))))
+        return second if second.code else form.read_into(second)
+
+    def steer(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+        """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""
+        say(self._session, questions.said(text, images, "steer"))
+
+    def follow_up(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+        """Say something that the run that goes on sees to when it would otherwise end. Raises NotRunning."""
+        say(self._session, questions.said(text, images, "follow_up"))
 
     def abort(self) -> None:
-        """Cancel what runs, if anything does. Its last events follow."""
-        self._ask(commands.Abort())
+        """Cancel what runs, if anything does, and drop what waits to be said to it. Its last events follow."""
+        latest = self._ear.latest
+        if latest is not None:
+            latest.abort()
+        ask(self._session, questions.abort())
 
     cancel = abort
 
-    def set_model(self, model: str) -> None:
-        """For the next prompt on. Raises UnknownModel."""
-        self._ask(commands.SetModel(model))
+    def compact(self, instructions: str = "") -> str:
+        """Replace all but the newest messages by a summary, and return it."""
+        followed = self._follow(commands.Compact(instructions), streams=False)
+        self._wait(followed)
+        return followed.summary
+
+    def bash(self, command: str) -> BashRun:
+        """Run a shell command, also beside a run. The model is shown it with the next prompt."""
+        return ask(self._session, questions.bash(command))
+
+    def abort_bash(self) -> None:
+        """Kill what `bash` runs."""
+        ask(self._session, questions.abort_bash())
+
+    def abort_retry(self) -> None:
+        """Do not wait for the next try of a run that failed: let it have failed."""
+        ask(self._session, questions.abort_retry())
+
+    def set_model(self, model: str) -> frames.ModelInfo:
+        """`id` or `provider/id`, for the next prompt on. Raises UnknownModel."""
+        first, *others = questions.set_model(model)
+        try:
+            return ask(self._session, first)
+        except UnknownModel:
+            if not others:
+                raise
+        return ask(self._session, others[0])
+
+    def cycle_model(self) -> frames.ModelInfo | None:
+        """Take the next of the models that can be used. None if there is no other."""
+        return ask(self._session, questions.cycle_model())
+
+    def list_models(self, *, everywhere: bool = False) -> list[frames.ModelInfo]:
+        """Of the present provider, or of every provider that there is a key for."""
+        return ask(self._session, questions.list_models(everywhere=everywhere))
+
+    def set_thinking(self, level: Reasoning) -> None:
+        """How much the model thinks before it answers; `state().thinking` is what it can do of that."""
+        ask(self._session, questions.set_thinking(level))
+
+    def cycle_thinking(self) -> Reasoning | None:
+        """Take the next level, and return it. None if the model does not think."""
+        return ask(self._session, questions.cycle_thinking())
+
+    def set_steering_mode(self, mode: QueueMode) -> None:
+        """Whether several steering messages are heard one by one or all at once."""
+        ask(self._session, questions.set_steering_mode(mode))
+
+    def set_follow_up_mode(self, mode: QueueMode) -> None:
+        """Whether several follow-ups are heard one by one or all at once."""
+        ask(self._session, questions.set_follow_up_mode(mode))
+
+    def set_auto_compaction(self, enabled: bool) -> None:
+        """Whether a conversation that grows too long is compacted by itself."""
+        ask(self._session, questions.set_auto_compaction(enabled=enabled))
+
+    def set_auto_retry(self, enabled: bool) -> None:
+        """Whether a run that failed for a passing reason is tried again."""
+        ask(self._session, questions.set_auto_retry(enabled=enabled))
 
     def clear(self) -> None:
         """Forget the conversation. A run that is under way ends without a trace."""
-        self._ask(commands.Clear())
+        ask(self._session, questions.clear())
 
-    def state(self) -> frames.StateData:
-        answer: frames.StateData = self._ask(commands.GetState())
-        return answer
+    def state(self) -> State:
+        return ask(self._session, questions.state())
 
     def messages(self) -> list[frames.Message]:
-        answer: frames.MessagesData = self._ask(commands.GetMessages())
-        return answer.messages
+        """The conversation, as the model is shown it."""
+        return ask(self._session, questions.messages())
 
     def cost(self) -> frames.Tokens:
         """Tokens and dollars so far."""
-        return self.state().usage
+        return ask(self._session, questions.cost())
 
-    def list_models(self) -> list[frames.ModelInfo]:
-        answer: frames.ModelsData = self._ask(commands.GetModels())
-        return answer.models
+    def stats(self) -> Stats:
+        return ask(self._session, questions.stats())
 
     def close(self) -> None:
         """Abort what runs and leave no child process behind. Idempotent."""
         if not sys.is_finalizing():  # Or else the other threads are gone, with whatever locks they held.
-            self.session.close(timeout=5)
+            self._session.close(timeout=5)
 
-    def start(self, work: commands.Prompt | commands.Compact) -> Started:
-        """Raises Busy while another run goes on."""
-        stream = Stream()
-        starting = _Starting(self._hearing, stream)
-        number = self.session.submit(work, starting, may_wait=False)
-        if starting.error is not None and not stream.ended:
-            raise starting.error
-        return Started(stream, number, self.session)
+    def _run(self, prompt: commands.Prompt) -> Result[Any]:
+        followed = self._follow(prompt, streams=False)
+        self._wait(followed)
+        return followed.result
 
-    def _ask(self, command: commands.Control | commands.Setting | commands.Query) -> Any:
-        return answers.data(ask(self.session, command))
+    def _follow(self, work: commands.Prompt | commands.Compact, *, streams: bool) -> Followed:
+        followed = Followed(self._ear, streams=streams)
+        self._ear.take_up(followed)
+        followed.submit(self._session, work)
+        return followed
 
-
-def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Prompt:
-    if not text.strip() and not images:
-        raise BadInput("a prompt needs a message or an image")
-    return commands.Prompt(text, tuple(map(_image, images)))
-
-
-def compacted(events: Sequence[frames.Event]) -> str:
-    """The summary, or the reason why there is none."""
-    for event in events:
-        if isinstance(event, frames.CompactDone):
-            return event.summary
-        if isinstance(event, frames.Error):
-            raise LinnetError(event.message)
-    raise Cancelled
-
-
-def _image(given: bytes | Image) -> Image:
-    return image(b64encode(given).decode()) if isinstance(given, bytes) else given
+    def _wait(self, followed: Followed) -> None:
+        try:
+            followed.stream.wait()
+        except BaseException:  # KeyboardInterrupt, say: nobody would ever take up its result.
+            followed.abandon()
+            raise

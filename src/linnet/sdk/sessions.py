@@ -1,13 +1,11 @@
 """What a program can do with sessions: begin, open, branch, go back, name, list and export them."""
 
-import os
 from collections.abc import Sequence
 
-from linnet.core import commands
 from linnet.core.sessions import OutlineEntry, SessionInfo
-from linnet.errors import BadInput
 from linnet.runtime.config import Path
 from linnet.runtime.session import Session
+from linnet.sdk import questions
 from linnet.sdk.answer import ask
 
 
@@ -20,63 +18,59 @@ class Sessions:
     @property
     def file(self) -> str | None:
         """Where the open session is kept; nothing if it is in memory only."""
-        return self._state.session_file
+        return self._session.file
 
     @property
     def id(self) -> str:
-        return self._state.session_id
+        return self._session.id
 
     @property
     def name(self) -> str:
-        return self._state.session_name
+        """Set it to name the session; `set_name` does the same."""
+        return self._session.name
 
     @name.setter
     def name(self, name: str) -> None:
-        if not name.strip():
-            raise BadInput("Session name cannot be empty")
-        ask(self._session, commands.SetSessionName(name), commands.Ok)
+        self.set_name(name)
+
+    def set_name(self, name: str) -> None:
+        ask(self._session, questions.set_name(name))
 
     def new(self, parent: Path | None = None) -> None:
         """Begin an empty one. `parent` is the session it came from."""
-        ask(self._session, commands.NewSession(None if parent is None else os.fspath(parent)), commands.SessionOpened)
+        ask(self._session, questions.new(parent))
 
     def switch(self, session: Path) -> None:
         """Go on with another: a file, or the beginning of an id."""
-        ask(self._session, commands.SwitchSession(os.fspath(session)), commands.SessionOpened)
+        ask(self._session, questions.switch(session))
 
     def branch(self, entry: str) -> str:
         """A session of its own that goes on from before this message of the user's, which is returned."""
-        return ask(self._session, commands.Branch(entry), commands.Branched).text
+        return ask(self._session, questions.branch(entry))
 
     def clone(self) -> None:
         """The same conversation in a session of its own."""
-        ask(self._session, commands.CloneSession(), commands.SessionOpened)
+        ask(self._session, questions.clone())
 
     def navigate(self, entry: str | None) -> None:
         """Go on from another entry of this session; from the very beginning if none is given."""
-        ask(self._session, commands.Navigate(entry), commands.Navigated)
+        ask(self._session, questions.navigate(entry))
 
     def prompts(self) -> Sequence[tuple[str, str]]:
         """What the user said, and the ids of the entries: where `branch` can start from."""
-        return ask(self._session, commands.GetBranchMessages(), commands.BranchMessages).messages
+        return ask(self._session, questions.prompts())
 
     def outline(self) -> Sequence[OutlineEntry]:
-        return ask(self._session, commands.GetTree(), commands.Outline).entries
+        return ask(self._session, questions.outline())
 
     def entries(self, since: str | None = None) -> Sequence[bytes]:
         """The lines of the file, or those after an entry."""
-        return ask(self._session, commands.GetEntries(since), commands.EntryList).lines
+        return ask(self._session, questions.entries(since))
 
     def listed(self, *, everywhere: bool = False) -> Sequence[SessionInfo]:
         """Newest first: those of the folder that is worked in, or all."""
-        return ask(self._session, commands.ListSessions(everywhere), commands.SessionList).sessions
+        return ask(self._session, questions.listed_sessions(everywhere=everywhere))
 
     def export_html(self, path: Path | None = None) -> str:
         """Write one page that shows the session, and return where it is."""
-        return ask(
-            self._session, commands.ExportHtml(None if path is None else os.fspath(path)), commands.Exported
-        ).path
-
-    @property
-    def _state(self) -> commands.State:
-        return ask(self._session, commands.GetState(), commands.State)
+        return ask(self._session, questions.export_html(path))

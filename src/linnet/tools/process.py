@@ -14,6 +14,7 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.errors import Cancelled, Closed
 from linnet.tools.child import Child
+from linnet.tools.shared_spawner import SharedSpawner
 from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
 READ_SIZE = 1 << 16
@@ -42,9 +43,12 @@ class Processes:
     What a command puts in the background outlives the command. This process gets no child but one, the supervisor.
     """
 
-    def __init__(self, hidden: Iterable[str] = ("ZOTCORE_RPC_TOKEN",)) -> None:
+    def __init__(self, hidden: Iterable[str] = ("ZOTCORE_RPC_TOKEN",), shared: SharedSpawner | None = None) -> None:
+        """Without a shared one, these have a supervisor of their own."""
         self._hidden = frozenset(map(os.fsencode, hidden))
-        self._spawner = Spawner()
+        self._shared = shared
+        self._owner = os.getpid()
+        self._spawner = shared.borrow() if shared is not None else Spawner()
         self._lock = Lock()
         self._closed = False
         self._active: set[_Command] = set()
@@ -114,11 +118,19 @@ class Processes:
             children, self._children = self._children, []
         for command in active:
             command.kill()
-        self._spawner.close()
+        if self._shared is None:
+            self._spawner.close()
+        elif self._owner == os.getpid():  # Or else they are the parent's, which goes on.
+            for spawned in background:
+                spawned.kill()
+            for spawned in background:
+                spawned.wait_until_gone(PATIENCE)
         for spawned in background:
             spawned.close()
         for child in children:
             child.close()
+        if self._shared is not None:
+            self._shared.give_back(self._spawner)
         for drain in drains:
             drain.join(PATIENCE)
 

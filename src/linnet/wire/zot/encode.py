@@ -10,7 +10,7 @@ from linnet.core.timestamps import stamp
 from linnet.wire.zot import frames
 from linnet.wire.zot.transcript import plain, said, tokens
 
-_STOP: dict[messages.StopReason, frames.Stop] = {
+STOP: dict[messages.StopReason, frames.Stop] = {
     "end": "end_turn",
     "tool_use": "tool_use",
     "length": "length",
@@ -100,7 +100,7 @@ def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> lis
     if content:
         out.append(frames.AssistantMessage(content, stamp(reply.time)))
         out += [frames.ToolCall(part.id, part.name, part.args) for part in reply.calls]
-    out.append(frames.TurnEnd(_STOP[reply.stop], reply.error or UNSET))
+    out.append(frames.TurnEnd(STOP[reply.stop], reply.error or UNSET))
     return out
 
 

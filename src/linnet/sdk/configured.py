@@ -1,0 +1,126 @@
+"""What a runtime is made of, said in keywords. Both faces take the same ones."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from linnet.core.models import Reasoning
+from linnet.core.permissions import Mode, Rule, said_rule
+from linnet.runtime.config import SDK, Config, Path
+from linnet.runtime.listener import Listener
+from linnet.runtime.resources import Resources
+from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
+from linnet.sdk.asking import Answering, OnQuestion, Permission, blocking
+
+if TYPE_CHECKING:
+    from linnet.tools.function import FunctionTool
+
+
+class Configured:
+    def __init__(
+        self,
+        config: Config | None = None,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        cwd: Path | None = None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        system_prompt: str | None = None,
+        append_system_prompt: str | None = None,
+        reasoning: Reasoning | None = None,
+        max_steps: int | None = None,
+        tools: "Sequence[str | FunctionTool] | None" = None,
+        script: Path | None = None,
+        timeout: float | None = None,
+        retries: int | None = None,
+        retry_delay: float | None = None,
+        compact_reserve: int | None = None,
+        compact_keep: int | None = None,
+        session: Path | None = None,
+        resume: bool | None = None,
+        fork: Path | None = None,
+        session_dir: Path | None = None,
+        save: bool | None = None,
+        confine: bool | None = None,
+        permission: Mode | Permission | None = None,
+        rules: Sequence[Rule | str] | None = None,
+        on_question: OnQuestion | None = None,
+        question_timeout: float | None = None,
+        mcp: bool | None = None,
+        mcp_config: Sequence[Path] | None = None,
+        mcp_servers: Mapping[str, Any] | None = None,
+        mcp_wait: float | None = None,
+        sessions: bool | None = None,
+        wording: Literal["zot", "pi"] | None = None,
+        retry_runs: bool | None = None,
+        auto_compaction: bool | None = None,
+        keep_messages: int | None = None,
+        calls_at_once: int | None = None,
+    ) -> None:
+        """Takes a Config, or its fields as keywords; see Config for what they mean.
+
+        `permission` is a mode, or a function that is given each call. `rules` are such as "allow bash:git status".
+        `on_question` answers what else is asked.
+        """
+        said = Config(
+            provider=provider,
+            model=model,
+            cwd=cwd,
+            api_key=api_key,
+            base_url=base_url,
+            system_prompt=system_prompt,
+            append_system_prompt=append_system_prompt,
+            reasoning=reasoning,
+            max_steps=max_steps,
+            tools=tools,
+            script=script,
+            timeout=timeout,
+            retries=retries,
+            retry_delay=retry_delay,
+            compact_reserve=compact_reserve,
+            compact_keep=compact_keep,
+            session=session,
+            resume=resume,
+            fork=fork,
+            session_dir=session_dir,
+            save=save,
+            confine=confine,
+            permission=permission if isinstance(permission, str) else None,
+            rules=None if rules is None else [_rule(rule) for rule in rules],
+            permission_callback=blocking(permission) if callable(permission) else None,
+            question_timeout=question_timeout,
+            mcp=mcp,
+            mcp_config=mcp_config,
+            mcp_servers=mcp_servers,
+            mcp_wait=mcp_wait,
+            sessions=sessions,
+            wording=wording,
+            retry_runs=retry_runs,
+            auto_compaction=auto_compaction,
+            keep_messages=keep_messages,
+            calls_at_once=calls_at_once,
+        )
+        if config is not None and said != Config():
+            raise TypeError("give either a Config or its fields, not both")
+        self._config = config or said
+        self._answering = Answering(on_question) if on_question is not None else None
+        self._set_up()
+
+    def _open_session(self, ear: Listener) -> Session:
+        """Raises ConfigError or SessionError if that cannot be done."""
+        settings = resolve(self._config, os.environ, SDK)
+        answering = self._answering
+        listeners: list[Listener] = [ear] if answering is None else [ear, answering]
+        session = Session(settings, Resources(settings), listeners, answerable=answering is not None)
+        if answering is not None:
+            answering.session = session
+        return session
+
+    def _set_up(self) -> None:
+        """Called with the configuration; what cannot be used raises ConfigError or SessionError."""
+
+
+def _rule(rule: Rule | str) -> Rule:
+    return said_rule(rule) if isinstance(rule, str) else rule

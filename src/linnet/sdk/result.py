@@ -1,0 +1,132 @@
+"""What came of a run: the result, and the fold of events that it is made from."""
+
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+from msgspec import UNSET, Struct
+from msgspec.structs import replace
+
+from linnet.core import events
+from linnet.core.cost import subtract
+from linnet.core.messages import AssistantMessage, Message, StopReason, Usage
+from linnet.errors import BadOutput, LinnetError
+from linnet.wire.zot import frames
+from linnet.wire.zot.encode import STOP
+from linnet.wire.zot.transcript import listed, tokens
+
+T = TypeVar("T")
+
+
+class Result(Struct, Generic[T], frozen=True, kw_only=True):
+    """How a run ended, and what it cost.
+
+    `text` is the last thing the model said. `stop` is why the run ended: `end_turn` if the model had no more to do.
+    Otherwise `code` is one word for programs and, if it failed, `error` a sentence for people and `failure` the error
+    itself, which was not raised. `usage` and `cost`, in US dollars, are of this run alone; `cost` is None if a price is
+    not known. `steps` counts model calls, `messages` are those of this run, `session_file` is where they are kept.
+    """
+
+    text: str
+    stop: str
+    error: str | None = None
+    code: str | None = None
+    usage: frames.Tokens
+    cost: float | None
+    steps: int
+    session_file: str | None = None
+    messages: Sequence[frames.Message]
+    failure: LinnetError | None = None
+    _value: Any = UNSET
+
+    @property
+    def value(self) -> T:
+        """The answer in the form that `output` asked for. Raises BadOutput if there is none: `error` says why."""
+        if self._value is UNSET:
+            raise BadOutput(self.error or "this run was not asked for a value; give `output`")
+        value: T = self._value
+        return value
+
+
+class Recording:
+    """A run so far, as the fold of its events."""
+
+    def __init__(self) -> None:
+        self._steps = 0
+        self._messages: list[Message] = []
+
+    def add(self, batch: Sequence[events.Event]) -> None:
+        for event in batch:
+            if type(event) in events.PASSING:
+                continue
+            match event:
+                case events.UserSaid(message):
+                    self._messages.append(message)
+                case events.ReplyEnded(message) | events.Interrupted(message):
+                    self._messages.append(message)
+                case events.ToolFinished(result):
+                    self._messages.append(result)
+                case events.StepStarted():
+                    self._steps += 1
+                case events.RetryScheduled():
+                    self._forget_failure()
+                case events.CompactionEnded(will_retry=True):
+                    self._forget_failure()
+                case _:
+                    pass
+
+    def result(
+        self, stop: StopReason, error: str, failure: LinnetError | None, before: Usage, after: Usage, file: str | None
+    ) -> Result[Any]:
+        """`before` and `after` is what the session had cost by then."""
+        used = tokens(subtract(after, before))
+        return Result(
+            text=self._text,
+            stop=STOP[stop],
+            error=error or None,
+            code=_code(stop, failure),
+            usage=used,
+            cost=used.cost_usd,
+            steps=self._steps,
+            session_file=file,
+            messages=listed(self._messages),
+            failure=failure,
+        )
+
+    @property
+    def _text(self) -> str:
+        for message in reversed(self._messages):
+            if isinstance(message, AssistantMessage) and message.text:
+                return message.text
+        return ""
+
+    def _forget_failure(self) -> None:
+        """As the conversation does: the reply that failed is about to be asked for again."""
+        last = self._messages[-1] if self._messages else None
+        if isinstance(last, AssistantMessage) and last.stop == "error":
+            self._messages.pop()
+
+
+def joined(first: Result[Any], second: Result[Any]) -> Result[Any]:
+    """Two runs as one: it ended as the second did."""
+    a, b = first.usage, second.usage
+    usage = frames.Tokens(
+        a.input + b.input,
+        a.output + b.output,
+        a.cache_read + b.cache_read,
+        a.cache_write + b.cache_write,
+        round(a.cost_usd + b.cost_usd, 10),
+    )
+    cost = None if first.cost is None or second.cost is None else round(first.cost + second.cost, 10)
+    return replace(
+        second,
+        usage=usage,
+        cost=cost,
+        steps=first.steps + second.steps,
+        messages=[*first.messages, *second.messages],
+    )
+
+
+def _code(stop: StopReason, failure: LinnetError | None) -> str | None:
+    if failure is not None:
+        return failure.code
+    return None if stop == "end" else LinnetError.code if stop == "error" else stop

@@ -1,0 +1,201 @@
+"""What is public: what completion shows, what type checkers see, what is in the package."""
+
+import inspect
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import linnet
+from linnet import AsyncRun, AsyncRuntime, AsyncSessions, Config, LinnetError, Run, Runtime, Sessions, errors
+
+ROOT = Path(__file__).parents[2]
+DOCS = (ROOT / "docs" / "sdk.md").read_text()
+CONSUMER = """
+import asyncio
+from dataclasses import dataclass
+
+from linnet import (
+    AsyncRuntime,
+    BashRun,
+    Busy,
+    Config,
+    LinnetError,
+    ProviderUnavailable,
+    Result,
+    Runtime,
+    SessionInfo,
+    State,
+    Stats,
+    events,
+    frames,
+)
+
+
+@dataclass
+class Bug:
+    file: str
+    line: int
+
+
+def streamed(runtime: Runtime) -> Result[None]:
+    run = runtime.prompt("hi", images=[b"..."])
+    for event in run:
+        match event:
+            case events.TextDelta(delta):
+                print(delta.upper())
+            case events.RetryStart(attempt=attempt):
+                print(attempt + 1)
+            case events.CompactionEnd(summary=summary):
+                print((summary or "").upper())
+            case _:
+                print(event.type)
+    return run.result
+
+
+def whole(runtime: Runtime) -> float:
+    bug: Bug = runtime.run("find it", output=Bug).value
+    bugs: list[Bug] = runtime.run("find all", output=list[Bug]).value
+    anything: dict[str, int] = runtime.run("count", output={"type": "object"}).value
+    nothing: Result[None] = runtime.run("hi")
+    runtime.steer("x")
+    runtime.set_thinking("high")
+    runtime.set_steering_mode("all")
+    state: State = runtime.state()
+    stats: Stats = runtime.stats()
+    ran: BashRun = runtime.bash("true")
+    listed: list[SessionInfo] = list(runtime.sessions.listed())
+    runtime.sessions.name = "mine"
+    model: frames.ModelInfo | None = runtime.cycle_model()
+    print(bug.line + bugs[0].line, anything, state.thinking, stats.messages, ran.exit_code, listed, model)
+    return (nothing.cost or 0.0) + nothing.usage.cost_usd
+
+
+async def main() -> None:
+    async with AsyncRuntime(provider="scripted", tools=["read"], max_steps=3, cwd=".") as runtime:
+        async with runtime.prompt("hi") as run:
+            async for event in run:
+                if isinstance(event, frames.ToolCall):
+                    print(event.name, event.args)
+        bug: Bug = (await runtime.run("find it", output=Bug)).value
+        await runtime.sessions.set_name(bug.file)
+        print(runtime.sessions.name.upper(), (await runtime.sessions.prompts())[0][1].upper())
+
+
+try:
+    with Runtime(Config(provider="scripted", reasoning="low")) as runtime:
+        print(streamed(runtime).text, whole(runtime))
+except Busy:
+    pass
+except ProviderUnavailable as error:
+    print(error.retry_after, error.status, error.retryable)
+except LinnetError as error:
+    print(error.code.upper())
+asyncio.run(main())
+"""
+MISTAKES = {
+    "from linnet import Runtme": "has no attribute",
+    'from linnet import Runtime\nRuntime(providr="x")': "Unexpected keyword argument",
+    'from linnet import Runtime\nRuntime(max_steps="3")': "incompatible type",
+    'from linnet import Runtime\nRuntime().set_thinking("much")': "incompatible type",
+    'from linnet import Runtime\nx: int = Runtime().run("hi", output=str).value': "Incompatible types in assignment",
+    "from linnet import Runtime\nRuntime().hear([])": "has no attribute",
+}
+
+
+def mypy(folder: Path, *programs: str) -> list[str]:
+    """What mypy says of each of these programs, in a project that knows linnet only as it is installed."""
+    names = [f"program_{index}.py" for index, _ in enumerate(programs)]
+    for name, program in zip(names, programs, strict=True):
+        (folder / name).write_text(program)
+    command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={folder / 'cache'}", *names]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.stderr == ""
+    lines = done.stdout.splitlines()
+    return ["\n".join(line for line in lines if line.startswith(name)) for name in names]
+
+
+@pytest.mark.timeout(180)
+def test_a_project_that_uses_it_is_checked_strictly(tmp_path: Path) -> None:
+    right, *wrong = mypy(tmp_path, CONSUMER, *MISTAKES)
+    assert right == ""
+    for said, expected in zip(wrong, MISTAKES.values(), strict=True):
+        assert expected in said
+
+
+@pytest.mark.timeout(120)
+def test_the_wheel_says_that_it_is_typed(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    subprocess.run(command, cwd=ROOT, check=True, capture_output=True)
+    [wheel] = tmp_path.glob("*.whl")
+    assert "linnet/py.typed" in zipfile.ZipFile(wheel).namelist()
+
+
+def public(thing: object) -> set[str]:
+    return {name for name in dir(thing) if not name.startswith("_")}
+
+
+def test_the_module_shows_what_is_public_and_only_that() -> None:
+    assert dir(linnet) == sorted(linnet.__all__)
+    for name in linnet.__all__:
+        assert getattr(linnet, name) is not None
+    with pytest.raises(AttributeError, match="has no attribute 'Runtme'"):
+        _ = linnet.Runtme  # type: ignore[attr-defined]
+
+
+def test_both_faces_have_the_same_names() -> None:
+    assert public(Runtime) == public(AsyncRuntime)
+    assert public(Sessions) == public(AsyncSessions)
+    assert public(Run) - {"close"} == public(AsyncRun) - {"aclose"} == {"result"}
+
+
+def signature(function: Any) -> list[tuple[str, Any, Any]]:
+    return [(each.name, each.kind, each.default) for each in inspect.signature(function).parameters.values()]
+
+
+@pytest.mark.parametrize(("sync", "other"), [(Runtime, AsyncRuntime), (Sessions, AsyncSessions)])
+def test_both_faces_take_the_same_arguments(sync: type, other: type) -> None:
+    for name in public(sync):
+        mine, theirs = getattr(sync, name), getattr(other, name)
+        if callable(mine):
+            assert signature(mine) == signature(theirs), name
+
+
+def test_every_field_of_a_config_is_a_keyword() -> None:
+    keywords = [name for name, kind, _ in signature(Runtime) if kind is inspect.Parameter.KEYWORD_ONLY]
+    assert keywords == list(Config.__struct_fields__)
+    assert signature(Runtime) == signature(AsyncRuntime)
+    config = {name: object() for name in keywords}
+    made = Runtime.__new__(Runtime)
+    made._set_up = lambda: None  # type: ignore[method-assign]
+    made.__init__(**config)  # type: ignore[misc]
+    assert {name: getattr(made._config, name) for name in keywords} == config
+
+
+def test_every_method_and_every_keyword_is_documented() -> None:
+    for name in public(Runtime) | public(Sessions) | set(Config.__struct_fields__):
+        assert re.search(rf"`(?:\w+\.)*{name}\b", DOCS), name
+
+
+def test_every_error_can_be_imported_and_is_documented() -> None:
+    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, LinnetError)}
+    assert kinds <= set(linnet.__all__)
+    for name in kinds:
+        assert f"`{name}`" in DOCS, name
+
+
+def test_every_error_has_a_code_of_its_own() -> None:
+    kinds = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, LinnetError)]
+    codes = [kind.code for kind in kinds]
+    assert len(set(codes)) == len(codes)
+
+
+def test_importing_it_loads_nothing() -> None:
+    heavy = ("linnet.", "msgspec", "asyncio", "typing")
+    program = f"import sys, linnet; print([name for name in sys.modules if name.startswith({heavy})])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

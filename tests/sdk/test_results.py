@@ -1,0 +1,289 @@
+"""What comes of a run: its result, and an answer in the form that was asked for."""
+
+import asyncio
+import dataclasses
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linnet import (
+    AsyncRuntime,
+    BadInput,
+    BadOutput,
+    ContextOverflow,
+    LinnetError,
+    NothingToCompact,
+    ProviderRejected,
+    ProviderUnavailable,
+    Runtime,
+    frames,
+)
+from linnet.sdk.json_schema import check_schema, problem
+from linnet.sdk.output import json_in
+from linnet.testing.model_server import ModelServer
+
+Open = Callable[..., Runtime]
+Script = Callable[..., Runtime]
+
+
+@pytest.fixture
+def start(server: ModelServer, tmp_path: Path) -> Iterator[Open]:
+    with ExitStack() as stack:
+        yield lambda **options: stack.enter_context(
+            Runtime(
+                provider="anthropic", base_url=server.url, api_key="x", cwd=tmp_path, **{"retry_delay": 0.01, **options}
+            )
+        )
+
+
+@pytest.fixture
+def scripted(tmp_path: Path) -> Iterator[Script]:
+    """A runtime whose model says these things, one for each call."""
+    with ExitStack() as stack:
+
+        def start(*turns: str | list[dict[str, Any]]) -> Runtime:
+            steps = [[{"text": turn}] if isinstance(turn, str) else turn for turn in turns]
+            (tmp_path / "script.json").write_text(json.dumps({"turns": steps}))
+            return stack.enter_context(Runtime(script=tmp_path / "script.json", cwd=tmp_path, retry_delay=0.01))
+
+        yield start
+
+
+def test_a_run_tells_what_came_of_it(start: Open, tmp_path: Path) -> None:
+    runtime = start(session=tmp_path / "s.jsonl")
+    first = runtime.run("hi")
+    result = runtime.run('!tool bash {"command":"echo hi"}')
+    assert (result.stop, result.error, result.code, result.failure) == ("end_turn", None, None, None)
+    assert (result.steps, first.steps) == (2, 1)
+    assert result.session_file == str(tmp_path / "s.jsonl")
+    assert [message.role for message in result.messages] == ["user", "assistant", "tool", "assistant"]
+    assert result.messages == runtime.messages()[2:]
+    assert isinstance(result.messages[-1].content[0], frames.TextBlock)
+    assert result.text == result.messages[-1].content[0].text
+    total = runtime.cost()
+    assert (first.usage.input + result.usage.input, first.usage.output + result.usage.output) == (
+        total.input,
+        total.output,
+    )
+    assert result.cost == result.usage.cost_usd
+    assert first.usage.cost_usd + result.usage.cost_usd == pytest.approx(total.cost_usd)
+
+
+def test_what_is_streamed_has_the_same_result(start: Open) -> None:
+    runtime = start()
+    run = runtime.prompt("hi")
+    with pytest.raises(BadInput, match="has not ended"):
+        _ = run.result
+    list(run)
+    assert run.result.text == "Hello from the scripted model."
+    assert run.result is run.result
+
+
+@pytest.mark.parametrize(
+    ("prompt", "kind", "code", "status"),
+    [
+        ("!fail 529 99", ProviderUnavailable, "provider_unavailable", 529),
+        ("!fail 429 99", ProviderUnavailable, "provider_unavailable", 429),
+        ("!fail 401 99", ProviderRejected, "provider_rejected", 401),
+        ("!overflow 99", ContextOverflow, "context_overflow", 400),
+    ],
+)
+def test_a_failure_has_a_sentence_a_code_and_a_status(
+    start: Open, prompt: str, kind: type[LinnetError], code: str, status: int
+) -> None:
+    result = start().run(prompt)
+    assert (result.stop, result.code) == ("error", code)
+    assert result.error
+    failure = result.failure
+    assert type(failure) is kind
+    assert (str(failure), failure.code, failure.status) == (result.error, code, status)
+    assert failure.retryable is (kind is ProviderUnavailable)
+
+
+def test_a_compaction_that_fails_raises_why(start: Open, server: ModelServer) -> None:
+    runtime = start()
+    with pytest.raises(NothingToCompact) as nothing:
+        runtime.compact()
+    assert (nothing.value.code, nothing.value.status, nothing.value.retryable) == ("nothing_to_compact", None, False)
+
+
+def test_an_aborted_run_has_what_it_said(start: Open) -> None:
+    runtime = start()
+    run = runtime.prompt("!gate never")
+    for event in run:
+        if isinstance(event, frames.TextDelta):
+            runtime.abort()
+    assert (run.result.stop, run.result.code, run.result.error) == ("aborted", "aborted", None)
+    assert run.result.text
+
+
+def test_a_run_that_was_tried_again_has_only_what_counts(start: Open) -> None:
+    result = start().run("!fail 529 2")
+    assert (result.stop, result.text, result.steps) == ("end_turn", "recovered", 3)
+    assert [message.role for message in result.messages] == ["user", "assistant"]
+
+
+class Bug(msgspec.Struct):
+    file: str
+    line: int
+
+
+@dataclasses.dataclass
+class Verdict:
+    verdict: Literal["good", "bad"]
+    bugs: list[str]
+
+
+SCHEMA = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1}}, "required": ["n"]}
+
+
+def test_an_answer_has_the_form_that_was_asked_for(scripted: Script) -> None:
+    runtime = scripted(
+        '{"file":"a.py","line":3}',
+        '```json\n{"verdict":"bad","bugs":["x"]}\n```',
+        'Here: {"n": 2}.',
+        '[{"file":"b","line":1}]',
+    )
+    assert runtime.run("find it", output=Bug).value == Bug("a.py", 3)
+    assert runtime.run("judge", output=Verdict).value == Verdict("bad", ["x"])
+    assert runtime.run("count", output=SCHEMA).value == {"n": 2}
+    assert runtime.run("all", output=list[Bug]).value == [Bug("b", 1)]
+
+
+def test_the_model_is_told_the_form(start: Open, server: ModelServer) -> None:
+    result = start().run("how many?", output=SCHEMA)
+    assert result.code == "bad_output"
+    first, again = [request.body["messages"][-1]["content"][0]["text"] for request in server.requests]
+    assert first.startswith("how many?")
+    assert all(json.dumps(SCHEMA, separators=(",", ":")) in asked for asked in (first, again))
+    assert "it holds no JSON value" in again
+
+
+def test_an_answer_that_does_not_fit_is_asked_for_again_once(scripted: Script) -> None:
+    runtime = scripted('{"file":"a.py"}', '{"file":"a.py","line":3}')
+    result = runtime.run("find it", output=Bug)
+    assert result.value == Bug("a.py", 3)
+    assert result.steps == 2
+    assert [message.role for message in result.messages] == ["user", "assistant"] * 2
+    asked = result.messages[2].content[0]
+    assert isinstance(asked, frames.TextBlock)
+    assert "Object missing required field `line`" in asked.text
+    assert (result.usage.input, result.usage.output) == (runtime.cost().input, runtime.cost().output)
+
+
+def test_an_answer_that_never_fits_is_an_error(scripted: Script) -> None:
+    result = scripted("no", "{}").run("find it", output=Bug)
+    assert (result.code, result.stop) == ("bad_output", "end_turn")
+    assert result.error == "the answer does not fit: Object missing required field `file`"
+    with pytest.raises(BadOutput, match="missing required field"):
+        _ = result.value
+
+
+def test_a_run_that_fails_has_no_value(scripted: Script) -> None:
+    result = scripted([{"fail": "no"}]).run("find it", output=Bug)
+    assert result.code == "provider_rejected"
+    with pytest.raises(BadOutput, match="scripted: no"):
+        _ = result.value
+
+
+def test_a_value_that_nobody_asked_for_is_not_there(scripted: Script) -> None:
+    with pytest.raises(BadOutput, match="not asked for"):
+        _ = scripted("hi").run("hi").value
+
+
+@pytest.mark.parametrize(
+    ("output", "reason"),
+    [
+        (lambda: None, "output must be a type"),
+        ({"type": "thing"}, 'unknown type "thing"'),
+        ({"not": {}}, 'says "not" at \\$, which cannot be checked'),
+        ({"$ref": "elsewhere.json"}, "not inside it"),
+        ({"$ref": "#/$defs/none"}, "which is not there"),
+        ({"properties": {"a": 3}}, "\\$.a of the JSON Schema must be an object"),
+    ],
+)
+def test_a_form_that_cannot_be_checked_is_refused(scripted: Script, output: Any, reason: str) -> None:
+    with pytest.raises(BadInput, match=reason):
+        scripted("hi").run("hi", output=output)
+
+
+def test_asynchronously_too(tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [[{"text": "?"}], [{"text": '{"file":"a","line":1}'}]]}))
+
+    async def main() -> None:
+        async with AsyncRuntime(script=tmp_path / "script.json", cwd=tmp_path) as runtime:
+            result = await runtime.run("find it", output=Bug)
+            assert (result.value, result.steps) == (Bug("a", 1), 2)
+
+    asyncio.run(main())
+
+
+@pytest.mark.parametrize(
+    ("schema", "fits", "does_not"),
+    [
+        ({"type": "integer"}, 3.0, True),
+        ({"type": ["string", "null"]}, None, 3),
+        ({"enum": [1, "a"]}, 1, True),
+        ({"const": {"a": [1]}}, {"a": [1]}, {"a": [2]}),
+        ({"type": "string", "pattern": "^a", "maxLength": 2}, "ab", "abc"),
+        ({"type": "array", "items": {"type": "number"}, "minItems": 1}, [1.5], [[]]),
+        ({"type": "object", "additionalProperties": False, "properties": {"a": {}}}, {"a": 1}, {"b": 1}),
+        ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}, {"a": 1}),
+        ({"anyOf": [{"type": "string"}, {"minimum": 3}]}, 4, 2),
+        ({"oneOf": [{"minimum": 1}, {"minimum": 3}]}, 2, 4),
+        ({"allOf": [{"minimum": 1}, {"maximum": 3}]}, 2, 4),
+        ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"next": {"$ref": "#/$defs/a"}}}}}, {"next": {}}, None),
+        ({"properties": {"never": False}}, {}, {"never": 1}),
+    ],
+)
+def test_a_schema_means_what_it_says(schema: dict[str, Any], fits: Any, does_not: Any) -> None:
+    check_schema(schema)
+    assert problem(fits, schema) == ""
+    if does_not is not None:
+        assert problem(does_not, schema)
+
+
+class Tree(msgspec.Struct):
+    name: str
+    size: int | None
+    kind: Literal["file", "folder"]
+    children: list["Tree"] = []
+
+
+trees = st.recursive(
+    st.builds(Tree, st.text(), st.none() | st.integers(-9, 9), st.sampled_from(["file", "folder"])),
+    lambda inner: st.builds(Tree, st.text(), st.none(), st.just("folder"), st.lists(inner, max_size=3)),
+    max_leaves=5,
+)
+
+
+@given(trees)
+def test_what_msgspec_writes_fits_the_schema_that_msgspec_makes(tree: Tree) -> None:
+    schema = msgspec.json.schema(Tree)
+    check_schema(schema)
+    value = msgspec.to_builtins(tree)
+    assert problem(value, schema) == ""
+    assert problem({**value, "name": 3}, schema) == "expected string at $.name"
+
+
+@given(
+    st.dictionaries(st.text(), st.integers() | st.text() | st.none(), min_size=1),
+    st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```"]),
+)
+def test_json_is_found_wherever_a_model_puts_it(value: dict[str, Any], around: str) -> None:
+    text = around.replace("{}", json.dumps(value))
+    assert json.loads(str(json_in(text))) == value
+
+
+@given(st.text())
+def test_what_is_found_is_json(text: str) -> None:
+    found = json_in(text)
+    if found is not None:
+        msgspec.json.decode(found)

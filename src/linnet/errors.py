@@ -219,8 +219,13 @@ class ToolFailed(Exception):
     pass
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none is near."""
     from difflib import get_close_matches  # 1 ms that only a typo should pay for
 
-    near = get_close_matches(name, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""

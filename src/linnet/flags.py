@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from linnet.errors import BadInput, ConfigError
+from linnet.errors import BadInput, ConfigError, nearest
 
 USAGE = """\
 linnet: a coding agent on a pipe
@@ -271,7 +271,5 @@ def help_text(program: Program = LINNET) -> str:
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(name, known)
+    return f" (did you mean {near}?)" if near else ""

@@ -66,16 +66,16 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
             raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
         return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
-        return _rpc(flags, program.dialect or "pi")
+        return _rpc(flags, program)
     if flags.print or flags.mode in ("json", "text"):
-        return _once(flags, flags.dialect or program.dialect or "zot")
+        return _once(flags, program)
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
     )
 
 
-def _rpc(flags: Flags, dialect: str) -> int:
+def _rpc(flags: Flags, program: Program) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
@@ -83,8 +83,8 @@ def _rpc(flags: Flags, dialect: str) -> int:
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
-    name = flags.dialect or dialect
-    settings = _settings(flags, name)
+    name = flags.dialect or program.dialect or "pi"
+    settings = _settings(flags, name, program)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
@@ -104,16 +104,17 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     return PiLegacy(stream=flags.stream)
 
 
-def _once(flags: Flags, dialect: str) -> int:
+def _once(flags: Flags, program: Program) -> int:
     from linnet.server.once import once
 
+    dialect = flags.dialect or program.dialect or "zot"
     words = flags.words
     if not words and not sys.stdin.isatty():
         words = [sys.stdin.read()]
     prompts = _prompts(words, dialect)
     if not any(prompt.text.strip() for prompt in prompts):
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, dialect)
+    settings = _settings(flags, dialect, program)
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
     return once(prompts, lambda listener: _session(settings, listener), spoken)
 
@@ -128,11 +129,12 @@ def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
     return [Prompt(" ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str) -> "Settings":
+def _settings(flags: Flags, dialect: str, program: Program) -> "Settings":
     from linnet.runtime.config import PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    asked = Config(**flags.config, stands_for=program.dialect)
+    return resolve(asked, os.environ, ZOT if dialect == "zot" else PI)
 
 
 def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":

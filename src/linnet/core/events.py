@@ -291,6 +291,29 @@ class QuestionClosed(Struct, frozen=True):
     how: Literal["answered", "expired", "withdrawn"]
 
 
+class Brought(Struct, frozen=True):
+    """Something that a project brings. `kind`: extension, template, skill, settings, mcp or system_prompt."""
+
+    kind: str
+    path: str
+
+
+class ProjectUntrusted(Struct, frozen=True):
+    """Nobody has said whether this folder is trusted, so what was `found` in it is left out. `changed` are the files
+    that are not as they were when it was trusted.
+    """
+
+    path: str
+    found: tuple[Brought, ...]
+    changed: tuple[str, ...] = ()
+
+
+class ProjectTrustSet(Struct, frozen=True):
+    """What the project brings is used from now on, or no longer. No job is active."""
+
+    trusted: bool
+
+
 class SessionNamed(Struct, frozen=True):
     name: str
 
@@ -347,6 +370,8 @@ Event: TypeAlias = (
     | SessionEntered
     | QuestionAsked
     | QuestionClosed
+    | ProjectUntrusted
+    | ProjectTrustSet
     | SessionNamed
     | SessionFailed
     | Settled
@@ -356,7 +381,7 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # Of the agent. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered
+    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | ProjectTrustSet
 )  # What no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))

@@ -33,6 +33,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "compact_done": "agent_end",
     "thinking_delta": "message_update",
     "session_error": "notice",
+    "project_untrusted": None,
 }
 
 # What a frame must have, by the protocol's own table.

@@ -30,7 +30,7 @@ def task(command: Background, cwd: str, storage: Storage, resources: "Resources"
             def bash(cancel: Cancel) -> Answer:
                 from linnet.runtime.client_bash import run_command
 
-                return BashDone(run_command(text, cwd, resources.processes, cancel, clock))
+                return BashDone(run_command(text, cwd, resources.shell, resources.processes, cancel, clock))
 
             return bash
         case ListSessions(everywhere):

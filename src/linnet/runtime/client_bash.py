@@ -6,18 +6,21 @@ from contextlib import closing
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
 from linnet.errors import Cancelled
-from linnet.tools.bash import as_shells_say, shell
+from linnet.tools.bash import as_shells_say
 from linnet.tools.output import Output
 from linnet.tools.process import Processes
+from linnet.tools.shell import Shell
 
 
-def run_command(command: str, cwd: str, processes: Processes, cancel: Cancel, now: Callable[[], int]) -> BashRun:
+def run_command(
+    command: str, cwd: str, shell: Shell, processes: Processes, cancel: Cancel, now: Callable[[], int]
+) -> BashRun:
     """What came of it. A command that was killed has no exit code; long output keeps its end, and a file has it all."""
     with closing(Output(lambda news: None)) as output:
         exit_code: int | None = None
         cancelled = False
         try:
-            argv = [shell(), "-c", "--", command]
+            argv = shell.argv(command)
             exit_code = as_shells_say(processes.run(argv, cwd=cwd, sink=output, cancel=cancel).exit_code)
         except Cancelled:
             cancelled = True

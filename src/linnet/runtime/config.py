@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule
 
@@ -16,13 +17,20 @@ if TYPE_CHECKING:
 Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
 """Given a call and what it is about to do: True if it may run, False or a reason if not."""
 
+DEFAULT_PROVIDER = "anthropic"
 Path: TypeAlias = str | os.PathLike[str]
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
 """Names, and functions that are tools."""
+Amount: TypeAlias = Annotated[int, Meta(ge=0)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
+Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 
 
 class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
+
+    What is said here can be said in `settings.json` too, unless `runtime/setting_keys.py` says why not.
 
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
@@ -30,7 +38,8 @@ class Config(Struct, frozen=True, kw_only=True):
     `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
     question is a no.
 
-    `trust`: what the project brings in its `.linnet` folder may be used.
+    `trust`: what the project brings in its `.linnet` folder may be used. `stands_for`: the program whose own files are
+    read too. `shell` runs commands, each with `shell_prefix` as the lines before it.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
@@ -45,18 +54,18 @@ class Config(Struct, frozen=True, kw_only=True):
     model: str | None = None
     cwd: Path | None = None
     api_key: str | None = None
-    base_url: str | None = None
+    base_url: Url | None = None
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
-    max_steps: int | None = None
+    max_steps: Count | None = None
     tools: "Tools | None" = None
     script: Path | None = None
-    timeout: float | None = None
-    retries: int | None = None
-    retry_delay: float | None = None
-    compact_reserve: int | None = None
-    compact_keep: int | None = None
+    timeout: Seconds | None = None
+    retries: Amount | None = None
+    retry_delay: Seconds | None = None
+    compact_reserve: Amount | None = None
+    compact_keep: Count | None = None
     session: Path | None = None
     resume: bool | None = None
     fork: Path | None = None
@@ -66,29 +75,54 @@ class Config(Struct, frozen=True, kw_only=True):
     permission: Mode | None = None
     rules: Sequence[Rule] | None = None
     permission_callback: "Callback | None" = None
-    question_timeout: float | None = None
+    question_timeout: Seconds | None = None
     trust: bool | None = None
+    stands_for: Literal["zot", "pi"] | None = None
+    shell: str | None = None
+    shell_prefix: str | None = None
+    steering_mode: QueueMode | None = None
+    follow_up_mode: QueueMode | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
-    mcp_wait: float | None = None
+    mcp_wait: Seconds | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
     retry_runs: bool | None = None
     auto_compaction: bool | None = None
-    keep_messages: int | None = None
-    calls_at_once: int | None = None
+    keep_messages: Count | None = None
+    calls_at_once: Count | None = None
 
 
 def layered(*layers: Config) -> Config:
-    """One layer for all of them: field by field, the last that says something wins."""
+    """One layer for all of them: field by field, the last that says something wins.
+
+    Rules are collected, and servers by name. A layer that names a provider has done with the model and the address that
+    were meant for another one.
+    """
     said: dict[str, Any] = {}
     for layer in layers:
         values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
-        said.update((name, value) for name, value in values if value is not None)
+        own = {name: value for name, value in values if value is not None}
+        if _other_provider(own, said):
+            for name in ("provider", "model", "base_url"):
+                said.pop(name, None)
+        if "mcp_servers" in own:
+            own["mcp_servers"] = {**said.get("mcp_servers", {}), **own["mcp_servers"]}
+        said.update(own)
     rules = [rule for layer in layers for rule in layer.rules or ()]  # The last that fits wins, whoever said it.
     return Config(**{**said, "rules": rules} if rules else said)
+
+
+def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
+    named = all("provider" in said or "script" in said for said in (own, below))
+    return named and provider_of(own) != provider_of(below)
+
+
+def provider_of(said: Mapping[str, Any]) -> str:
+    """A script is a provider, too."""
+    return said.get("provider") or ("scripted" if said.get("script") is not None else DEFAULT_PROVIDER)
 
 
 DEFAULTS = Config(
@@ -104,7 +138,8 @@ DEFAULTS = Config(
     confine=False,
     permission="auto",
     rules=(),
-    trust=False,
+    steering_mode="one-at-a-time",
+    follow_up_mode="one-at-a-time",
     mcp=True,
     mcp_wait=10,
     sessions=False,

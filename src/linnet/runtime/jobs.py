@@ -72,6 +72,11 @@ class Jobs:
         self._running: ActiveJob | None = None
         self._moves: Moves | None = None
 
+    def adopt(self, settings: Settings) -> None:
+        """The next job is for these. Whoever calls this holds the lock, and no job is active."""
+        self._settings = settings
+        self._moves = None
+
     def new_number(self) -> int:
         return next(self._numbers)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linnet.providers.base import Provider
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.shell import Shell
 
 
 class Resources:
@@ -27,8 +28,20 @@ class Resources:
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
+        self._retired: list[McpServers | Provider] = []
         self._expecting = False
         self._closed = False
+
+    def adopt(self, settings: Settings) -> None:
+        """Build what these say when it is next asked for. What was built by others is closed by the next run."""
+        with self._lock:
+            self._settings = settings
+            self._tools = None
+            self._retired += self._providers.values()
+            self._providers = {}
+            if self._servers is not None:
+                self._retired.append(self._servers)
+                self._servers = None
 
     @property
     def tools(self) -> "Registry":
@@ -57,6 +70,7 @@ class Resources:
 
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
+        self._close_retired()
         if self._settings.mcp:
             self.servers.begin(cancel)
 
@@ -69,6 +83,12 @@ class Resources:
 
                 self._processes = Processes(shared=shared)
             return self._processes
+
+    @property
+    def shell(self) -> "Shell":
+        from linnet.tools.shell import Shell
+
+        return Shell(self._settings.shell, self._settings.shell_prefix)
 
     def system(self, tools: Sequence[str]) -> str:
         """The system prompt for a step in which the model has these tools."""
@@ -103,12 +123,19 @@ class Resources:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
             servers = self._servers
+        self._close_retired()
         if servers is not None:
             servers.close()
         if processes is not None:
             processes.close()
         for provider in providers:
             provider.close()
+
+    def _close_retired(self) -> None:
+        with self._lock:
+            retired, self._retired = self._retired, []
+        for each in retired:
+            each.close()
 
     def _ready_commands(self) -> None:
         with self._lock:

@@ -125,9 +125,8 @@ class Runner:
 
         cancel = self._job.cancel
         wording = self._settings.wording
-        context = ToolContext(
-            self._settings.cwd, cancel, progress, self._resources.processes, wording, self._toolbox.asking(cancel)
-        )
+        ask, shell = self._toolbox.asking(cancel), self._resources.shell
+        context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording, ask, shell)
         try:
             cancel.check()
             output = self._toolbox.tools.run(call, context)

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
-from linnet.core.events import Cleared, SessionEntered
+from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast
@@ -23,6 +23,7 @@ from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from linnet.runtime.adoption import Adoption
     from linnet.runtime.resources import Resources
 
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
@@ -49,8 +50,10 @@ class Session:
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
+        state.queues.steering_mode = settings.steering_mode
+        state.queues.follow_up_mode = settings.follow_up_mode
         storage = Storage(new_id)
-        self.remarks: Sequence[str] = ()  # What whoever started the program should know.
+        self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
         self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id)
@@ -58,7 +61,7 @@ class Session:
             from linnet.runtime.opening import open_first, sessions_of
 
             storage.sessions = sessions_of(settings, clock, new_id, new_session_id)
-            self.remarks = open_first(settings, state, storage)
+            self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
@@ -66,7 +69,9 @@ class Session:
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
+        self._settings = settings
         self._accounts = settings.accounts
+        self._adoption: Adoption | None = None
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
@@ -81,6 +86,8 @@ class Session:
                 self._jobs.submit(number, command, requester, may_wait=may_wait)
             elif isinstance(command, commands.Background):
                 self._jobs.launch(number, command, requester)
+            elif isinstance(command, commands.Trust):
+                self._trust(command, requester)
             elif isinstance(command, commands.Control):
                 self._control(command, requester)
             else:
@@ -116,10 +123,18 @@ class Session:
     def spent(self) -> Usage:
         return self._broadcast.state.spent
 
+    def survey(self) -> None:
+        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings."""
+        untrusted = self._settings.project.survey()
+        if untrusted is not None:
+            with self._broadcast.lock:
+                self._broadcast.publish([untrusted])
+
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
 
+        self.survey()
         with self._broadcast.lock:
             self._broadcast.state.conversation.read()
         self._storage.sync()
@@ -142,6 +157,29 @@ class Session:
             self._storage.close()
         self._toolbox.close()
         self._resources.close()
+
+    def _trust(self, command: commands.Trust, requester: Requester) -> None:
+        """Files are read without the lock. What follows from them is for the next run."""
+        from linnet.runtime.adoption import Adoption
+        from linnet.runtime.settings import resolve
+
+        settings, was = self._settings, self._settings.project.trusted
+        settings.project.answer(command.answer)
+        if settings.project.trusted != was:
+            settings = resolve(settings.asked, settings.environ, *settings.below, project=settings.project)
+        with self._broadcast.lock:
+            if settings.project.trusted != was:
+                if self._adoption is None:
+                    self._adoption = Adoption(self._settings, self._adopt)
+                    self._broadcast.add(self._adoption)
+                self._adoption.offer(settings, active=self._jobs.active)
+            requester.finished(commands.Ok())
+
+    def _adopt(self, settings: Settings, events: list[Event]) -> None:
+        self._settings, self._accounts = settings, settings.accounts
+        for holder in (self._queries, self._resources, self._toolbox, self._jobs):
+            holder.adopt(settings)
+        self._broadcast.publish(events)
 
     def _control(self, command: commands.Control, requester: Requester) -> None:
         """It is answered first: what it leads to comes after that."""
@@ -183,6 +221,8 @@ class Session:
     def _set(self, setting: commands.Setting) -> commands.Answer:
         from linnet.runtime.setters import Setters
 
-        events, answer = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox).set(setting)
+        home = self._settings.sessions.home
+        setters = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox, home)
+        events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer

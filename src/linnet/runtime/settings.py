@@ -6,13 +6,15 @@ from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
+from linnet.core.events import QueueMode
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.errors import ConfigError, Contradiction, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
-from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
-from linnet.runtime.project import Project
+from linnet.runtime.config import ZOT, Callback, Config, Path, layered, provider_of
+from linnet.runtime.layers import Layers, found
+from linnet.runtime.project import FOLDER, Project
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.config import ServerConfig
@@ -46,10 +48,14 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """Checked, with every blank filled in; see Config for what most of it means.
 
-    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers.
+    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
+    `below` are what else it was resolved from. `remarks`: what whoever started this should know.
     """
 
     asked: Config
+    environ: Mapping[str, str]
+    below: tuple[Config, ...]
+    remarks: tuple[str, ...]
     model: Model
     accounts: Accounts
     cwd: str
@@ -76,23 +82,47 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...]
     permission_callback: "Callback | None"
     question_timeout: float | None
+    shell: str | None
+    shell_prefix: str
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
 
 
-def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
-    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits.
+def resolve(asked: Config, environ: Mapping[str, str], *below: Config, project: Project | None = None) -> Settings:
+    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
+    between. `project` is one about which something was decided already.
 
     Raises ConfigError with a sentence that says what to do.
     """
-    config = layered(DEFAULTS, *(below or (ZOT,)), asked)
+    home = home_folder(environ)
+    below = below or (ZOT,)
+    cwd = work_folder(layered(*below, asked).cwd)
+    project = project or Project(cwd, home, stands_for=asked.stands_for)
+    layers = found(asked, environ, below, home, project)
+    try:
+        return _resolved(layers, asked, environ, below, home, project)
+    except ConfigError as error:
+        others = [layer for layer in layers.all if layer.source != "pi"]
+        if len(others) == len(layers.all):
+            raise
+        remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project)
+
+
+def _resolved(
+    layers: Layers, asked: Config, environ: Mapping[str, str], below: tuple[Config, ...], home: str, project: Project
+) -> Settings:
+    config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
         raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
-    name = config.provider or ("scripted" if config.script is not None else "anthropic")
+    name = provider_of({"provider": config.provider, "script": config.script})
     provider = catalog.PROVIDERS.get(name)
     if provider is None:
-        raise UnknownProvider(name, catalog.PROVIDERS)
+        with layers.blaming("provider"):
+            raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
     max_steps = _given(config.max_steps)
@@ -100,24 +130,30 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
-    home = home_folder(environ)
     accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
-    model = accounts.find(name, config.model or provider.default_model)
-    cwd = work_folder(config.cwd)
+    with layers.blaming("model"):
+        model = accounts.find(name, config.model or provider.default_model)
+    with layers.blaming("shell"):
+        shell = _shell(config.shell, environ)
+    with layers.blaming("tools"):
+        tools = _tools(config.tools)
     sessions = _session_options(config, asked, home)
     if config.provider is not None or not sessions.remembers:
         accounts.require(name)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
+        environ=environ,
+        below=below,
+        remarks=tuple(layers.remarks),
         model=model,
         accounts=accounts,
-        cwd=cwd,
-        project=Project(cwd, trusted=_given(config.trust)),
+        cwd=project.root,
+        project=project,
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,
         max_steps=max_steps,
-        tools=_tools(config.tools),
+        tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),
         timeout=_given(config.timeout),
@@ -135,7 +171,11 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
         question_timeout=config.question_timeout,
-        mcp=_mcp(config, environ, home),
+        shell=shell,
+        shell_prefix=config.shell_prefix or "",
+        steering_mode=_given(config.steering_mode),
+        follow_up_mode=_given(config.follow_up_mode),
+        mcp=_mcp(config, environ, home, project),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
     )
@@ -197,6 +237,14 @@ def work_folder(cwd: Path | None) -> str:
     return path
 
 
+def _shell(given: str | None, environ: Mapping[str, str]) -> str | None:
+    if not given:
+        return None
+    from linnet.tools.shell import found
+
+    return found(given, environ)
+
+
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
     """The names of linnet's own tools; None for those that are there unless somebody says otherwise."""
     if given is None:
@@ -217,17 +265,20 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
     return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
-def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[ServerConfig, ...]":
+def _mcp(config: Config, environ: Mapping[str, str], home: str, project: Project) -> "tuple[ServerConfig, ...]":
     """Nothing is imported, and one file is looked for, where there are no servers."""
-    files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
-    if os.path.exists(own := os.path.join(home, "mcp.json")):
-        files.insert(0, own)
+    folders = [home, *([project.resources] if project.resources else [])]
+    files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
+    files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
     unwanted = not config.mcp or (config.tools is not None and not _mcp_names(config.tools))
     if unwanted or not (files or config.mcp_servers):
         return ()
     from linnet.extensions.mcp.files import load
 
-    return load(files, config.mcp_servers, environ)
+    inside = os.path.join(project.root, FOLDER, "")
+    return load(
+        files, config.mcp_servers, environ, lambda path: project.read(path) if path.startswith(inside) else None
+    )
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

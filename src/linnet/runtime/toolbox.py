@@ -39,6 +39,12 @@ class Toolbox(Listener):
             self._tools = self._assembled()
         return self._tools
 
+    def adopt(self, settings: Settings) -> None:
+        """Assemble the tools anew, by these, when they are next asked for. What was allowed is asked about again."""
+        self._settings = settings
+        self._tools = None
+        self._permissions = None
+
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools

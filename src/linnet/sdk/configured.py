@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
 from linnet.runtime.config import SDK, Config, Path, Tools
@@ -46,6 +47,11 @@ class Configured:
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
         trust: bool | None = None,
+        stands_for: Literal["zot", "pi"] | None = None,
+        shell: str | None = None,
+        shell_prefix: str | None = None,
+        steering_mode: QueueMode | None = None,
+        follow_up_mode: QueueMode | None = None,
         mcp: bool | None = None,
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
@@ -90,6 +96,11 @@ class Configured:
             permission_callback=blocking(permission) if callable(permission) else None,
             question_timeout=question_timeout,
             trust=trust,
+            stands_for=stands_for,
+            shell=shell,
+            shell_prefix=shell_prefix,
+            steering_mode=steering_mode,
+            follow_up_mode=follow_up_mode,
             mcp=mcp,
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
+from linnet.tools.shell import Shell
 
 if TYPE_CHECKING:
     from linnet.core.questions import Question, Reply
@@ -31,12 +32,14 @@ class ToolContext:
         processes: "Processes",
         wording: Wording = "zot",
         ask: "Callable[[Question], Reply | None]" = lambda question: None,
+        shell: Shell | None = None,
     ) -> None:
         self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
+        self.shell = shell or Shell()
         self._ask = ask
 
     def confirm(self, title: str, message: str = "") -> bool:

@@ -25,6 +25,7 @@ Outside: TypeAlias = (
     | events.QuestionClosed
     | events.SessionNamed
     | events.SessionFailed
+    | events.ProjectUntrusted
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 
@@ -202,6 +203,9 @@ class PiEncoder:
                 return [frames.SessionInfoChanged(name)]
             case events.SessionFailed(path, error):
                 return [frames.SessionError(path, error)]
+            case events.ProjectUntrusted(path, found, changed):
+                listed = [frames.Found(each.kind, each.path) for each in found]
+                return [frames.ProjectUntrusted(path, listed, changed or UNSET)]
             case events.BashRan():
                 return []
             case _:

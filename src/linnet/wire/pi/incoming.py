@@ -253,6 +253,19 @@ class SessionError(Frame, frozen=True, tag="session_error"):
     error: str = ""
 
 
+class Found(Struct, frozen=True):
+    kind: str = ""
+    path: str = ""
+
+
+class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
+    """linnet's own: nobody has said whether this folder is trusted, so what was found in it is left out."""
+
+    path: str = ""
+    found: tuple[Found, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
 class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
     level: str = ""
 
@@ -355,6 +368,7 @@ Event: TypeAlias = (
     | QueueUpdate
     | SessionInfoChanged
     | SessionError
+    | ProjectUntrusted
     | ExtensionUiClosed
     | ToolRequest
     | ToolRequestClosed

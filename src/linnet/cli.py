@@ -50,6 +50,14 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_monitor
 
         return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
+    if argv[:1] == ["config"] and program is LINNET:
+        from linnet import cli_config
+
+        return cli_config.config(argv[1:])
+    if argv[:1] in (["trust"], ["untrust"]) and program is LINNET:
+        from linnet import cli_trust
+
+        return cli_trust.trust(argv[1:]) if argv[0] == "trust" else cli_trust.untrust(argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -116,6 +124,10 @@ def _once(flags: Flags, program: Program) -> int:
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
     settings = _settings(flags, dialect, program)
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
+    if settings.project.folders and not settings.project.decided:
+        from linnet import cli_trust
+
+        settings = cli_trust.asked(settings)
     return once(prompts, lambda listener: _session(settings, listener), spoken)
 
 

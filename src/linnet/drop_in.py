@@ -84,6 +84,8 @@ Flags
             "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
         ),
         _like("--continue", "-c"),
+        _like("--trust", "--approve", "-a"),
+        _like("--no-trust", "--no-approve"),
         _accepted("-r", "--resume", note=_UNPICKED),
         _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
         _accepted("-ne", "--no-extensions"),

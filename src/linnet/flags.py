@@ -20,6 +20,8 @@ linnet: a coding agent on a pipe
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet config [flags]           every setting, its value, and who said so; set and unset them
+  linnet trust [flags]            use what this folder brings; linnet untrust forgets that
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
 
@@ -62,6 +64,9 @@ class Flags(Struct):
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
+    in_project: bool = False
+    listing: bool = False
+    never: bool = False
     json: bool = False
     words: list[str] = []
     notes: list[str] = []

@@ -36,7 +36,7 @@ class Files:
         self._home = home
         self._work = work
 
-    def resolve(self, asked: dict[str, Any] | None = None, habits: Config = ZOT, **environ: str) -> Settings:
+    def resolve(self, asked: Any = None, habits: Any = ZOT, **environ: str) -> Settings:
         base = {"LINNET_HOME": str(self._home), "PATH": os.environ["PATH"], "PI_CODING_AGENT_DIR": str(self.pi)}
         said = Config(**{"cwd": self._work, **(asked or {})})
         return resolve(said, {**base, "ANTHROPIC_API_KEY": "x", "OPENAI_API_KEY": "y", **environ}, habits)

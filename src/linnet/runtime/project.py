@@ -1,6 +1,8 @@
 """The folder of the project that is worked on, what it brings, and whether that may be used."""
 
 import os
+from collections.abc import Sequence
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.errors import BadInput, ConfigError
@@ -10,9 +12,8 @@ if TYPE_CHECKING:
     from linnet.runtime.guarded import Print
 
 FOLDER = ".linnet"
-SHARED = os.path.join(".agents", "skills")
-FOLDERS = {None: (FOLDER,), "zot": (FOLDER, ".zot"), "pi": (FOLDER, ".pi")}
-"""What is guarded, by the program that linnet stands for; and `.agents/skills`, up to the root of the repository."""
+SHARED = os.path.join(".agents", "skills")  # Of this folder, and of those above it up to the repository's.
+NAMESAKES = {"zot": ".zot", "pi": ".pi"}
 Answer: TypeAlias = Literal["once", "always", "never"]
 
 
@@ -30,9 +31,10 @@ class Project:
         self.root = root
         self.trusted = trusted
         self.folders: tuple[str, ...] = ()
-        self._home = home
+        self.home = home
         self._stands_for = stands_for
         self.decided = trusted
+        self._lock = Lock()  # Surveyed in one thread, answered in another.
         self._vouched: Print | None = None  # What the answer was about.
         self._before: dict[str, str] = {}  # What was trusted once, and has changed.
 
@@ -50,22 +52,21 @@ class Project:
         """By what was said for this run, or what was said for good, or by the user's setting. Where nothing is guarded,
         nothing is decided, and nothing but the folder's name was looked at.
         """
-        self.folders = self._guarded()
+        self.look()
         if not self.folders or flag is not None:
             self.trusted, self.decided = bool(flag), flag is not None
             return
-        from linnet.runtime.guarded import fingerprint
         from linnet.runtime.trust import TrustFile
 
         try:
-            entry = TrustFile(self._home).of(self.root)
+            entry = TrustFile(self.home).of(self.root)
         except ConfigError as error:
             remarks.append(f"{error}; so no project is trusted")
             entry, setting = None, None
         if entry is not None and entry.answer == "never":
             self.trusted, self.decided = False, True
         elif entry is not None:
-            found = fingerprint(self.root, self.folders)
+            found = self._fingerprint()
             self.trusted = self.decided = found.whole and not found.changes(entry.files)
             self._vouched, self._before = (found, {}) if self.trusted else (None, entry.files)
         else:
@@ -73,26 +74,32 @@ class Project:
 
     def survey(self) -> "ProjectUntrusted | None":
         """What is left out because nobody has said anything about it; None if there is nothing of the kind."""
-        if self.decided or not self.folders:
-            return None
-        from linnet.core.events import ProjectUntrusted
-        from linnet.runtime.guarded import brought, fingerprint
-
-        found = brought(self.folders)
-        if not found:
-            return None
-        self._vouched = fingerprint(self.root, self.folders)
-        changed = self._vouched.changes(self._before) if self._before else ()
-        return ProjectUntrusted(self.root, found, changed)
+        with self._lock:
+            return self._survey()
 
     def answer(self, answer: Answer) -> None:
         """Trust it, for as long as this process lives or for good, or never. Only what was there when it was last
         surveyed is trusted. Raises BadInput or ConfigError, and then nothing has changed.
         """
-        from linnet.runtime.guarded import fingerprint
+        with self._lock:
+            self._answer(answer)
 
-        self.folders = self._guarded()
-        found = fingerprint(self.root, self.folders)
+    def _survey(self) -> "ProjectUntrusted | None":
+        if self.decided or not self.folders:
+            return None
+        from linnet.core.events import ProjectUntrusted
+        from linnet.runtime.guarded import brought
+
+        found = brought(self.folders)
+        if not found:
+            return None
+        self._vouched = self._fingerprint()
+        changed = self._vouched.changes(self._before) if self._before else ()
+        return ProjectUntrusted(self.root, found, changed)
+
+    def _answer(self, answer: Answer) -> None:
+        self.look()
+        found = self._fingerprint()
         if answer != "never" and self._vouched is not None and found.changes(self._vouched.files):
             self.decided, self._vouched = False, None
             raise BadInput(
@@ -101,7 +108,7 @@ class Project:
         if answer != "once":
             from linnet.runtime.trust import TrustFile
 
-            TrustFile(self._home).put(self.root, answer, found)
+            TrustFile(self.home).put(self.root, answer, found)
         self.trusted, self.decided = answer != "never", True
         self._vouched, self._before = found, {}
 
@@ -121,11 +128,22 @@ class Project:
                 raise ConfigError(f"{path} is not what was trusted: it has changed since")
         return text
 
-    def _guarded(self) -> tuple[str, ...]:
-        """The folders that are there. The user's own home is never a project's, whichever link led there."""
-        places = [os.path.join(self.root, name) for name in FOLDERS[self._stands_for]]
+    def look(self) -> None:
+        """See which of the folders that are guarded are there, of those that would be used."""
+        own = (FOLDER,) if self._stands_for is None else (FOLDER, NAMESAKES[self._stands_for])
+        self.folders = self._there(own)
+
+    def _fingerprint(self) -> "Print":
+        """Of all that is guarded, whoever would use it: what one program was trusted with, another is."""
+        from linnet.runtime.guarded import fingerprint
+
+        return fingerprint(self.root, self._there((FOLDER, *NAMESAKES.values())))
+
+    def _there(self, names: Sequence[str]) -> tuple[str, ...]:
+        """The user's own home is never a project's, whichever link led there."""
+        places = [os.path.join(self.root, name) for name in names]
         places += [os.path.join(folder, SHARED) for folder in _up_to_repository(self.root)]
-        return tuple(path for path in places if os.path.lexists(path) and not _same(path, self._home))
+        return tuple(path for path in places if os.path.lexists(path) and not _same(path, self.home))
 
 
 def _up_to_repository(root: str) -> list[str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
-from linnet.errors import Closed
+from linnet.errors import BadInput, Closed
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
@@ -164,7 +164,11 @@ class Session:
         from linnet.runtime.settings import resolve
 
         settings, was = self._settings, self._settings.project.trusted
-        settings.project.answer(command.answer)
+        try:
+            settings.project.answer(command.answer)
+        except BadInput:
+            self.survey()  # There is something else by now, which should be seen before it is trusted.
+            raise
         if settings.project.trusted != was:
             settings = resolve(settings.asked, settings.environ, *settings.below, project=settings.project)
         with self._broadcast.lock:

@@ -127,5 +127,6 @@ def _pis(folder: str, project: Project | None, remarks: list[str]) -> list[Layer
 
 
 def pi_folder(environ: Mapping[str, str]) -> str:
-    """Where pi keeps what is the user's own."""
-    return os.path.abspath(os.path.expanduser(environ.get("PI_CODING_AGENT_DIR") or "~/.pi/agent"))
+    """Where pi keeps what is the user's own: never a folder of whatever project it is started in."""
+    given = os.path.expanduser(environ.get("PI_CODING_AGENT_DIR", ""))
+    return os.path.abspath(given if os.path.isabs(given) else os.path.expanduser("~/.pi/agent"))

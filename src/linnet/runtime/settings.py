@@ -221,9 +221,11 @@ def check_reasoning(level: str) -> None:
 
 
 def home_folder(environ: Mapping[str, str]) -> str:
-    """Where linnet keeps what is the user's own. Nothing is created here by looking."""
-    given = environ.get("LINNET_HOME") or os.path.join("~", ".linnet")
-    return os.path.abspath(os.path.expanduser(given))
+    """Where linnet keeps what is the user's own. Nothing is created here by looking. Raises ConfigError."""
+    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", ".linnet"))
+    if not os.path.isabs(given):  # Or else it would be a folder of whatever project linnet is started in.
+        raise ConfigError(f"LINNET_HOME must be an absolute path, not {given}")
+    return os.path.abspath(given)
 
 
 def work_folder(cwd: Path | None) -> str:

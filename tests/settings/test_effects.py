@@ -150,12 +150,14 @@ def compacts(stage: Stage, said: dict[str, Any]) -> bool:
 
 
 def compact_reserve(stage: Stage) -> None:
-    assert not compacts(stage, {})
-    assert compacts(stage, {"compact_reserve": 10_000_000})
+    assert not compacts(stage, {"compact_keep": 1})
+    assert compacts(stage, {"compact_keep": 1, "compact_reserve": 10_000_000})
 
 
 def auto_compaction(stage: Stage) -> None:
-    assert not compacts(stage, {"compact_reserve": 10_000_000, "auto_compaction": False})
+    full = {"compact_keep": 1, "compact_reserve": 10_000_000}
+    assert compacts(stage, full)
+    assert not compacts(stage, {**full, "auto_compaction": False})
 
 
 def compact_keep(stage: Stage) -> None:
@@ -249,7 +251,7 @@ def shell_prefix(stage: Stage) -> None:
 
 def heard_together(stage: Stage, said: dict[str, Any], command: str) -> bool:
     """Whether two messages that are sent while the agent works reach the model in one request."""
-    gate = f"{command}-{len(stage.server.requests)}"
+    gate = f"{command}-{len(said)}"
     with stage.pi(said, "--no-session") as agent:
         agent.send({"type": "prompt", "message": f"!gate {gate}"})
         agent.until("message_update")

@@ -9,6 +9,7 @@ from msgspec.json import encode
 from linnet.core.checked_json import misplaced
 from linnet.core.json_edit import put, removed
 from linnet.errors import ConfigError
+from linnet.runtime.config import DEFAULT_PROVIDER
 from linnet.runtime.layers import FILE
 from linnet.runtime.setting_keys import keys
 from linnet.runtime.settings_text import said
@@ -17,6 +18,18 @@ from linnet.runtime.small_file import contents
 
 def user_file(home: str) -> str:
     return os.path.join(home, FILE)
+
+
+def model_written(home: str, provider: str, model: str) -> None:
+    """Say in the user's file which model is used. An address that was meant for another provider is said no longer: it
+    would be sent this one's key. Raises ConfigError.
+    """
+    file = user_file(home)
+    before, _ = said(contents(file) or b"", file, home)
+    values: dict[str, Any] = {"provider": provider, "model": model}
+    if before.base_url is not None and (before.provider or DEFAULT_PROVIDER) != provider:
+        values["base_url"] = None
+    written(file, values, home)
 
 
 def written(file: str, values: Mapping[str, Any], folder: str, *, of_project: bool = False) -> None:

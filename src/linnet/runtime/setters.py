@@ -38,7 +38,10 @@ class Setters:
         match setting:
             case commands.SetModel(id, provider, save):
                 model = self._accounts.choose(provider or self._state.model.provider, id)
-                self._save(save, provider=model.provider, model=model.id)
+                if save:
+                    from linnet.runtime.saved_settings import model_written
+
+                    model_written(self._home, model.provider, model.id)
                 return [ModelSet(model)], commands.ModelChosen(model)
             case commands.CycleModel():
                 return self._cycle_model()

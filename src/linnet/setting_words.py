@@ -7,6 +7,13 @@ from linnet.runtime.config import DEFAULTS, PI, ZOT
 from linnet.runtime.setting_keys import Key, file_type, keys
 
 ABOUT = {
+    "provider": "whose models are asked",
+    "reasoning": "how much the model thinks before it answers",
+    "append_system_prompt": "say this after the system prompt",
+    "permission": "what tools may do that no rule is about",
+    "compact_reserve": "tokens to keep free before compacting",
+    "compact_keep": "tokens' worth to keep when compacting",
+    "follow_up_mode": "pi protocol: the same for follow-up messages",
     "tools": "the tools the model may use",
     "save": "whether conversations are kept on disk",
     "confine": "paths that a client sends must stay in the folders of sessions and of work",

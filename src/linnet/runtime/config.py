@@ -17,6 +17,8 @@ Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
 """Given a call and what it is about to do: True if it may run, False or a reason if not."""
 
 Path: TypeAlias = str | os.PathLike[str]
+Tools: TypeAlias = "Sequence[str | FunctionTool]"
+"""Names, and functions that are tools."""
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -27,6 +29,8 @@ class Config(Struct, frozen=True, kw_only=True):
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
     `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
     question is a no.
+
+    `trust`: what the project brings in its `.linnet` folder may be used.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
@@ -46,7 +50,7 @@ class Config(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
     max_steps: int | None = None
-    tools: "Sequence[str | FunctionTool] | None" = None
+    tools: "Tools | None" = None
     script: Path | None = None
     timeout: float | None = None
     retries: int | None = None
@@ -63,6 +67,7 @@ class Config(Struct, frozen=True, kw_only=True):
     rules: Sequence[Rule] | None = None
     permission_callback: "Callback | None" = None
     question_timeout: float | None = None
+    trust: bool | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
@@ -99,6 +104,7 @@ DEFAULTS = Config(
     confine=False,
     permission="auto",
     rules=(),
+    trust=False,
     mcp=True,
     mcp_wait=10,
     sessions=False,

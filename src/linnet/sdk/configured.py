@@ -2,19 +2,16 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
-from linnet.runtime.config import SDK, Config, Path
+from linnet.runtime.config import SDK, Config, Path, Tools
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
 from linnet.sdk.asking import Answering, OnQuestion, Permission, blocking
-
-if TYPE_CHECKING:
-    from linnet.tools.function import FunctionTool
 
 
 class Configured:
@@ -31,7 +28,7 @@ class Configured:
         append_system_prompt: str | None = None,
         reasoning: Reasoning | None = None,
         max_steps: int | None = None,
-        tools: "Sequence[str | FunctionTool] | None" = None,
+        tools: "Tools | None" = None,
         script: Path | None = None,
         timeout: float | None = None,
         retries: int | None = None,
@@ -48,6 +45,7 @@ class Configured:
         rules: Sequence[Rule | str] | None = None,
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
+        trust: bool | None = None,
         mcp: bool | None = None,
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
@@ -91,6 +89,7 @@ class Configured:
             rules=None if rules is None else [_rule(rule) for rule in rules],
             permission_callback=blocking(permission) if callable(permission) else None,
             question_timeout=question_timeout,
+            trust=trust,
             mcp=mcp,
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,

@@ -18,6 +18,7 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
   linnet monitor -- COMMAND…      run any agent, and say what it does
@@ -62,6 +63,7 @@ class Flags(Struct):
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
+    list_models: bool = False
     json: bool = False
     words: list[str] = []
     notes: list[str] = []
@@ -130,8 +132,8 @@ def _files(word: str) -> list[str]:
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
-    Flag(("--provider",), "provider", "anthropic, openai, deepseek or scripted (offline)", str, "NAME"),
-    Flag(("--model",), "model", "a model of that provider", str, "ID"),
+    Flag(("--provider",), "provider", "anthropic, openai, deepseek, scripted (offline), or your own", str, "NAME"),
+    Flag(("--model",), "model", "a model: ID or PROVIDER/ID (see linnet models)", str, "ID"),
     Flag(("--cwd",), "cwd", "the folder to work in (default: this one)", str, "DIR"),
     Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
     Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),

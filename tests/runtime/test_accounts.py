@@ -170,10 +170,11 @@ def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> No
 
 
 @pytest.mark.parametrize(
-    ("written", "key"), [("ollama", "ollama"), ("LAN_KEY", ""), ("$LANKEY", ""), ("sk-UPPER_1", "sk-UPPER_1")]
+    ("written", "key"),
+    [("ollama", "ollama"), ("LAN_KEY", ""), ("$lan", "lan's"), ("${lan}", "lan's"), ("sk-A_1", "sk-A_1")],
 )
 def test_a_name_in_capitals_is_a_variable_and_anything_else_a_key(start: Start, written: str, key: str) -> None:
-    accounts = start(own={"providers": {"lan": {**LAN, "apiKey": written}}})
+    accounts = start(own={"providers": {"lan": {**LAN, "apiKey": written}}}, env={"lan": "lan's"})
     assert accounts.key("lan") == key
 
 

@@ -144,10 +144,12 @@ def _info(name: str, said: _Provider, text: bytes, path: str) -> ProviderInfo:
 
 
 def _key(word: str) -> tuple[str, str]:
-    """Return the variable that the key is in, or else the key itself; a name in capitals is a variable."""
-    name = word.removeprefix("$")
-    variable = name.isascii() and name.isidentifier() and name.isupper() and ("_" in name or word != name)
-    return (name, "") if variable else ("", word)
+    """Return the variable that the key is in, or else the key itself. `$NAME` and `${NAME}` are a variable, and so is a
+    name in capitals with an underscore.
+    """
+    name = word.removeprefix("$").removeprefix("{").removesuffix("}") if word.startswith("$") else word
+    plain = name.isascii() and name.isidentifier()
+    return (name, "") if plain and (name != word or (name.isupper() and "_" in name)) else ("", word)
 
 
 def _prices(said: _Prices | None) -> Prices | None:

@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec import convert
 
 from linnet import Runtime
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+from linnet.wire.pi import results
+from linnet.wire.pi.spoken import Message
 
 LLAMA = "meta-llama/Llama-3"
 Done = subprocess.CompletedProcess[str]
@@ -135,6 +138,11 @@ def test_any_model_works_at_an_address_of_ones_own_in_every_protocol_with_its_pr
     assert (reply["usage"]["cost"]["total"], reply["usage"]["costKnown"]) == (0, False)
     stats = pi.ask("get_session_stats")["data"]
     assert (stats["cost"], stats["costKnown"]) == (0, False)
+    assert convert(stats, results.Stats).cost_known is False
+    assert convert(model, results.Model).cost_known is False
+    heard = convert(reply, Message).usage
+    assert heard is not None
+    assert heard.cost_known is False
 
 
 def test_what_is_known_is_not_marked(spawn: Callable[..., Agent], server: ModelServer) -> None:

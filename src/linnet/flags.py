@@ -35,8 +35,8 @@ class UsageError(ConfigError):
 class Flag(Struct, frozen=True):
     """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
 
-    One without a `field` is accepted and changes nothing; `note` says so where that would mislead. `refusal` says why
-    a flag that is known cannot be given. Both continue a sentence that starts with the flag's name.
+    One without a `field` is accepted and changes nothing; `note` says so where that would mislead, and continues a
+    sentence that starts with the flag's name.
     """
 
     names: tuple[str, ...]
@@ -47,7 +47,6 @@ class Flag(Struct, frozen=True):
     value: Any = True
     repeatable: bool = False
     note: str = ""
-    refusal: str = ""
 
 
 class Flags(Struct):
@@ -243,8 +242,6 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
         flag = known.get(name)
         if flag is None:
             raise UsageError(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
-        if flag.refusal:
-            raise UsageError(f"{name} {flag.refusal}")
         if flag.note:
             flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:
@@ -266,7 +263,7 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
 
 def help_text(program: Program = LINNET) -> str:
     known = program.by_name()
-    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
+    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)

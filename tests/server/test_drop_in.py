@@ -58,7 +58,7 @@ def test_help_names_every_flag_once(program: Program) -> None:
     start = lines.index("Flags") + 1
     named = [word for line in lines[start:] for word in line[2:].partition("  ")[0].replace(",", "").split()]
     named = [word for word in named if word.startswith("-")]
-    usable = {name for name, flag in program.by_name().items() if not flag.refusal}
+    usable = set(program.by_name())
     assert sorted(named) == sorted(usable)
     assert program.name in lines[0]
 
@@ -134,7 +134,7 @@ def test_files_are_an_error_in_rpc_mode_and_words_are_ignored_as_in_pi(run: Run)
 
 
 def given(program: Program) -> list[Flag]:
-    return [flag for flag in program.flags if not flag.field and not flag.refusal]
+    return [flag for flag in program.flags if not flag.field]
 
 
 @pytest.mark.parametrize(("name", "program", "mode"), [("pi", PI, ["--mode", "rpc"]), ("zot", ZOT, ["rpc"])])

@@ -48,13 +48,13 @@ class Layers(Struct, frozen=True):
         return next((layer for layer in reversed(self.all) if getattr(layer.config, key) is not None), None)
 
     @contextmanager
-    def blaming(self, *keys: str) -> Iterator[None]:
-        """An error in the body is about one of these, and names the place that said it."""
+    def blaming(self, key: str, only: type[ConfigError] = ConfigError) -> Iterator[None]:
+        """An error of this kind in the body is about this, and names the place that said it."""
         try:
             yield
-        except ConfigError as error:
-            layers = [(key, layer) for key in keys if (layer := self.saying(key)) is not None]
-            where = next((place for key, layer in layers if (place := layer.where(key))), "")
+        except only as error:
+            layer = self.saying(key)
+            where = layer.where(key) if layer is not None else ""
             if not where:
                 raise
             raise ConfigError(f"{where}: {error}") from None

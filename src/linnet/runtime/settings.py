@@ -9,10 +9,9 @@ from msgspec import Struct
 from linnet.core.events import QueueMode
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
-from linnet.errors import ConfigError, Contradiction, UnknownProvider
-from linnet.providers import catalog
+from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
-from linnet.runtime.config import ZOT, Callback, Config, Path, layered, provider_of
+from linnet.runtime.config import ZOT, Callback, Config, Path, layered
 from linnet.runtime.layers import Layers, found
 from linnet.runtime.project import FOLDER, Project
 
@@ -118,11 +117,6 @@ def _resolved(
     config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
         raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
-    name = provider_of({"provider": config.provider, "script": config.script})
-    provider = catalog.PROVIDERS.get(name)
-    if provider is None:
-        with layers.blaming("provider"):
-            raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
     max_steps = _given(config.max_steps)
@@ -130,16 +124,17 @@ def _resolved(
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
-    accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
-    with layers.blaming("model"):
-        model = accounts.find(name, config.model or provider.default_model)
+    accounts = Accounts(environ, home, config.api_key, config.base_url)
+    with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
+        named = config.provider or ("scripted" if config.script is not None else None)
+        model = accounts.begin(named, config.model)
     with layers.blaming("shell"):
         shell = _shell(config.shell, environ)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = _session_options(config, asked, home)
     if config.provider is not None or not sessions.remembers:
-        accounts.require(name)  # Or else the session's own provider may be another.
+        accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
         environ=environ,

@@ -25,7 +25,7 @@ def load(
         layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
     found = merged(layers)
     if found and find_spec("mcp") is None:
-        raise ConfigError("MCP servers need the mcp package: pip install 'linnet[mcp]', or start with --no-mcp")
+        raise ConfigError("MCP servers need the mcp package: pip install 'linnet-agent[mcp]', or start with --no-mcp")
     return found
 
 

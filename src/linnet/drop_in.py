@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _UNLOADED = "is ignored: extensions are not loaded yet"
-_UNREAD = "is ignored: skills and prompt templates are not loaded yet"
+_UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
 _NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
 
 
@@ -45,6 +45,7 @@ def _text_or_file(word: str) -> str:
 
 def _amend(flags: Flags) -> None:
     """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
+    flags.config["stands_in_for"] = "pi"
     model: str = flags.config.get("model", "")
     provider, slash, id = model.partition("/")
     if slash and "provider" not in flags.config:
@@ -60,6 +61,13 @@ def _amend(flags: Flags) -> None:
             raise ConfigError("@file arguments are not supported in RPC mode")
         flags.notes.append(f"rpc mode takes prompts on stdin, so this one is ignored: {flags.words[0]!r}")
         flags.words = []
+
+
+def _amend_zot(flags: Flags) -> None:
+    """zot looks for skills only if it is asked to, and --no-skills wins over that."""
+    flags.config["stands_in_for"] = "zot"
+    flags.config.setdefault("skills", flags.config.pop("with_skills", False))
+    flags.config.pop("with_skills", None)
 
 
 PI = Program(
@@ -88,13 +96,12 @@ Flags
         _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
         _accepted("-ne", "--no-extensions"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
-        _accepted("--skill", "--skills", word="NAMES", note=_UNREAD),
-        _accepted("-ns", "--no-skills"),
-        _accepted("--prompt-template", word="FILE", note=_UNREAD),
-        _accepted("-np", "--no-prompt-templates"),
+        _accepted("--skills", word="GLOB", note=_UNFILTERED),
+        _like("--no-skills", "-ns"),
+        _like("--no-prompt-templates", "-np"),
         _accepted("--theme", word="FILE"),
         _accepted("--no-themes"),
-        _accepted("-nc", "--no-context-files"),
+        _like("--no-context-files", "-nc"),
         _accepted("--verbose"),
         _accepted("--offline"),
         Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
@@ -123,12 +130,12 @@ Flags
         _accepted("-r", "--resume", note=_UNPICKED),
         _accepted("--ext", word="FOLDER", note=_UNLOADED),
         _accepted("--no-ext"),
-        _accepted("--with-skills", note=_UNREAD),
-        _accepted("--no-skill"),
+        Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
         Flag(("--list-models",), "", "", refusal="is not here yet"),
     ),
     dialect="zot",
+    amend=_amend_zot,
 )
 
 

@@ -187,6 +187,13 @@ TABLE = (
     ),
     Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
     Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
+    Flag(("--no-context-files",), "context_files", "do not read AGENTS.md and CLAUDE.md", value=False),
+    Flag(
+        ("--prompt-template",), "template_paths", "a template, or a folder; repeatable", _files, "PATH", repeatable=True
+    ),
+    Flag(("--no-prompt-templates",), "templates", "no templates but those that are named", value=False),
+    Flag(("--skill",), "skill_paths", "a skill, or a folder of them; repeatable", _files, "PATH", repeatable=True),
+    Flag(("--no-skills", "--no-skill"), "skills", "no skills but those that are named", value=False),
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),

@@ -11,6 +11,7 @@ from linnet.core.permissions import Mode, Rule
 from linnet.errors import ConfigError, Contradiction, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
+from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
 
@@ -54,6 +55,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     accounts: Accounts
     cwd: str
     project: Project
+    belongings: Belongings
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
@@ -104,6 +106,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
     accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
     model = accounts.find(name, config.model or provider.default_model)
     cwd = work_folder(config.cwd)
+    project = Project(cwd, trusted=_given(config.trust))
     sessions = _session_options(config, asked, home)
     if config.provider is not None or not sessions.remembers:
         accounts.require(name)  # Or else the session's own provider may be another.
@@ -112,7 +115,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         model=model,
         accounts=accounts,
         cwd=cwd,
-        project=Project(cwd, trusted=_given(config.trust)),
+        project=project,
+        belongings=belongings(config, asked, environ, home, project),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,

@@ -45,7 +45,6 @@ def _text_or_file(word: str) -> str:
 
 def _amend(flags: Flags) -> None:
     """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
-    flags.config["stands_in_for"] = "pi"
     model: str = flags.config.get("model", "")
     provider, slash, id = model.partition("/")
     if slash and "provider" not in flags.config:
@@ -64,10 +63,9 @@ def _amend(flags: Flags) -> None:
 
 
 def _amend_zot(flags: Flags) -> None:
-    """zot looks for skills only if it is asked to, and --no-skills wins over that."""
-    flags.config["stands_in_for"] = "zot"
-    flags.config.setdefault("skills", flags.config.pop("with_skills", False))
-    flags.config.pop("with_skills", None)
+    """Of zot's --with-skills and --no-skills, the second wins."""
+    if flags.config.pop("with_skills", False):
+        flags.config.setdefault("skills", True)
 
 
 PI = Program(
@@ -108,6 +106,7 @@ Flags
         Flag(("--list-models",), "", "", refusal=_NO_LIST),
     ),
     dialect="pi",
+    stands_in_for="pi",
     version="{version}",
     amend=_amend,
 )
@@ -135,6 +134,7 @@ Flags
         Flag(("--list-models",), "", "", refusal="is not here yet"),
     ),
     dialect="zot",
+    stands_in_for="zot",
     amend=_amend_zot,
 )
 

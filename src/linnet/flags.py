@@ -63,6 +63,7 @@ class Flags(Struct):
     out: str | None = None
     everywhere: bool = False
     json: bool = False
+    stands_in_for: Literal["pi", "zot"] | None = None
     words: list[str] = []
     notes: list[str] = []
     config: dict[str, Any] = {}
@@ -210,13 +211,14 @@ class Program(Struct, frozen=True):
     """An executable. Its own flags come before the table's where they share a name.
 
     `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
-    `amend` has the last word on what the command line said.
+    `stands_in_for`: the agent that whoever spawns it means. `amend` has the last word on what the command line said.
     """
 
     name: str
     usage: str
     flags: tuple[Flag, ...] = ()
     dialect: Literal["zot", "pi"] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     version: str = "{name} {version}"
     amend: Callable[[Flags], None] = lambda flags: None
     table: tuple[Flag, ...] = TABLE
@@ -230,7 +232,7 @@ LINNET = Program("linnet", USAGE)
 
 def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
     """Raises UsageError with a sentence that names the flag and what it wants."""
-    flags = Flags()
+    flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
     rest = list(argv)
     if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi" and program.table is TABLE:

@@ -8,7 +8,8 @@ from msgspec import Struct
 
 _INTRODUCTION = """\
 What follows was written for agents by the user and by those who made this project, each part in the file that is \
-named. Keep to it. The nearer to the working folder, the later it comes; where two parts disagree, the later one holds."""
+named. Keep to it. The nearer to the working folder, the later it comes; where two parts disagree, the later one \
+holds."""
 _CUT = "[This file is longer. Read the rest with your tools if the task touches on what it is about.]"
 _LEFT_OUT = "[Left out: there is too much of it. Read it with your tools if the task touches on what it is about.]"
 

@@ -133,4 +133,6 @@ DEFAULTS = Config(
 )
 ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
+LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
+LINNET_PI = Config(stands_in_for="pi")
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)

@@ -36,7 +36,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
             text=True,
             cwd=folder,
             timeout=20,
-            env={"LINNET_HOME": str(tmp_path / "home")},
+            env={"LINNET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)},
         )
 
     return run

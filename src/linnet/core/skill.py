@@ -35,7 +35,7 @@ def parse(path: str, folder: str, text: str) -> tuple[Skill, str]:
     if not name.isprintable():
         raise BadInput("the name has characters that cannot be typed")
     hidden = document.text("disable-model-invocation").lower() == "true"
-    return Skill(name, document.text("description"), path, hidden), document.body
+    return Skill(name, document.text("description"), path, hidden), document.body.strip()
 
 
 def asked_for(skill: Skill, folder: str, body: str, arguments: str) -> str:

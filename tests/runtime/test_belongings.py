@@ -159,7 +159,7 @@ def test_of_templates_with_one_name_a_flags_wins_over_the_projects_and_that_over
     put(work / ".linnet" / "prompts" / "t.md", "the project's $1")
     flagged = put(tmp_path / "else" / "t.md", "named $1")
 
-    def expanded(**said: Any) -> tuple[str | None, list[tuple[str, str]]]:
+    def expanded(**said: Any) -> tuple[str | None, list[Any]]:
         templates = Templates(build(**said))
         listed = [(command.description, command.location) for command in templates.commands()]
         return templates.expanded("t", "x"), listed

@@ -54,7 +54,7 @@ class Files(Generic[T]):
             before = _signature(status)
             known = self._known.get((path, within))
             if known is None or known[0] != before:
-                known = self._known[path, within] = before, self._read(path, within)
+                known = self._known[path, within] = before, self._read(path, status, within)
             return known[1]
 
     def tell(self, sentence: str) -> None:
@@ -63,8 +63,10 @@ class Files(Generic[T]):
             self._told.add(sentence)
             warn(sentence)
 
-    def _read(self, path: str, within: str | None) -> T | None:
+    def _read(self, path: str, status: os.stat_result, within: str | None) -> T | None:
         try:
+            if not S_ISREG(status.st_mode):
+                raise BadInput("it is not a file")  # Opening a device may do something.
             if within is not None:
                 path_in_full = os.path.realpath(path)
                 if not is_inside(path_in_full, within):
@@ -88,15 +90,13 @@ def read(path: str, most: int, more_flags: int = 0) -> tuple[str, bool]:
 
     Raises OSError, or BadInput with the end of a sentence about the file.
     """
-    if not S_ISREG(os.stat(path).st_mode):
-        raise BadInput("it is not a file")  # Opening a device may do something.
     fd = os.open(path, _FLAGS | more_flags)
     try:
         for _ in range(_TRIES):
             before = os.fstat(fd)
             if not S_ISREG(before.st_mode):
                 raise BadInput("it is not a file")
-            data = _read(fd, most + 1)
+            data = _read(fd, most + 1, before.st_size)
             if _signature(os.fstat(fd)) == _signature(before):
                 break
         else:
@@ -146,10 +146,13 @@ def _signature(status: os.stat_result) -> Signature:
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
-def _read(fd: int, most: int) -> bytes:
+def _read(fd: int, most: int, size: int) -> bytes:
+    """`size` may be 0 for what the kernel makes as it is read."""
     data = b""
     while len(data) < most and (chunk := os.pread(fd, most - len(data), len(data))):
         data += chunk
+        if len(data) == size:
+            break
     return data
 
 

@@ -112,7 +112,7 @@ def _rpc(flags: Flags, program: Program) -> int:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name, program)
+    settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
@@ -142,7 +142,7 @@ def _once(flags: Flags, program: Program) -> int:
     prompts = _prompts(words, dialect)
     if not any(prompt.text.strip() for prompt in prompts):
         raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, dialect, program)
+    settings = _settings(flags, dialect)
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
     if settings.project.folders and not settings.project.decided:
         from linnet import cli_trust
@@ -161,12 +161,12 @@ def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
     return [Prompt(" ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str, program: Program) -> "Settings":
-    from linnet.runtime.config import PI, ZOT, Config
+def _settings(flags: Flags, dialect: str) -> "Settings":
+    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    asked = Config(**flags.config, stands_for=program.dialect)
-    return resolve(asked, os.environ, ZOT if dialect == "zot" else PI)
+    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
 
 
 def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":

@@ -1,4 +1,4 @@
-"""The table of `docs/settings.md`, made from the types. `python -m tests.settings.page` writes it, as `make golden` does."""
+"""The table of `docs/settings.md`, made from the types: `make golden` runs this, and it writes the table."""
 
 from pathlib import Path
 

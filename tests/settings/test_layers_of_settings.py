@@ -239,7 +239,7 @@ def test_pis_own_settings_are_a_layer_below_linnets_where_it_stands_for_pi(files
     }
     (files.pi / "settings.json").write_text(json.dumps(said))
     assert files.resolve(habits=PI).reasoning == "off"
-    settings = files.resolve({"stands_for": "pi"}, PI)
+    settings = files.resolve({"stands_in_for": "pi"}, PI)
     assert (settings.model.id, settings.reasoning, settings.steering_mode) == ("gpt-5", "high", "all")
     assert (settings.auto_compaction, settings.compact_reserve, settings.compact_keep) == (False, 5, 6)
     assert (settings.retry_runs, settings.retries, settings.retry_delay) == (False, 7, 1.5)
@@ -247,11 +247,11 @@ def test_pis_own_settings_are_a_layer_below_linnets_where_it_stands_for_pi(files
     assert settings.sessions.folder == str(files.pi / "kept")
     assert settings.remarks == ()
     files.user.write_text('{"reasoning": "low"}')
-    assert files.resolve({"stands_for": "pi"}, PI).reasoning == "low"
+    assert files.resolve({"stands_in_for": "pi"}, PI).reasoning == "low"
     (work / ".pi").mkdir()
     (work / ".pi" / "settings.json").write_text('{"defaultThinkingLevel": "medium"}')
-    assert files.resolve({"stands_for": "pi"}, PI).reasoning == "low"
-    assert files.resolve({"stands_for": "pi", "trust": True}, PI).reasoning == "medium"
+    assert files.resolve({"stands_in_for": "pi"}, PI).reasoning == "low"
+    assert files.resolve({"stands_in_for": "pi", "trust": True}, PI).reasoning == "medium"
     assert files.resolve({"trust": True}, PI).reasoning == "low"
 
 
@@ -269,7 +269,7 @@ def test_pis_own_settings_are_a_layer_below_linnets_where_it_stands_for_pi(files
 def test_what_cannot_be_used_of_pis_settings_is_remarked_on_and_the_start_goes_on(files: Files, text: str) -> None:
     files.pi.mkdir()
     (files.pi / "settings.json").write_text(text)
-    settings = files.resolve({"stands_for": "pi"}, PI)
+    settings = files.resolve({"stands_in_for": "pi"}, PI)
     [remark] = settings.remarks
     assert "settings" in remark
     assert settings.model.provider == "anthropic"

@@ -9,13 +9,16 @@ Location: TypeAlias = Literal["user", "project", "path"]
 
 
 class SlashCommand(Struct, frozen=True):
-    """`location`: the user's own, the project's, or named by whoever started the agent. `path`: the file it is from."""
+    """`location`: the user's own, the project's, or named by whoever started the agent. `path`: the file it is from;
+    `base`: the folder that it belongs to, where it was found by looking.
+    """
 
     name: str
     description: str
     source: Source
     location: Location
     path: str = ""
+    base: str = ""
 
 
 def split(text: str) -> tuple[str, str] | None:

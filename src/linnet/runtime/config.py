@@ -38,8 +38,12 @@ class Config(Struct, frozen=True, kw_only=True):
     `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
     question is a no.
 
-    `trust`: what the project brings in its `.linnet` folder may be used. `stands_for`: the program whose own files are
-    read too. `shell` runs commands, each with `shell_prefix` as the lines before it.
+    `trust`: what the project brings in its `.linnet` folder may be used. `shell` runs commands, each with
+    `shell_prefix` as the lines before it.
+
+    `context_files`: the instructions of `AGENTS.md` files are read. `templates` and `skills`: these are looked for in
+    the user's and the project's folders; `template_paths` and `skill_paths` name files and folders of them, which are
+    used in any case. `stands_in_for`: what the folders of this agent hold is used too.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
@@ -77,11 +81,16 @@ class Config(Struct, frozen=True, kw_only=True):
     permission_callback: "Callback | None" = None
     question_timeout: Seconds | None = None
     trust: bool | None = None
-    stands_for: Literal["zot", "pi"] | None = None
     shell: str | None = None
     shell_prefix: str | None = None
     steering_mode: QueueMode | None = None
     follow_up_mode: QueueMode | None = None
+    context_files: bool | None = None
+    templates: bool | None = None
+    template_paths: Sequence[Path] | None = None
+    skills: bool | None = None
+    skill_paths: Sequence[Path] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
@@ -95,11 +104,14 @@ class Config(Struct, frozen=True, kw_only=True):
     calls_at_once: Count | None = None
 
 
+_ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
+
+
 def layered(*layers: Config) -> Config:
     """One layer for all of them: field by field, the last that says something wins.
 
-    Rules are collected, and servers by name. A layer that names a provider has done with the model and the address that
-    were meant for another one.
+    Rules, templates and skills are collected, and servers by name. A layer that names a provider has done with the
+    model and the address that were meant for another one.
     """
     said: dict[str, Any] = {}
     for layer in layers:
@@ -111,8 +123,10 @@ def layered(*layers: Config) -> Config:
         if "mcp_servers" in own:
             own["mcp_servers"] = {**said.get("mcp_servers", {}), **own["mcp_servers"]}
         said.update(own)
-    rules = [rule for layer in layers for rule in layer.rules or ()]  # The last that fits wins, whoever said it.
-    return Config(**{**said, "rules": rules} if rules else said)
+    for name in _ADDED_UP:
+        if added := [each for layer in layers for each in getattr(layer, name) or ()]:
+            said[name] = added
+    return Config(**said)
 
 
 def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
@@ -140,6 +154,9 @@ DEFAULTS = Config(
     rules=(),
     steering_mode="one-at-a-time",
     follow_up_mode="one-at-a-time",
+    context_files=True,
+    templates=True,
+    skills=True,
     mcp=True,
     mcp_wait=10,
     sessions=False,
@@ -150,4 +167,6 @@ DEFAULTS = Config(
 )
 ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
+LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
+LINNET_PI = Config(stands_in_for="pi")
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)

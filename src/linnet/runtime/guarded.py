@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from linnet.core.events import Brought
-from linnet.runtime.project import SHARED
 
 if TYPE_CHECKING:
     from hashlib import blake2b
@@ -47,7 +46,7 @@ def brought(folders: Sequence[str]) -> tuple[Brought, ...]:
     """Return what would be used of it, by the names it goes by; empty if nothing would."""
     found: list[Brought] = []
     for folder in folders:
-        if folder.endswith(SHARED):
+        if os.path.basename(folder) == "skills":
             found += [Brought("skill", path) for path in _entries(folder)]
             continue
         for path in _entries(folder):

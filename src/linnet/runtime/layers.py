@@ -11,6 +11,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.errors import ConfigError
+from linnet.runtime.belongings import peer_home
 from linnet.runtime.config import DEFAULTS, Config
 from linnet.runtime.project import Project
 
@@ -64,9 +65,9 @@ def found(asked: Config, environ: Mapping[str, str], below: Sequence[Config], ho
     """Decides on the way whether the project is trusted, unless that is decided. Raises ConfigError."""
     remarks: list[str] = []
     layers = [Layer("default", DEFAULTS), *(Layer("protocol", each) for each in below)]
-    for_pi = asked.stands_for == "pi"
+    for_pi = any(config.stands_in_for == "pi" for config in (*below, asked))
     if for_pi:
-        layers += _pis(pi_folder(environ), None, remarks)
+        layers += _pis(peer_home("pi", environ), None, remarks)
     layers += _users(home, remarks)
     if not project.decided:
         setting = next((each.config.trust for each in reversed(layers) if each.config.trust is not None), None)
@@ -124,9 +125,3 @@ def _pis(folder: str, project: Project | None, remarks: list[str]) -> list[Layer
     config, notes = said(text, path, folder)
     remarks += notes
     return [Layer("pi", config, path, text)]
-
-
-def pi_folder(environ: Mapping[str, str]) -> str:
-    """Where pi keeps what is the user's own: never a folder of whatever project it is started in."""
-    given = os.path.expanduser(environ.get("PI_CODING_AGENT_DIR", ""))
-    return os.path.abspath(given if os.path.isabs(given) else os.path.expanduser("~/.pi/agent"))

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 FOLDER = ".linnet"
 SHARED = os.path.join(".agents", "skills")  # Of this folder, and of those above it up to the repository's.
-NAMESAKES = {"zot": ".zot", "pi": ".pi"}
+PEERS = {"zot": (".zot", os.path.join(".claude", "skills")), "pi": (".pi",)}
 Answer: TypeAlias = Literal["once", "always", "never"]
 
 
@@ -130,14 +130,13 @@ class Project:
 
     def look(self) -> None:
         """See which of the folders that are guarded are there, of those that would be used."""
-        own = (FOLDER,) if self._stands_for is None else (FOLDER, NAMESAKES[self._stands_for])
-        self.folders = self._there(own)
+        self.folders = self._there((FOLDER, *(PEERS[self._stands_for] if self._stands_for else ())))
 
     def _fingerprint(self) -> "Print":
         """Of all that is guarded, whoever would use it: what one program was trusted with, another is."""
         from linnet.runtime.guarded import fingerprint
 
-        return fingerprint(self.root, self._there((FOLDER, *NAMESAKES.values())))
+        return fingerprint(self.root, self._there((FOLDER, *PEERS["zot"], *PEERS["pi"])))
 
     def _there(self, names: Sequence[str]) -> tuple[str, ...]:
         """The user's own home is never a project's, whichever link led there."""

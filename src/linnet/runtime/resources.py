@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
+from linnet.runtime.inputs import Inputs
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.runtime.guidance import Guidance
+    from linnet.runtime.skills import Skills
+    from linnet.runtime.templates import Templates
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
     from linnet.tools.shell import Shell
@@ -29,14 +33,18 @@ class Resources:
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
         self._retired: list[McpServers | Provider] = []
+        self._guidance: Guidance | None = None
+        self._templates: Templates | None = None
+        self._skills: Skills | None = None
         self._expecting = False
+        self.inputs = Inputs(self)
         self._closed = False
 
     def adopt(self, settings: Settings) -> None:
         """Build what these say when it is next asked for. What was built by others is closed by the next run."""
         with self._lock:
             self._settings = settings
-            self._tools = None
+            self._tools = self._guidance = self._templates = self._skills = None
             self._retired += self._providers.values()
             self._providers = {}
             if self._servers is not None:
@@ -68,6 +76,54 @@ class Resources:
                     self._servers.close()
             return self._servers
 
+    @property
+    def has_servers(self) -> bool:
+        return bool(self._settings.mcp)
+
+    @property
+    def known_servers(self) -> "McpServers | None":
+        """The servers, if a run has asked for them already."""
+        return self._servers
+
+    @property
+    def guidance(self) -> "Guidance":
+        with self._lock:
+            if self._guidance is None:
+                from linnet.runtime.guidance import Guidance
+
+                self._guidance = Guidance(self._settings.belongings)
+            return self._guidance
+
+    @property
+    def templates(self) -> "Templates":
+        with self._lock:
+            if self._templates is None:
+                from linnet.runtime.templates import Templates
+
+                self._templates = Templates(self._settings.belongings)
+            return self._templates
+
+    @property
+    def skills(self) -> "Skills":
+        with self._lock:
+            if self._skills is None:
+                from linnet.runtime.skills import Skills
+
+                self._skills = Skills(self._settings.belongings, lenient=self._settings.wording == "zot")
+            return self._skills
+
+    @property
+    def has_skill_tool(self) -> bool:
+        """Whether skills are loaded with a tool of their own, as with zot."""
+        settings = self._settings
+        named = any(function.spec.name == "skill" for function in settings.functions)
+        return settings.wording == "zot" and settings.tools != () and not named
+
+    def look(self) -> None:
+        """Before a run: what people changed in their files since the last one is read again."""
+        self.guidance.look()
+        self.skills.look()
+
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
         self._close_retired()
@@ -91,11 +147,18 @@ class Resources:
         return Shell(self._settings.shell, self._settings.shell_prefix)
 
     def system(self, tools: Sequence[str]) -> str:
-        """The system prompt for a step in which the model has these tools."""
+        """The system prompt for a step in which the model has these tools, as of the last look."""
         from linnet.runtime.system_prompt import system_prompt
 
-        settings = self._settings
-        return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
+        settings, guidance = self._settings, self.guidance
+        replacement, addition = settings.system_prompt, settings.append_system_prompt
+        return system_prompt(
+            settings.cwd,
+            tools,
+            guidance.system if replacement is None else replacement,
+            guidance.addition if addition is None else addition,
+            (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
+        )
 
     def provider(self, name: str) -> "Provider":
         with self._lock:
@@ -104,7 +167,7 @@ class Resources:
             return self._providers[name]
 
     def warm(self) -> None:
-        """Import and build what the first step of a run will need."""
+        """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
         self.provider(self._settings.model.provider).warm()
         self.system([spec.name for spec in self.tools.specs])
 

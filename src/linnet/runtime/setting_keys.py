@@ -24,7 +24,7 @@ EXCLUDED = {
     "permission_callback": "is a function",
     "wording": "belongs to the protocol",
     "sessions": "belongs to the protocol",
-    "stands_for": "belongs to the program's name",
+    "stands_in_for": "belongs to the program's name",
 }
 """Fields that are no keys, and why."""
 
@@ -53,6 +53,11 @@ FROM_A_PROJECT = frozenset(
         "shell_prefix",
         "steering_mode",
         "follow_up_mode",
+        "context_files",
+        "templates",
+        "template_paths",
+        "skills",
+        "skill_paths",
         "mcp",
         "mcp_config",
         "mcp_servers",

@@ -11,6 +11,7 @@ from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
+from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import ZOT, Callback, Config, Path, layered
 from linnet.runtime.layers import Layers, found
 from linnet.runtime.project import FOLDER, Project
@@ -59,6 +60,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     accounts: Accounts
     cwd: str
     project: Project
+    belongings: Belongings
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
@@ -98,8 +100,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, project: 
     """
     home = home_folder(environ)
     below = below or (ZOT,)
-    cwd = work_folder(layered(*below, asked).cwd)
-    project = project or Project(cwd, home, stands_for=asked.stands_for)
+    said = layered(*below, asked)
+    project = project or Project(work_folder(said.cwd), home, stands_for=said.stands_in_for)
     layers = found(asked, environ, below, home, project)
     try:
         return _resolved(layers, asked, environ, below, home, project)
@@ -144,6 +146,7 @@ def _resolved(
         accounts=accounts,
         cwd=project.root,
         project=project,
+        belongings=belongings(config, asked, environ, home, project),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,

@@ -53,6 +53,8 @@ class Toolbox(Listener):
             self._client = ClientTools(self._questions, self._settings.question_timeout)
             self._tools = None
         own = [(spec.name, OWN) for spec in self.resources.tools.specs]
+        if self.resources.has_skill_tool:
+            own.append(("skill", OWN))
         functions = [(function.spec.name, "a function") for function in self._settings.functions]
         self._client.declare(specs, [*own, *functions])
 
@@ -82,6 +84,13 @@ class Toolbox(Listener):
             others.append(self.resources.servers)
         if self._client is not None:
             others.append(self._client)
+        rules = settings.rules
+        if self.resources.has_skill_tool:
+            from linnet.runtime.skill_tool import ALLOWED, SkillTool
+
+            others.append(SkillTool(self.resources.skills))
+            if settings.permission in ("ask", "read-only"):
+                rules = (ALLOWED, *rules)
         if others:
             from linnet.tools.toolset import Combined
 
@@ -94,7 +103,7 @@ class Toolbox(Listener):
         if self._permissions is None:
             self._permissions = Permissions(
                 settings.permission,
-                settings.rules,
+                rules,
                 self._questions,
                 settings.permission_callback,
                 settings.question_timeout,

@@ -130,7 +130,9 @@ def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
 def _slash(command: slash.SlashCommand) -> responses.SlashItem:
     """As pi tells it since 0.73, and beside it the two fields that it had before."""
     scope = "temporary" if command.location == "path" else command.location
-    info = responses.SlashSource(command.path, "cli" if command.location == "path" else "auto", scope)
+    named = "cli" if command.source == "extension" else "local"
+    source = named if command.location == "path" else "auto"
+    info = responses.SlashSource(command.path, source, scope, base_dir=command.base or UNSET)
     description = command.description or UNSET
     return responses.SlashItem(command.name, description, command.source, command.location, command.path or UNSET, info)
 

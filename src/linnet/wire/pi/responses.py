@@ -145,6 +145,7 @@ class SlashSource(Plain, frozen=True):
     source: str
     scope: str
     origin: str = "top-level"
+    base_dir: str | UnsetType = UNSET
 
 
 class SlashItem(Plain, frozen=True):

@@ -309,11 +309,54 @@ def calls_at_once(stage: Stage) -> None:
     assert "timed out" in str(stage.run(f"!tools {calls}", {}).messages[2].content)
 
 
+SKILL = "---\nname: sing\ndescription: How to sing.\n---\nTweet."
+
+
+def context_files(stage: Stage) -> None:
+    stage.bench.plant("AGENTS.md", "Be a bird.")
+    assert "Be a bird." in json.dumps(stage.sent({})["system"])
+    assert "Be a bird." not in json.dumps(stage.sent({"context_files": False})["system"])
+
+
+def said_for(stage: Stage, text: str, said: dict[str, Any]) -> str:
+    """What the model reads where somebody typed this."""
+    stage.run(text, said)
+    return json.dumps(stage.server.requests[-1].body["messages"])
+
+
+def templates(stage: Stage) -> None:
+    (stage.bench.home / "prompts").mkdir()
+    (stage.bench.home / "prompts" / "sing.md").write_text("Tweet $1")
+    assert "Tweet loud" in said_for(stage, "/sing loud", {})
+    assert "/sing loud" in said_for(stage, "/sing loud", {"templates": False})
+
+
+def template_paths(stage: Stage) -> None:
+    (stage.bench.home / "mine").mkdir()
+    (stage.bench.home / "mine" / "sing.md").write_text("Tweet $1")
+    assert "/sing loud" in said_for(stage, "/sing loud", {})
+    assert "Tweet loud" in said_for(stage, "/sing loud", {"template_paths": ["mine"]})
+
+
+def skills(stage: Stage) -> None:
+    (stage.bench.home / "skills" / "sing").mkdir(parents=True)
+    (stage.bench.home / "skills" / "sing" / "SKILL.md").write_text(SKILL)
+    assert "How to sing." in json.dumps(stage.sent({}))
+    assert "How to sing." not in json.dumps(stage.sent({"skills": False}))
+
+
+def skill_paths(stage: Stage) -> None:
+    (stage.bench.home / "mine" / "sing").mkdir(parents=True)
+    (stage.bench.home / "mine" / "sing" / "SKILL.md").write_text(SKILL)
+    assert "How to sing." not in json.dumps(stage.sent({}))
+    assert "How to sing." in json.dumps(stage.sent({"skill_paths": ["mine"]}))
+
+
 HERE: tuple[Effect, ...] = (
     provider, model, base_url, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout, retries,
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
-    mcp_config, mcp, mcp_wait, calls_at_once,
+    mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

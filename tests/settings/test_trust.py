@@ -284,6 +284,24 @@ def test_a_client_is_told_once_what_was_left_out_and_may_answer(bench: Bench, di
         assert "project_untrusted" not in [frame["type"] for frame in agent.seen]
 
 
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+def test_templates_and_skills_are_there_once_it_is_answered(bench: Bench, dialect: str) -> None:
+    bench.plant(".linnet/prompts/sing.md", "Tweet")
+    bench.plant(".agents/skills/fly/SKILL.md", "---\nname: fly\ndescription: How to fly.\n---\n")
+
+    def listed(agent: Agent) -> list[str]:
+        return [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == []
+        assert agent.ask("trust", answer="once")["success"]
+        agent.send({"type": "prompt", "message": "hello"})
+        agent.until("done" if dialect == "zot" else "agent_end")
+        assert listed(agent) == ["sing", "skill:fly"]
+        assert agent.ask("trust", answer="never")["success"]
+        assert listed(agent) == []
+
+
 def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
     bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted"}')
     script = {

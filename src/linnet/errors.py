@@ -66,10 +66,11 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str) -> None:
+    def __init__(self, provider: str, variable: str, problem: str = "") -> None:
+        """`problem`: why the one that seems to be there cannot be used."""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass --api-key, "
-            f"or put it in auth.json in the linnet home folder"
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass --api-key, "
+            f"or keep one: linnet login {provider}"
         )
 
 

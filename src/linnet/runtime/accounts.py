@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from linnet.core.models import Model
 from linnet.errors import ConfigError, MissingKey, UnknownModel
 from linnet.providers import catalog
+from linnet.runtime.keys import Key, StoredKeys
 
 T = TypeVar("T")
 
@@ -34,15 +35,24 @@ class Accounts:
         self._chosen = chosen.name
         self._api_key = api_key
         self._base_url = base_url
-        self._stored: dict[str, str] | None = None
+        self._stored = StoredKeys(home)
         self._own: list[Model] | None = None
 
-    def key(self, provider: str) -> str:
-        """Empty if there is none. Raises ConfigError if the file that might hold it cannot be used."""
+    @property
+    def key_variables(self) -> list[str]:
+        """Those in which a provider's key may be."""
+        return [info.key_variable for info in catalog.PROVIDERS.values() if info.key_variable]
+
+    def key(self, provider: str) -> Key:
+        """The flag's, the variable's or the file's. Raises ConfigError if the file cannot be used."""
         if provider == self._chosen and self._api_key:
-            return self._api_key
+            return Key(self._api_key, "flag", "--api-key")
         variable = catalog.PROVIDERS[provider].key_variable
-        return self._environ.get(variable) or self._stored_keys().get(provider, "") if variable else ""
+        if not variable:
+            return Key()
+        if value := self._environ.get(variable):
+            return Key(value, "variable", variable)
+        return self._stored.key(provider)
 
     def base_url(self, provider: str) -> str:
         """The flag, or the variable that the vendors' own clients read, or the vendor itself."""
@@ -54,8 +64,9 @@ class Accounts:
         """A server of one's own may do without a key."""
         info = catalog.PROVIDERS[provider]
         variable = info.key_variable
-        if variable and not self.key(provider) and self.base_url(provider) == info.base_url:
-            raise MissingKey(provider, variable)
+        key = self.key(provider)
+        if variable and not key.word and self.base_url(provider) == info.base_url:
+            raise MissingKey(provider, variable, key.problem)
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""
@@ -68,11 +79,11 @@ class Accounts:
     def available(self) -> list[Model]:
         """Of every provider that can be used, the chosen one's first."""
         names = [self._chosen, *(name for name in catalog.PROVIDERS if name != self._chosen)]
-        return [model for name in names if name == self._chosen or self.key(name) for model in self.models(name)]
+        return [model for name in names if name == self._chosen or self.key(name).word for model in self.models(name)]
 
     def choose(self, provider: str, id: str) -> Model:
         """As `find`, but only what can be used: another provider's models need its key."""
-        if provider in catalog.PROVIDERS and provider != self._chosen and not self.key(provider):
+        if provider in catalog.PROVIDERS and provider != self._chosen and not self.key(provider).word:
             raise UnknownModel(id, provider, ())
         return self.find(provider, id)
 
@@ -84,24 +95,6 @@ class Accounts:
             if model.id == id:
                 return model
         raise UnknownModel(id, provider, [model.id for model in models])
-
-    def _stored_keys(self) -> dict[str, str]:
-        """auth.json holds {"anthropic": "sk-…"}. A file that others can read is refused, as ssh does."""
-        if self._stored is None:
-            path = os.path.join(self._home, "auth.json")
-            try:
-                with open(path, "rb") as file:
-                    mode = os.fstat(file.fileno()).st_mode & 0o777
-                    text = file.read()
-            except FileNotFoundError:
-                self._stored = {}
-                return self._stored
-            except OSError as error:
-                raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-            if mode & 0o077:
-                raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
-            self._stored = _decoded(text, dict[str, str], path)
-        return self._stored
 
     def _own_models(self) -> list[Model]:
         """models.json holds a list of models that the catalogue does not know."""

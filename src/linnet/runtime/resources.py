@@ -67,7 +67,8 @@ class Resources:
                 from linnet.tools.process import Processes
                 from linnet.tools.shared_spawner import shared
 
-                self._processes = Processes(shared=shared)
+                hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                self._processes = Processes(hidden, shared)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
@@ -77,15 +78,17 @@ class Resources:
         settings = self._settings
         return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
 
-    def provider(self, name: str) -> "Provider":
-        with self._lock:
-            if name not in self._providers:
-                self._providers[name] = self._open(name)
-            return self._providers[name]
+    def provider(self, name: str, cancel: "Cancel") -> "Provider":
+        """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
+        key = "" if name in self._providers else self._key(name, cancel)
+        return self._provider(name, key)
 
     def warm(self) -> None:
         """Import and build what the first step of a run will need."""
-        self.provider(self._settings.model.provider).warm()
+        name = self._settings.model.provider
+        key = self._settings.accounts.key(name)
+        if not key.command:  # That waits until the key is needed.
+            self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
@@ -115,7 +118,21 @@ class Resources:
             if not self._closed:
                 self.processes.warm()
 
-    def _open(self, name: str) -> "Provider":
+    def _key(self, name: str, cancel: "Cancel") -> str:
+        key = self._settings.accounts.key(name)
+        if not key.command:
+            return key.word
+        from linnet.runtime.key_command import printed_key
+
+        return printed_key(key.command, name, self.processes, cancel)
+
+    def _provider(self, name: str, key: str) -> "Provider":
+        with self._lock:
+            if name not in self._providers:
+                self._providers[name] = self._open(name, key)
+            return self._providers[name]
+
+    def _open(self, name: str, key: str) -> "Provider":
         settings = self._settings
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
@@ -129,7 +146,7 @@ class Resources:
 
         return build(
             name,
-            settings.accounts.key(name),
+            key,
             settings.accounts.base_url(name),
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),

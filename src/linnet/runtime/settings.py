@@ -79,6 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    pass_keys: bool
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -138,6 +139,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         mcp=_mcp(config, environ, home),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        pass_keys=_given(config.pass_keys),
     )
 
 

@@ -80,15 +80,15 @@ class Child:
             return
         self.closed = True
         deadline = monotonic() + grace
-        self._end_input(grace)
+        self.end_input(grace)
         self._exited.wait(max(0, deadline - monotonic()))
         self.kill()
         self._watcher.join(PATIENCE)
-        self._end_input(PATIENCE)
+        self.end_input(PATIENCE)
         self.stdout.close()
 
-    def _end_input(self, patience: float) -> None:
-        """Unless a thread is still writing when patience is over."""
+    def end_input(self, patience: float = PATIENCE) -> None:
+        """The program reads to the end of its input, unless a thread is still writing when patience is over."""
         if self._writing.acquire(timeout=patience):
             stdin, self._stdin = self._stdin, None
             self._writing.release()

@@ -18,6 +18,7 @@ from linnet.tools.shared_spawner import SharedSpawner
 from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
 READ_SIZE = 1 << 16
+TOKEN = "ZOTCORE_RPC_TOKEN"
 
 
 class Sink(Protocol):
@@ -43,9 +44,11 @@ class Processes:
     What a command puts in the background outlives the command. This process gets no child but one, the supervisor.
     """
 
-    def __init__(self, hidden: Iterable[str] = ("ZOTCORE_RPC_TOKEN",), shared: SharedSpawner | None = None) -> None:
-        """Without a shared one, these have a supervisor of their own."""
-        self._hidden = frozenset(map(os.fsencode, hidden))
+    def __init__(self, hidden: Iterable[str] = (), shared: SharedSpawner | None = None) -> None:
+        """`hidden` are variables that no child gets, besides the token. Without a shared one, these have a supervisor
+        of their own.
+        """
+        self._hidden = frozenset(map(os.fsencode, (TOKEN, *hidden)))
         self._shared = shared
         self._owner = os.getpid()
         self._spawner = shared.borrow() if shared is not None else Spawner()

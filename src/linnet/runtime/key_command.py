@@ -34,7 +34,7 @@ def printed_key(command: str, provider: str, processes: "Processes", cancel: Can
         with cancel.interrupting(child.kill):
             child.end_input()
             text = child.stdout.read(LONGEST)
-            code = child.wait()
+            code = child.wait() if len(text) < LONGEST else 0  # It may never end.
     finally:
         on_time = late.is_alive()
         late.cancel()

@@ -192,6 +192,8 @@ TABLE = (
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
+    Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
+    Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

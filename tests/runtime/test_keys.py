@@ -173,7 +173,7 @@ def test_an_abort_ends_a_command_at_once(processes: Processes, tmp_path: Path) -
 
     thread = threading.Thread(target=ask)
     thread.start()
-    wait_until(lambda: (tmp_path / "pid").exists() and (tmp_path / "pid").read_text().strip())
+    wait_until(lambda: (tmp_path / "pid").exists() and bool((tmp_path / "pid").read_text().strip()))
     cancel.set()
     thread.join(20)
     assert raised

@@ -13,15 +13,19 @@ if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.tools.bounds import Bounds
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.sandbox import Sandbox
 
 
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
     def __init__(self, settings: Settings) -> None:
+        """Raises ConfigError if there is to be a sandbox, and cannot be."""
         self._settings = settings
+        self._sandbox = _sandbox(settings) if settings.sandbox else None
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -68,7 +72,7 @@ class Resources:
                 from linnet.tools.shared_spawner import shared
 
                 hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
-                self._processes = Processes(hidden, shared)
+                self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
@@ -76,7 +80,22 @@ class Resources:
         from linnet.runtime.system_prompt import system_prompt
 
         settings = self._settings
-        return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
+        return system_prompt(
+            settings.cwd,
+            tools,
+            settings.system_prompt,
+            settings.append_system_prompt,
+            self._sandbox.described if self._sandbox is not None else "",
+        )
+
+    @property
+    def bounds(self) -> "Bounds | None":
+        """Where tools may read and write; None is everywhere."""
+        if self._sandbox is None:
+            return None
+        from linnet.tools.bounds import Bounds
+
+        return Bounds(self._sandbox.view)
 
     def provider(self, name: str, cancel: "Cancel") -> "Provider":
         """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
@@ -110,6 +129,8 @@ class Resources:
             servers.close()
         if processes is not None:
             processes.close()
+        elif self._sandbox is not None:
+            self._sandbox.close()
         for provider in providers:
             provider.close()
 
@@ -151,3 +172,11 @@ class Resources:
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
         )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    import os
+
+    from linnet.tools.sandbox import Sandbox
+
+    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)

@@ -126,7 +126,13 @@ class Runner:
         cancel = self._job.cancel
         wording = self._settings.wording
         context = ToolContext(
-            self._settings.cwd, cancel, progress, self._resources.processes, wording, self._toolbox.asking(cancel)
+            self._settings.cwd,
+            cancel,
+            progress,
+            self._resources.processes,
+            wording,
+            self._toolbox.asking(cancel),
+            self._resources.bounds,
         )
         try:
             cancel.check()

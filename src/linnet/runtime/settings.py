@@ -80,6 +80,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
     pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -101,6 +103,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+    if config.sandbox_network and not config.sandbox:
+        raise ConfigError("--sandbox-network lets commands in the sandbox use the network; it goes with --sandbox")
     home = home_folder(environ)
     accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
     model = accounts.find(name, config.model or provider.default_model)
@@ -140,6 +144,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
         pass_keys=_given(config.pass_keys),
+        sandbox=_given(config.sandbox),
+        sandbox_network=_given(config.sandbox_network),
     )
 
 

@@ -20,7 +20,12 @@ class Child:
     """
 
     def __init__(
-        self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], spawner: Spawner
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        env: Mapping[bytes, bytes],
+        spawner: Spawner,
+        opened: Mapping[int, str] | None = None,
     ) -> None:
         """Returns when it has started. Raises OSError or ValueError if it cannot be."""
         self.closed = False
@@ -39,7 +44,7 @@ class Child:
             theirs.callback(os.close, stderr)
             undo.callback(os.close, self._stderr)
             os.set_blocking(self._stderr, False)
-            self._spawned = Spawned(argv, cwd, env)
+            self._spawned = Spawned(argv, cwd, env, opened)
             undo.callback(self._spawned.close)
             self._spawned.launch(spawner, (stdin, stdout, stderr))
             assert self._spawned.pid is not None

@@ -11,8 +11,10 @@ ENGINE = "bubblewrap"
 FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
 PATIENCE = 10.0
 _SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "asound", "mtrr", "pressure")
-_TELLTALES = ("acpi", "driver", "iomem", "ioports", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup")
-_TELLTALES += ("kpagecount", "kpageflags", "sched_debug", "scsi", "slabinfo", "timer_list", "vmallocinfo")
+_TELLTALES = (
+    *("acpi", "driver", "iomem", "ioports", "kallsyms", "kcore", "key-users", "keys", "kmsg", "kpagecgroup"),
+    *("kpagecount", "kpageflags", "sched_debug", "scsi", "slabinfo", "timer_list", "vmallocinfo"),
+)
 _SHOWN = 300
 
 
@@ -103,7 +105,7 @@ class Sandbox:
 
 
 def _installed(environ: Mapping[str, str]) -> str:
-    for folder in (*environ.get("PATH", os.defpath).split(os.pathsep), "/usr/bin"):
+    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         path = os.path.join(folder, "bwrap")
         if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
             return path

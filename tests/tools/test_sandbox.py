@@ -364,7 +364,7 @@ def test_nothing_in_it_outlives_an_abort_or_the_agent(
     agent = spawn(*flags, env={"LINNET_HOME": str(tmp_path / "home")})
     stays = f"export MARK={mark}; (setsid sleep 600 >/dev/null 2>&1 &); sleep 601 & echo up"
     agent.prompt(f"!tool bash {json.dumps({'command': stays})}")
-    assert len(asleep(mark)) == 2  # What is in the background goes on after its command.
+    wait_until(lambda: len(asleep(mark)) == 2)  # What is in the background goes on after its command.
     agent.send({"id": "1", "type": "prompt", "message": f"!tool bash {json.dumps({'command': stays + '; sleep 602'})}"})
     wait_until(lambda: len(asleep(mark)) == 5)
     if end == "abort":

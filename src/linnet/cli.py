@@ -157,7 +157,12 @@ def _session(settings: "Settings", listener: "Listener", *, answerable: bool = F
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener], answerable=answerable)
+    resources = Resources(settings)
+    try:
+        session = Session(settings, resources, [listener], answerable=answerable)
+    except BaseException:
+        resources.close()
+        raise
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

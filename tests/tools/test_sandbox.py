@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from threading import Event, Thread
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 
 from linnet import Runtime
 from linnet.core.messages import Text, ToolCall
-from linnet.errors import ConfigError, ToolFailed
+from linnet.errors import ConfigError, SessionError, ToolFailed
 from linnet.runtime.cancel import CancelToken
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
@@ -27,7 +28,7 @@ from linnet.tools.descendants import contents
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.sandbox import Sandbox, git_identity
-from linnet.tools.sandbox_view import installation, view
+from linnet.tools.sandbox_view import installation, unshared, view
 from linnet.tools.standard import NAMES, standard_tools
 
 SECRET = "planted-1d8b33aa"
@@ -392,3 +393,29 @@ def test_without_the_flag_nothing_of_it_is_imported() -> None:
 def test_a_descriptor_is_checked_by_what_it_is(place: Place) -> None:
     with open(place.outside / "secret") as file, pytest.raises(ToolFailed):
         Bounds(place.sandbox.view).check_open(file.fileno())
+
+
+def test_what_not_everybody_may_read_is_found(tmp_path: Path) -> None:
+    for name, mode in (("open", 0o644), ("shut", 0o640), ("mine", 0o600)):
+        (tmp_path / name).write_text(SECRET)
+        (tmp_path / name).chmod(mode)
+    for name, mode in (("folder", 0o755), ("private", 0o700)):
+        (tmp_path / name).mkdir(mode)
+        (tmp_path / name / "key").write_text(SECRET)
+        (tmp_path / name / "key").chmod(0o400)
+    (tmp_path / "link").symlink_to("mine")
+    assert sorted(unshared(str(tmp_path))) == [
+        f"{tmp_path}/{name}" for name in ("folder/key", "mine", "private", "shut")
+    ]
+
+
+def test_a_start_that_fails_leaves_no_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("work", "home", "tmp"):
+        (tmp_path / name).mkdir()
+    monkeypatch.setenv("LINNET_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "tmp"))
+    with pytest.raises(SessionError):
+        Runtime(provider="scripted", cwd=tmp_path / "work", sandbox=True, session="no-such-id")
+    with Runtime(provider="scripted", cwd=tmp_path / "work", sandbox=True) as runtime:
+        assert str(tmp_path / "tmp") in runtime.bash("echo $TMPDIR").output
+    assert not os.listdir(tmp_path / "tmp")

@@ -118,7 +118,12 @@ class Configured:
         settings = resolve(self._config, os.environ, SDK)
         answering = self._answering
         listeners: list[Listener] = [ear] if answering is None else [ear, answering]
-        session = Session(settings, Resources(settings), listeners, answerable=answering is not None)
+        resources = Resources(settings)
+        try:
+            session = Session(settings, resources, listeners, answerable=answering is not None)
+        except BaseException:
+            resources.close()
+            raise
         if answering is not None:
             answering.session = session
         return session

@@ -1,11 +1,11 @@
 """Runs commands where they see little and can change less: bubblewrap, around every one of them."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from linnet.errors import ConfigError
-from linnet.tools.sandbox_view import SECRET_FOLDERS, SECRETS, SYSTEM, View, ours, view, within
+from linnet.tools.sandbox_view import SYSTEM, View, ours, view, within
 
 ENGINE = "bubblewrap"
 FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
@@ -149,12 +149,6 @@ def _flags(view: View, folder: str, identity: str, *, network: bool) -> list[str
             flags += ["--symlink", os.readlink(path), path]
         elif os.path.isdir(path):
             flags += ["--ro-bind", path, path]
-    for path in SECRETS:
-        if os.path.isfile(path):
-            flags += ["--ro-bind", "/dev/null", path]
-    for path in SECRET_FOLDERS:
-        if os.path.isdir(path):
-            flags += ["--tmpfs", path]
     names = os.path.realpath("/etc/resolv.conf")
     if network and not within(names, "/etc") and os.path.isfile(names):
         flags += ["--ro-bind", names, names]
@@ -163,22 +157,27 @@ def _flags(view: View, folder: str, identity: str, *, network: bool) -> list[str
     for path in (f"/proc/{name}" for name in _SETTINGS):
         if os.path.exists(path):
             flags += ["--ro-bind", path, path]
-    for path in (f"/proc/{name}" for name in _TELLTALES):
-        if os.path.isdir(path):
-            flags += ["--tmpfs", path]
-        elif os.path.exists(path):
-            flags += ["--ro-bind", "/dev/null", path]
+    flags += _veils(f"/proc/{name}" for name in _TELLTALES)
     if view.home != "/":
         flags += ["--tmpfs", view.home, "--ro-bind", identity, os.path.join(view.home, ".gitconfig")]
     for path in view.shown:
         flags += ["--ro-bind", path, path]
-    for path in view.veiled:
-        flags += ["--tmpfs", path]
+    flags += _veils(view.veiled)
     cache = os.path.join(view.home, ".cache")
     if view.home != "/" and not any(within(path, cache) for path in (view.cwd, view.temporary, *view.shown)):
         flags += ["--bind", os.path.join(folder, "cache"), cache]
     flags += ["--bind", view.temporary, view.temporary, "--bind", view.cwd, view.cwd]
     return [*flags, "--remount-ro", "/"]
+
+
+def _veils(paths: Iterable[str]) -> list[str]:
+    flags: list[str] = []
+    for path in paths:
+        if os.path.isdir(path):
+            flags += ["--tmpfs", path]
+        elif os.path.exists(path):
+            flags += ["--ro-bind", "/dev/null", path]
+    return flags
 
 
 def git_identity(home: str) -> bytes:

@@ -1,8 +1,10 @@
 """What a command in the sandbox sees of the machine, and where it may write. Nothing is started here."""
 
 import os
+import stat
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Literal, TypeAlias
 
 from msgspec import Struct
@@ -14,9 +16,6 @@ Access: TypeAlias = Literal["hidden", "read", "write"]
 # All that is shown of the machine itself. Not /run, /var, /srv, /mnt: sockets of services are there, and other people's
 # files; a socket can be spoken to also where nothing can be written.
 SYSTEM = ("/usr", "/bin", "/sbin", "/lib", "/lib32", "/libx32", "/lib64", "/etc", "/opt", "/nix")
-# Only root can read these, but the sandbox of root's agent is root's.
-SECRETS = ("/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-", "/etc/sudoers", "/etc/krb5.keytab")
-SECRET_FOLDERS = ("/etc/ssh", "/etc/ssl/private", "/etc/sudoers.d", "/etc/docker", "/etc/kubernetes", "/etc/wireguard")
 # Parts of a home that hold what is nobody's business, whatever may be installed there.
 PRIVATE = frozenset(
     (".ssh", ".aws", ".gnupg", ".config", ".linnet", ".pi", ".zot", ".kube", ".docker", ".azure", ".password-store")
@@ -33,7 +32,7 @@ PROGRAMS = frozenset(("bin", "sbin", "shims", ".bin"))
 class View(Struct, frozen=True):
     """`cwd` and `temporary` can be written to; `shown` and the system can be read; the rest is not there.
 
-    A fresh folder is in the place of `home`. `veiled` are folders inside of what is shown that are not.
+    A fresh folder is in the place of `home`. `veiled` is what is not shown inside of what is.
     """
 
     cwd: str
@@ -46,7 +45,7 @@ class View(Struct, frozen=True):
         """To a path without links in it: the innermost folder that something is said about decides."""
         said: dict[str, Access] = {"/": "hidden", self.home: "hidden"}
         said |= dict.fromkeys((*map(os.path.realpath, SYSTEM), *self.shown), "read")
-        said |= dict.fromkeys((*self.veiled, *SECRETS, *SECRET_FOLDERS), "hidden")
+        said |= dict.fromkeys(self.veiled, "hidden")
         said |= dict.fromkeys((self.cwd, self.temporary), "write")
         while path not in said:
             path = os.path.dirname(path)
@@ -69,8 +68,23 @@ def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, st
             found += installation(os.path.realpath(folder), home)
     found += map(os.path.realpath, ours)
     shown = tuple(path for path in dict.fromkeys(found) if _may_be_shown(path, cwd, home, own, temporary))
-    veiled = tuple(path for path in (own,) if any(within(path, each) for each in (*SYSTEM, *shown)))
-    return View(cwd, home, temporary, shown, veiled)
+    veiled = [path for path in (own,) if any(within(path, each) for each in (*SYSTEM, *shown))]
+    return View(cwd, home, temporary, shown, (*veiled, *unshared("/etc")))
+
+
+def unshared(folder: str) -> list[str]:
+    """Files and folders in there that not everybody may read, such as passwords: the sandbox of root's agent is root's,
+    and could.
+    """
+    found: list[str] = []
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            mode = entry.stat(follow_symlinks=False).st_mode
+            if stat.S_ISDIR(mode) and mode & 0o005:
+                found += unshared(entry.path)
+            elif stat.S_ISDIR(mode) or (stat.S_ISREG(mode) and not mode & 0o004):
+                found.append(entry.path)
+    return found
 
 
 def installation(folder: str, home: str) -> list[str]:

@@ -33,6 +33,7 @@ class View(Struct, frozen=True):
     """`cwd` and `temporary` can be written to; `shown` and the system can be read; the rest is not there.
 
     A fresh folder is in the place of `home`. `veiled` is what is not shown inside of what is.
+    `root`: it is root's, and the system would show it more than to others.
     """
 
     cwd: str
@@ -40,6 +41,7 @@ class View(Struct, frozen=True):
     temporary: str
     shown: tuple[str, ...]
     veiled: tuple[str, ...]
+    root: bool = False
 
     def access(self, path: str) -> Access:
         """To a path without links in it: the innermost folder that something is said about decides."""
@@ -69,7 +71,8 @@ def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, st
     found += map(os.path.realpath, ours)
     shown = tuple(path for path in dict.fromkeys(found) if _may_be_shown(path, cwd, home, own, temporary))
     veiled = [path for path in (own,) if any(within(path, each) for each in (*SYSTEM, *shown))]
-    return View(cwd, home, temporary, shown, (*veiled, *unshared("/etc")))
+    root = os.geteuid() == 0
+    return View(cwd, home, temporary, shown, (*veiled, *(unshared("/etc") if root else ())), root)
 
 
 def unshared(folder: str) -> list[str]:

@@ -69,13 +69,15 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str, others: Iterable[str] = ()) -> None:
-        """`others`: variables that would choose another provider."""
+    def __init__(self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "") -> None:
+        """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
+        be used.
+        """
         another = " or ".join(others)
         hint = f". {another} would choose another provider" if another else ""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass --api-key, "
-            f"or put it in auth.json in the linnet home folder{hint}"
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass --api-key, "
+            f"or keep one: linnet login {provider}{hint}"
         )
 
 

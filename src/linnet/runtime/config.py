@@ -35,6 +35,11 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
+    `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
+    variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
+    temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
+    starts.
+
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
     otherwise the provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many;
@@ -72,6 +77,9 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
     mcp_wait: float | None = None
+    pass_keys: bool | None = None
+    sandbox: bool | None = None
+    sandbox_network: bool | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -107,6 +115,9 @@ DEFAULTS = Config(
     trust=False,
     mcp=True,
     mcp_wait=10,
+    pass_keys=False,
+    sandbox=False,
+    sandbox_network=False,
     sessions=False,
     wording="zot",
     retry_runs=False,

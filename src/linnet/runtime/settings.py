@@ -78,6 +78,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -95,6 +98,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+    if config.sandbox_network and not config.sandbox:
+        raise ConfigError("--sandbox-network lets commands in the sandbox use the network; it goes with --sandbox")
     home = home_folder(environ)
     accounts = Accounts(environ, home, config.api_key, config.base_url)
     model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
@@ -133,6 +138,9 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         mcp=_mcp(config, environ, home),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        pass_keys=_given(config.pass_keys),
+        sandbox=_given(config.sandbox),
+        sandbox_network=_given(config.sandbox_network),
     )
 
 

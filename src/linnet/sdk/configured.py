@@ -50,6 +50,9 @@ class Configured:
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
         mcp_wait: float | None = None,
+        pass_keys: bool | None = None,
+        sandbox: bool | None = None,
+        sandbox_network: bool | None = None,
         sessions: bool | None = None,
         wording: Literal["zot", "pi"] | None = None,
         retry_runs: bool | None = None,
@@ -94,6 +97,9 @@ class Configured:
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,
             mcp_wait=mcp_wait,
+            pass_keys=pass_keys,
+            sandbox=sandbox,
+            sandbox_network=sandbox_network,
             sessions=sessions,
             wording=wording,
             retry_runs=retry_runs,
@@ -112,7 +118,12 @@ class Configured:
         settings = resolve(self._config, os.environ, SDK)
         answering = self._answering
         listeners: list[Listener] = [ear] if answering is None else [ear, answering]
-        session = Session(settings, Resources(settings), listeners, answerable=answering is not None)
+        resources = Resources(settings)
+        try:
+            session = Session(settings, resources, listeners, answerable=answering is not None)
+        except BaseException:
+            resources.close()
+            raise
         if answering is not None:
             answering.session = session
         return session

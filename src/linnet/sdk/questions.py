@@ -237,6 +237,7 @@ def _state(answer: commands.State) -> State:
         data.busy,
         data.usage,
         session_file=data.session_file,
+        sandbox=data.sandbox,
         thinking=answer.thinking,
         steering_mode=answer.steering_mode,
         follow_up_mode=answer.follow_up_mode,

@@ -11,8 +11,10 @@ from msgspec import Meta, Struct
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import Cancelled
 from linnet.runtime.cancel import CancelToken
+from linnet.tools.call_context import Context
 from linnet.tools.context import ToolContext
-from linnet.tools.function import Context, FunctionTools, tool
+from linnet.tools.foreign import Foreign
+from linnet.tools.function import FunctionTools, tool
 from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 
@@ -31,13 +33,14 @@ def weather(city: Annotated[str, Meta(description="Which one.")], days: int = 3,
 def run(
     function: Any, args: dict[str, Any], cancel: CancelToken | None = None, told: list[str] | None = None
 ) -> ToolOutput:
-    tools = FunctionTools([function if hasattr(function, "spec") else tool(function)])
+    foreign = Foreign()
+    tools = FunctionTools([function if hasattr(function, "spec") else tool(function)], foreign)
     progress = (told if told is not None else []).append
     context = ToolContext("/", cancel or CancelToken(), progress, Processes())
     try:
         return tools.run(ToolCall("1", tools.specs[0].name, args), context)
     finally:
-        tools.close()
+        foreign.close()
 
 
 def test_annotations_defaults_and_docstring_are_the_schema() -> None:

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from linnet.core.messages import Text, ToolCall
 from linnet.core.questions import RunClientTool, ToolReturned
 from linnet.core.toolspec import ToolSpec
-from linnet.errors import BadInput
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
@@ -26,13 +25,7 @@ class ClientTools:
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
 
-    def declare(self, specs: Sequence[ToolSpec], others: Sequence[tuple[str, str]]) -> None:
-        """`others` are the names of tools that are there already, and whose they are. Raises BadInput."""
-        taken = dict(others)
-        for spec in specs:
-            if spec.name in taken:
-                raise BadInput(f'the tool "{spec.name}" is declared twice: by {taken[spec.name]} and by the client')
-            taken[spec.name] = "the client"
+    def declare(self, specs: Sequence[ToolSpec]) -> None:
         self._specs = tuple(specs)
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
 
@@ -20,8 +21,11 @@ if TYPE_CHECKING:
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loop: "EventLoop | None" = None) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours."""
         self._settings = settings
+        self._loop = loop
+        self._foreign: Foreign | None = None
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -59,6 +63,16 @@ class Resources:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
         if self._settings.mcp:
             self.servers.begin(cancel)
+
+    @property
+    def foreign(self) -> "Foreign":
+        """Calls functions of the program's own."""
+        with self._lock:
+            if self._foreign is None:
+                from linnet.tools.foreign import Foreign
+
+                self._foreign = Foreign(self._loop)
+            return self._foreign
 
     @property
     def processes(self) -> "Processes":
@@ -102,7 +116,9 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
-            servers = self._servers
+            servers, foreign = self._servers, self._foreign
+        if foreign is not None:
+            foreign.close()
         if servers is not None:
             servers.close()
         if processes is not None:

@@ -233,12 +233,12 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[Server
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
     """Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
-    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
-    for each in functions:
-        name = each.spec.name
-        if name in owners:
-            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
-        owners[name] = "a function"
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in given or () if isinstance(name, str)]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
     return functions
 
 

@@ -40,6 +40,7 @@ __all__ = [
     "Sessions",
     "State",
     "Stats",
+    "ToolCall",
     "ToolFailed",
     "UnknownModel",
     "UnknownProvider",
@@ -52,7 +53,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from linnet.core import questions
-    from linnet.core.messages import BashRun, Image
+    from linnet.core.messages import BashRun, Image, ToolCall
     from linnet.core.sessions import OutlineEntry, SessionInfo
     from linnet.errors import (
         BadInput,
@@ -107,6 +108,7 @@ else:
         "Sessions": "sdk.sessions",
         "State": "sdk.questions",
         "Stats": "sdk.questions",
+        "ToolCall": "core.messages",
         "tool": "tools.function",
     }
     _MODULES = {"events": "sdk.events", "frames": "wire.zot.frames", "questions": "core.questions"}

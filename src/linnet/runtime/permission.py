@@ -13,7 +13,10 @@ from linnet.tools.context import ToolContext
 from linnet.tools.foreign import Foreign
 from linnet.tools.preview import preview
 
-DENIED = "Denied: {} may not be run here. Do not try to get around this; say what you would have done, or do without."
+DENIED = (
+    "Denied: this call to {} is not allowed here. Do not try to get around that; say what you would have done, or do "
+    "without."
+)
 NOT_ALLOWED = "Denied by the user: {}"
 NO_ANSWER = "Denied: nobody allowed this call to {}."
 

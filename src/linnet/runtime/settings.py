@@ -236,7 +236,7 @@ def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionT
     if functions:
         from linnet.tools.toolset import clash
 
-        names = [(name, "linnet itself") for name in given or () if isinstance(name, str)]
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
         if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
             raise ConfigError(problem)
     return functions

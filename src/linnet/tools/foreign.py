@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
-from queue import Empty, SimpleQueue
+from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any, Protocol, TypeAlias, TypeVar
 
@@ -13,8 +13,9 @@ from linnet.errors import ToolFailed
 from linnet.tools.loop import Loop
 
 T = TypeVar("T")
-Task: TypeAlias = "tuple[Callable[[], Any], Future[Any]]"
-IDLE = 10.0  # Seconds after which a thread that is not needed ends.
+Outcome: TypeAlias = tuple[Any, Exception | None]
+"""What a function returned, or what it raised."""
+Task: TypeAlias = tuple[Callable[[], Any], Callable[[Outcome], None]]
 
 
 class EventLoop(Protocol):
@@ -33,23 +34,67 @@ class Foreign:
 
     def __init__(self, loop: EventLoop | None = None) -> None:
         self._loop: EventLoop = loop or Loop()
+        self._threads = _Threads()
+
+    def call(self, function: Callable[..., Any], cancel: Cancel, *args: Any, **keywords: Any) -> Any:
+        """What it returns, or raises; if that is to be awaited, what comes of it. Raises Cancelled."""
+        if inspect.iscoroutinefunction(function):
+            return self._await(lambda: function(*args, **keywords), cancel)
+        outcomes: SimpleQueue[Outcome] = SimpleQueue()
+        with cancel.interrupting(lambda: outcomes.put((None, None))):
+            self._threads.begin(lambda: function(*args, **keywords), outcomes.put)
+            value, fault = outcomes.get()
+        if fault is not None:
+            raise fault
+        return self._await(lambda: value, cancel) if inspect.isawaitable(value) else value
+
+    def begin(self, function: Callable[[], T]) -> "Future[T]":
+        """Call a plain function in another thread; whoever wants to knows what comes of it."""
+        future: Future[T] = Future()
+
+        def settle(outcome: Outcome) -> None:
+            value, fault = outcome
+            with suppress(InvalidStateError):  # Nobody waits for it any more.
+                if fault is None:
+                    future.set_result(value)
+                else:
+                    future.set_exception(fault)
+
+        self._threads.begin(function, settle)
+        return future
+
+    def close(self) -> None:
+        """Threads end as soon as they have nothing to do."""
+        self._threads.close()
+        self._loop.close()
+
+    def __del__(self) -> None:
+        self._threads.close()  # Of a runtime that nobody closed, nothing is left waiting.
+
+    def _await(self, work: Callable[[], Awaitable[Any]], cancel: Cancel) -> Any:
+        cancel.check()
+        future = self._loop.submit(lambda: _contained(work()))
+
+        def interrupt() -> None:
+            future.cancel()
+
+        with cancel.interrupting(interrupt):
+            try:
+                return future.result()
+            except CancelledError:
+                cancel.check()
+                raise ToolFailed("it was cancelled") from None
+
+
+class _Threads:
+    """Invariant: a thread that has nothing to do is in `_idle`, and ends with `close`."""
+
+    def __init__(self) -> None:
         self._lock = Lock()
         self._idle: list[SimpleQueue[Task | None]] = []
         self._closed = False
 
-    def call(self, function: Callable[..., Any], cancel: Cancel, *args: Any, **keywords: Any) -> Any:
-        """What it returns, or raises; if that is to be awaited, what comes of it. Raises Cancelled."""
-        cancel.check()
-        if inspect.iscoroutinefunction(function):
-            return _outcome(self._loop.submit(lambda: _contained(function(*args, **keywords))), cancel)
-        value = _outcome(self.begin(lambda: function(*args, **keywords)), cancel)
-        if inspect.isawaitable(value):
-            return _outcome(self._loop.submit(lambda: _contained(value)), cancel)
-        return value
-
-    def begin(self, function: Callable[[], T]) -> "Future[T]":
-        """Call it in another thread."""
-        future: Future[T] = Future()
+    def begin(self, function: Callable[[], Any], tell: Callable[[Outcome], None]) -> None:
         with self._lock:
             inbox = self._idle.pop() if self._idle else None
         if inbox is None:
@@ -58,54 +103,28 @@ class Foreign:
             try:
                 thread.start()
             except RuntimeError:  # The system gives no thread: then whoever asks waits.
-                _carry_out(function, future)
-                return future
-        inbox.put((function, future))
-        return future
+                tell(_tried(function))
+                return
+        inbox.put((function, tell))
 
     def close(self) -> None:
-        """Threads end as soon as they have nothing to do."""
         with self._lock:
             self._closed = True
             idle, self._idle = self._idle, []
         for inbox in idle:
             inbox.put(None)
-        self._loop.close()
 
     def _work(self, inbox: "SimpleQueue[Task | None]") -> None:
-        while True:
-            try:
-                task = inbox.get(timeout=IDLE)
-            except Empty:
-                with self._lock:
-                    if inbox not in self._idle:
-                        continue  # Somebody has just taken it to put a task in.
-                    self._idle.remove(inbox)
-                return
-            if task is None:
-                return
-            function, future = task
-            value, fault = _tried(function)
+        while (task := inbox.get()) is not None:
+            function, tell = task
+            outcome = _tried(function)
             with self._lock:  # Before anybody hears of the outcome: the next call finds this thread idle.
-                closed = self._closed
-                if not closed:
+                if self._closed:
+                    inbox.put(None)
+                else:
                     self._idle.append(inbox)
-            _settle(future, value, fault)
-            del task, function, future, value, fault  # Nothing of theirs is kept alive until the next call.
-            if closed:
-                return
-
-
-def _outcome(future: "Future[T]", cancel: Cancel) -> T:
-    def interrupt() -> None:
-        future.cancel()
-
-    with cancel.interrupting(interrupt):
-        try:
-            return future.result()
-        except CancelledError:
-            cancel.check()
-            raise ToolFailed("it was cancelled") from None
+            tell(outcome)
+            del task, function, tell, outcome  # Nothing of theirs is kept alive until the next call.
 
 
 async def _contained(work: Awaitable[T]) -> T:
@@ -116,25 +135,13 @@ async def _contained(work: Awaitable[T]) -> T:
         raise ToolFailed(_named(fault)) from fault
 
 
-def _carry_out(function: Callable[[], T], future: "Future[T]") -> None:
-    _settle(future, *_tried(function))
-
-
-def _tried(function: Callable[[], Any]) -> tuple[Any, Exception | None]:
+def _tried(function: Callable[[], Any]) -> Outcome:
     try:
         return function(), None
     except Exception as fault:
         return None, fault
     except BaseException as fault:  # It would end the thread, and whoever waits would wait for ever.
         return None, ToolFailed(_named(fault))
-
-
-def _settle(future: "Future[Any]", value: Any, fault: Exception | None) -> None:
-    with suppress(InvalidStateError):  # Nobody waits for it any more.
-        if fault is None:
-            future.set_result(value)
-        else:
-            future.set_exception(fault)
 
 
 def _named(fault: BaseException) -> str:

@@ -447,7 +447,7 @@ sys.stdin.read()
     assert result.err.splitlines() == ["? Sure?", "client: answer: it is not open: True"]
 
 
-@pytest.mark.parametrize("where", ["model", "tool"])
+@pytest.mark.parametrize("where", ["model", "tool", "question"])
 def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     client: Client,
     recording: Recording,
@@ -458,13 +458,19 @@ def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     in_model = [{"text": "On my way"}, {"pause": 600}]
     in_tool = [{"call": "bash", "args": {"command": "echo on my way; sleep 600"}}]
     flags = script(in_model if where == "model" else in_tool)
-    with client.start("go", *flags, agent=agent) as process:
-        if where == "model":
+    flags += ["--permission", "ask"] if where == "question" else []
+    with client.start("go", *flags, agent=agent, keyboard=True) as process:
+        keyboard, process.stdin = process.stdin, None  # Somebody is there, and types nothing.
+        if where == "question":
+            wait_for(process.stderr, "  3 Deny")
+        elif where == "model":
             wait_for(process.stdout, "On my way")  # Not yet a whole line: text is shown as it comes.
         else:
             wait_for(process.stderr, "\non my way")
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
+        assert keyboard
+        keyboard.close()
 
     assert process.returncode == 130, err
     assert "client: the turn was aborted" in err.decode().splitlines()

@@ -42,7 +42,7 @@ const keyboard = {
   async ask(text) {
     screen.note(text);
     this.typed ??= lines(process.stdin);
-    const { value, done } = await this.typed.next();
+    const { value, done } = await this.typed.next().catch(() => ({ done: true })); // We are about to end.
     return done ? null : value;
   },
 };

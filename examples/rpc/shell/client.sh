@@ -104,6 +104,7 @@ interrupted=
 abort() {
   interrupted=1
   trap - INT # A second Ctrl-C ends us, which closes the agent's pipes.
+  exec </dev/null # Nobody is asked any more.
   send '{id: "3", type: "abort"}'
 }
 trap abort INT
@@ -126,7 +127,7 @@ dim= plain=
 [ -t 2 ] && dim=$'\e[2m' plain=$'\e[0m'
 
 finished= problem= spent=
-while IFS= read -r -d '' what <&4 && IFS= read -r -d '' text <&4; do
+while IFS= read -r -d '' -u 4 what && IFS= read -r -d '' -u 4 text; do
   case $what in
     say) write 1 "$text" "" "" ;;
     progress) write 2 "$text" "$dim" "$plain" ;;
@@ -135,7 +136,7 @@ while IFS= read -r -d '' what <&4 && IFS= read -r -d '' text <&4; do
       note "$(jq -r "$shown" <<<"$text")"
       if IFS= read -r reply; then
         jq -c --arg reply "$reply" "$answer" <<<"$text" >&3
-      else
+      elif [ -z "$interrupted" ]; then
         jq -c --argjson reply null "$answer" <<<"$text" >&3
       fi
       ;;

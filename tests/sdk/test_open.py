@@ -371,3 +371,24 @@ def test_whoever_is_asked_in_a_coroutine_is_told_that_nobody_waits_any_more(scri
         assert list(run)
         assert cancelled.wait(20)
     assert not (tmp_path / "ran").exists()
+
+
+def test_the_state_says_what_is_waited_for(script: Script, tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def on_question(question: Any) -> bool:
+        seen.append(runtime.state().waiting_for)
+        return False
+
+    runtime = Runtime(script=script(TOUCH), cwd=tmp_path, permission="ask", on_question=on_question)
+    with runtime:
+        runtime.run("go")
+        assert not runtime.state().waiting_for
+    [[waiting]] = seen
+    assert (waiting.kind, waiting.title) == ("permission", "Allow bash?")
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
+def test_a_deadline_that_is_none_is_refused(tmp_path: Path, seconds: float) -> None:
+    with pytest.raises(ConfigError, match="--question-timeout must be a number of seconds"):
+        Runtime(provider="scripted", cwd=tmp_path, question_timeout=seconds)

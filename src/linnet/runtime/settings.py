@@ -100,6 +100,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
+        raise ConfigError(f"--question-timeout must be a number of seconds, not {config.question_timeout}")
     home = home_folder(environ)
     accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
     model = accounts.find(name, config.model or provider.default_model)

@@ -9,7 +9,7 @@ from threading import Lock, Thread
 from typing import Any, Protocol, TypeAlias, TypeVar
 
 from linnet.core.cancel import Cancel
-from linnet.errors import ToolFailed
+from linnet.errors import Cancelled, ToolFailed
 from linnet.tools.loop import Loop
 
 T = TypeVar("T")
@@ -78,12 +78,15 @@ class Foreign:
         def interrupt() -> None:
             future.cancel()
 
-        with cancel.interrupting(interrupt):
-            try:
+        try:
+            with cancel.interrupting(interrupt):
                 return future.result()
-            except CancelledError:
-                cancel.check()
-                raise ToolFailed("it was cancelled") from None
+        except CancelledError:
+            cancel.check()
+            raise ToolFailed("it was cancelled") from None
+        except Cancelled:
+            interrupt()  # There was an abort before it could be interrupted.
+            raise
 
 
 class _Threads:

@@ -2,16 +2,21 @@
 
 import pytest
 
+from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
 from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Config
 from linnet.runtime.questions import Questions
 from linnet.runtime.resources import Resources
 from linnet.runtime.settings import resolve
 from linnet.runtime.state import State
 from linnet.runtime.toolbox import Toolbox
+from linnet.tools.context import ToolContext
+from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
+from linnet.tools.spec import ToolOutput
 
 GREET = ToolSpec("greet", "Greets.", {"type": "object"})
 
@@ -55,3 +60,10 @@ def test_what_is_refused_changes_nothing(toolbox: Toolbox) -> None:
     with pytest.raises(BadInput, match='"other" is declared twice: by the client and by the client'):
         toolbox.declare([ToolSpec("other", "", {}), ToolSpec("other", "", {})])
     assert names(toolbox) == ["bash", "edit", "greet", "read", "write"]
+
+
+def test_the_client_is_not_asked_to_run_what_the_model_did_not_write_to_its_end(toolbox: Toolbox) -> None:
+    toolbox.declare([GREET])
+    context = ToolContext("/", CancelToken(), lambda text: None, Processes())
+    output = toolbox.tools.run(ToolCall("1", "greet", {}, '{"who": "yo'), context)
+    assert output == ToolOutput((Text('invalid args: not a JSON object: {"who": "yo'),), is_error=True)

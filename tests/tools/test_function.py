@@ -2,6 +2,7 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
 from threading import Event
 from typing import Annotated, Any, Literal
 
@@ -174,6 +175,19 @@ def test_parameters_that_a_model_cannot_give_are_refused_at_once() -> None:
 
     with pytest.raises(TypeError, match="name every parameter"):
         tool(anything)
+
+
+def test_a_name_that_no_vendor_takes_is_refused_at_once() -> None:
+    for function, name in ((lambda: None, ""), (double, "no good"), (double, "x" * 65)):
+        with pytest.raises(TypeError, match="a tool's name is made of letters"):
+            tool(name=name)(function)
+
+
+def test_what_is_no_function_is_refused_at_once() -> None:
+    things: tuple[Any, ...] = (weather, partial(double, 1), Place, "read")
+    for thing in things:
+        with pytest.raises(TypeError, match="@tool goes on a function"):
+            tool(thing)
 
 
 def test_name_and_description_may_be_given() -> None:

@@ -73,6 +73,7 @@ def test_names_that_are_taken_or_odd_are_refused(zot: Callable[..., Agent]) -> N
     assert agent.ask("set_tools", tools=[GREET, GREET])["success"] is False
     assert agent.ask("set_tools", tools=[{"name": "no good"}])["success"] is False
     assert agent.ask("set_tools", tools="x")["success"] is False
+    assert agent.ask("set_tools")["success"] is False, "to have none, say so"
     assert agent.ask("set_tools", tools=[])["success"] is True
     assert types(agent.prompt("!tool greet {}"))[-1] == "done"
 

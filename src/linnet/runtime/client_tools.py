@@ -5,9 +5,10 @@ from collections.abc import Sequence
 from linnet.core.messages import Text, ToolCall
 from linnet.core.questions import RunClientTool, ToolReturned
 from linnet.core.toolspec import ToolSpec
+from linnet.errors import ToolFailed
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, check_args
 
 NO_ANSWER = "The client did not answer: {} was not run to its end."
 
@@ -29,6 +30,10 @@ class ClientTools:
         self._specs = tuple(specs)
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        try:
+            check_args(call)
+        except ToolFailed as failure:
+            return ToolOutput((Text(str(failure)),), is_error=True)
         reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
         if isinstance(reply, ToolReturned):
             return ToolOutput(reply.content, reply.is_error, reply.details)

@@ -9,12 +9,12 @@ import msgspec
 
 from linnet.core.images import image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
-from linnet.core.toolspec import ToolSpec
+from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.context import ToolContext
 from linnet.tools.foreign import Foreign
-from linnet.tools.spec import ToolOutput, described, schema_of
+from linnet.tools.spec import ToolOutput, check_args, described, schema_of
 
 
 class FunctionTool:
@@ -22,9 +22,13 @@ class FunctionTool:
 
     def __init__(self, function: Callable[..., Any], name: str = "", description: str = "") -> None:
         """Raises TypeError for a function whose parameters a model cannot be told of."""
+        if not inspect.isroutine(function):
+            raise TypeError(f"@tool goes on a function, not on {function!r}")
         self._function = function
         self.owner = f"the function {function.__module__}.{function.__qualname__}"
         self._context, self._context_type, self._args, self._whole = _parameters(function)
+        if problem := name_problem(name or function.__name__):
+            raise TypeError(f"{problem}; give it one with @tool(name=…)")
         self.spec = ToolSpec(
             name or function.__name__, description or described(function.__doc__ or ""), schema_of(self._args)
         )
@@ -66,8 +70,7 @@ class FunctionTools:
         tool = self._tools[call.name]
         given = Given(context, call, self._foreign)
         try:
-            if call.unparsed:
-                raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
+            check_args(call)
             return tool.run(call.args, given)
         except Cancelled:
             raise

@@ -22,7 +22,7 @@ from linnet.extensions.mcp.server import Server
 from linnet.extensions.mcp.shorten import shortened
 from linnet.tools.context import ToolContext
 from linnet.tools.loop import Loop
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -105,10 +105,9 @@ class McpServers:
         if found is None:
             return _error(f"No MCP server has a tool called {call.name}.")
         server, tool, _ = found
-        if call.unparsed:
-            return _error(f"invalid args: not a JSON object: {call.unparsed[:200]}")
         news: SimpleQueue[str | None] = SimpleQueue()
         try:
+            check_args(call)
             result = self._wait_for(
                 lambda: server.call(tool, call.args, news.put), context.cancel, news, context.progress
             )

@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Annotated, Any, Literal
 
@@ -110,6 +111,18 @@ def test_whatever_is_returned_can_be_read(value: Any, content: tuple[Any, ...]) 
         return value
 
     assert run(give, {}) == ToolOutput(content)
+
+
+def test_of_too_much_the_beginning_is_told_and_all_of_it_is_in_a_file() -> None:
+    def talk() -> str:
+        return "word\n" * 100_000
+
+    [part] = run(talk, {}).content
+    assert isinstance(part, Text)
+    assert len(part.text) < 60_000
+    path = Path(part.text.rpartition("All of it: ")[2].rstrip("]"))
+    assert path.read_text() == "word\n" * 100_000
+    path.unlink()
 
 
 def test_what_is_raised_is_an_error_for_the_model() -> None:

@@ -8,6 +8,7 @@ from linnet.core.toolspec import ToolSpec
 from linnet.errors import ToolFailed
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
+from linnet.tools.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args
 
 NO_ANSWER = "The client did not answer: {} was not run to its end."
@@ -36,5 +37,5 @@ class ClientTools:
             return ToolOutput((Text(str(failure)),), is_error=True)
         reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
         if isinstance(reply, ToolReturned):
-            return ToolOutput(reply.content, reply.is_error, reply.details)
+            return ToolOutput(shortened(reply.content), reply.is_error, reply.details)
         return ToolOutput((Text(NO_ANSWER.format(call.name)),), is_error=True)

@@ -14,6 +14,7 @@ from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.context import ToolContext
 from linnet.tools.foreign import Foreign
+from linnet.tools.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args, described, schema_of
 
 
@@ -107,7 +108,7 @@ def output(value: Any) -> ToolOutput:
     parts = [part for each in value for part in _parts(each)] if isinstance(value, list | tuple) else _parts(value)
     if isinstance(value, list | tuple) and not any(isinstance(each, str | bytes | Image) for each in value):
         parts = _parts(msgspec.to_builtins(value)) if value else []
-    return ToolOutput(tuple(parts) or (Text("(no output)"),))
+    return ToolOutput(shortened(parts) or (Text("(no output)"),))
 
 
 def _parts(value: Any) -> list[UserPart]:

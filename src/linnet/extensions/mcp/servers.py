@@ -19,9 +19,9 @@ from linnet.extensions.mcp.naming import clashes, names, prefix
 from linnet.extensions.mcp.offers import Prompt, Resource
 from linnet.extensions.mcp.results import content, prompt_text, resource_text
 from linnet.extensions.mcp.server import Server
-from linnet.extensions.mcp.shorten import shortened
 from linnet.tools.context import ToolContext
 from linnet.tools.loop import Loop
+from linnet.tools.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:

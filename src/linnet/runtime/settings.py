@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
-from linnet.errors import ConfigError, Contradiction, UnknownProvider
-from linnet.providers import catalog
+from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
@@ -89,10 +88,6 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
     config = layered(DEFAULTS, *(below or (ZOT,)), asked)
     if config.script is not None and config.provider not in (None, "scripted"):
         raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
-    name = config.provider or ("scripted" if config.script is not None else "anthropic")
-    provider = catalog.PROVIDERS.get(name)
-    if provider is None:
-        raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
     max_steps = _given(config.max_steps)
@@ -103,12 +98,12 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
     if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
         raise ConfigError(f"--question-timeout must be a number of seconds, not {config.question_timeout}")
     home = home_folder(environ)
-    accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
-    model = accounts.find(name, config.model or provider.default_model)
+    accounts = Accounts(environ, home, config.api_key, config.base_url)
+    model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
     cwd = work_folder(config.cwd)
     sessions = _session_options(config, asked, home)
     if config.provider is not None or not sessions.remembers:
-        accounts.require(name)  # Or else the session's own provider may be another.
+        accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
         model=model,

@@ -65,6 +65,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_models
 
         return cli_models.models(argv[1:])
+    if argv[:1] in (["login"], ["logout"], ["auth"]) and program is LINNET:
+        from linnet import cli_auth
+
+        return cli_auth.run(argv[0], argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -166,14 +170,33 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    _conceal(settings)
+    return settings
+
+
+def _conceal(settings: "Settings") -> None:
+    """Commands that tools run could read in /proc what this process was started with."""
+    said = settings.asked.api_key
+    there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
+    if said or there:
+        from linnet.server.concealed import conceal_variables, conceal_word
+
+        conceal_variables(there)
+        if said:
+            conceal_word(said)
 
 
 def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener], answerable=answerable)
+    resources = Resources(settings)
+    try:
+        session = Session(settings, resources, [listener], answerable=answerable)
+    except BaseException:
+        resources.close()
+        raise
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -352,11 +352,39 @@ def skill_paths(stage: Stage) -> None:
     assert "How to sing." in json.dumps(stage.sent({"skill_paths": ["mine"]}))
 
 
+def pass_keys(stage: Stage) -> None:
+    command = "echo the key is $ANTHROPIC_API_KEY."
+    stage.bench.env["ANTHROPIC_API_KEY"] = "hush"
+
+    def heard(said: dict[str, Any]) -> str:
+        with stage.pi(said, "--no-session") as agent:
+            return str(agent.ask("bash", command=command)["data"]["output"])
+
+    assert heard({}) == "the key is .\n"
+    assert heard({"pass_keys": True}) == "the key is hush.\n"
+
+
+def sandboxed(stage: Stage, said: dict[str, Any]) -> dict[str, Any] | None:
+    with stage.agent(said, "rpc") as agent:
+        found: dict[str, Any] | None = agent.ask("get_state")["data"].get("sandbox")
+        return found
+
+
+def sandbox(stage: Stage) -> None:
+    assert sandboxed(stage, {}) is None
+    assert sandboxed(stage, {"sandbox": True}) == {"engine": "bubblewrap", "network": False}
+
+
+def sandbox_network(stage: Stage) -> None:
+    assert sandboxed(stage, {"sandbox": True, "sandbox_network": True}) == {"engine": "bubblewrap", "network": True}
+
+
 HERE: tuple[Effect, ...] = (
     provider, model, base_url, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout, retries,
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
+    pass_keys, sandbox, sandbox_network,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

@@ -16,7 +16,7 @@ def run_command(
     command: str, cwd: str, shell: Shell, processes: Processes, cancel: Cancel, now: Callable[[], int]
 ) -> BashRun:
     """What came of it. A command that was killed has no exit code; long output keeps its end, and a file has it all."""
-    with closing(Output(lambda news: None)) as output:
+    with closing(Output(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:

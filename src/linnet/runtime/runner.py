@@ -111,7 +111,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._resources.provider(model.provider)
+            provider = self._resources.provider(model.provider, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -143,8 +143,16 @@ class Runner:
 
         cancel = self._job.cancel
         wording = self._settings.wording
-        ask, shell = self._toolbox.asking(cancel), self._resources.shell
-        context = ToolContext(self._settings.cwd, cancel, progress, self._resources.processes, wording, ask, shell)
+        context = ToolContext(
+            self._settings.cwd,
+            cancel,
+            progress,
+            self._resources.processes,
+            wording,
+            self._toolbox.asking(cancel),
+            self._resources.bounds,
+            self._resources.shell,
+        )
         try:
             cancel.check()
             output = self._toolbox.tools.run(call, context)

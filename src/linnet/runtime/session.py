@@ -160,7 +160,6 @@ class Session:
         self._jobs.wait(timeout)
         with self._broadcast.lock:
             self._storage.close()
-        self._toolbox.close()
         self._resources.close()
 
     def _trust(self, command: commands.Trust, requester: Requester) -> None:

@@ -7,6 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
+from linnet import Runtime
 from linnet.core.permissions import Rule
 from linnet.errors import ConfigError
 from linnet.runtime.config import PI, ZOT, Config
@@ -280,3 +281,15 @@ def test_the_types_of_the_keys_are_those_of_the_fields() -> None:
     assert keys()["tools"].kind == list[str]
     assert keys()["mcp_servers"].kind == dict[str, Any]
     assert {name for name, key in keys().items() if key.is_path} >= {"session_dir", "mcp_config"}
+
+
+def test_a_program_that_hosts_the_runtime_reads_the_same_files(
+    files: Files, home: Path, work: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("LINNET_HOME", str(home))
+    files.user.write_text('{"provider": "scripted", "model": "scripted-2", "modle": 1}')
+    with Runtime(cwd=work) as runtime:
+        assert runtime.state().model == "scripted-2"
+    assert [record.getMessage() for record in caplog.records] == [
+        f'linnet: {files.user}:1: modle: is not known here; did you mean "model"?'
+    ]

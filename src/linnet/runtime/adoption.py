@@ -1,6 +1,7 @@
 """Settings that change while the agent lives: taken over between runs, since a run keeps what it began with."""
 
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from linnet.core.events import (
     AutoCompactionSet,
@@ -15,6 +16,15 @@ from linnet.core.events import (
 )
 from linnet.runtime.listener import Listener
 from linnet.runtime.settings import Settings
+
+_TOLD: dict[str, Callable[[Any], Event]] = {
+    "model": ModelSet,
+    "reasoning": ThinkingSet,
+    "steering_mode": SteeringModeSet,
+    "follow_up_mode": FollowUpModeSet,
+    "auto_compaction": AutoCompactionSet,
+    "retry_runs": AutoRetrySet,
+}
 
 
 class Adoption(Listener):
@@ -42,17 +52,5 @@ class Adoption(Listener):
 
 def differences(before: Settings, after: Settings) -> list[Event]:
     """What has been set by going from one to the other."""
-    events: list[Event] = []
-    if after.model != before.model:
-        events.append(ModelSet(after.model))
-    if after.reasoning != before.reasoning:
-        events.append(ThinkingSet(after.reasoning))
-    if after.steering_mode != before.steering_mode:
-        events.append(SteeringModeSet(after.steering_mode))
-    if after.follow_up_mode != before.follow_up_mode:
-        events.append(FollowUpModeSet(after.follow_up_mode))
-    if after.auto_compaction != before.auto_compaction:
-        events.append(AutoCompactionSet(after.auto_compaction))
-    if after.retry_runs != before.retry_runs:
-        events.append(AutoRetrySet(after.retry_runs))
-    return [*events, ProjectTrustSet(after.project.trusted)]
+    changed = [name for name in _TOLD if getattr(after, name) != getattr(before, name)]
+    return [*(_TOLD[name](getattr(after, name)) for name in changed), ProjectTrustSet(after.project.trusted)]

@@ -143,6 +143,10 @@ class Configured:
         Raises ConfigError or SessionError if that cannot be done.
         """
         settings = resolve(self._config, os.environ, SDK)
+        for remark in settings.remarks:
+            from linnet.runtime.text_files import warn
+
+            warn(remark)
         resources = Resources(settings, loop)
         try:
             if self._on_question is None:

@@ -7,6 +7,7 @@ from msgspec.json import Decoder
 
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
+from linnet.wire.pi.frames import Found as Found
 from linnet.wire.pi.spoken import Block as Block
 from linnet.wire.pi.spoken import Compaction as Compaction
 from linnet.wire.pi.spoken import Message as Message
@@ -251,11 +252,6 @@ class SessionError(Frame, frozen=True, tag="session_error"):
 
     session_file: str = ""
     error: str = ""
-
-
-class Found(Struct, frozen=True):
-    kind: str = ""
-    path: str = ""
 
 
 class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):

@@ -12,6 +12,7 @@ LinnetError                one sentence for the person at the keyboard
   BadInput                 a command whose arguments make no sense
   BadOutput                an answer that does not have the form that was asked for
   NothingToCompact
+  LimitReached             a prompt took as much as it may: steps, money, time
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
   ProviderError
@@ -66,9 +67,10 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str) -> None:
+    def __init__(self, provider: str, variable: str, key: str = "--api-key") -> None:
+        """`key` is what whoever may pass one calls it."""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass --api-key, "
+            f"no credential for {provider}; set {variable}, pass {key}, "
             f"or put it in auth.json in the linnet home folder"
         )
 
@@ -111,6 +113,16 @@ class BadOutput(LinnetError):
 
 class NothingToCompact(LinnetError):
     code = "nothing_to_compact"
+
+
+class LimitReached(LinnetError):
+    """`limit` is the field of the configuration that set it: `max_steps`, `max_cost` or `max_seconds`."""
+
+    code = "limit_reached"
+
+    def __init__(self, limit: str, sentence: str) -> None:
+        self.limit = limit
+        super().__init__(sentence)
 
 
 class SessionError(LinnetError):

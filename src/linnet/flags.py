@@ -97,14 +97,21 @@ def _whole(least: int) -> Callable[[str], int]:
     return parse
 
 
-def _seconds(word: str) -> float:
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < 1e9:
-        raise ValueError("a number of seconds")
-    return seconds
+def _number(what: str) -> Callable[[str], float]:
+    def parse(word: str) -> float:
+        try:
+            number = float(word)
+        except ValueError:
+            number = 0
+        if not 0 < number < 1e9:
+            raise ValueError(f"a number of {what}")
+        return number
+
+    return parse
+
+
+_seconds = _number("seconds")
+_dollars = _number("dollars")
 
 
 def _names(word: str) -> list[str]:
@@ -145,7 +152,10 @@ TABLE = (
         repeatable=True,
     ),
     Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
-    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: 100)", _whole(1), "N"),
+    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: no limit)", _whole(1), "N"),
+    Flag(("--max-cost",), "max_cost", "most US dollars for one prompt (default: no limit)", _dollars, "USD"),
+    Flag(("--max-seconds",), "max_seconds", "most seconds for one prompt (default: no limit)", _seconds, "S"),
+    Flag(("--bash-timeout",), "bash_timeout", "seconds for a command that sets no limit itself", _seconds, "S"),
     Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
     Flag(("--no-tools",), "tools", "the model may use no tools", value=()),
     Flag(("--script",), "script", "play this script on the scripted provider", str, "FILE"),

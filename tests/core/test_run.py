@@ -18,6 +18,7 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
+from linnet.core.limits import Limits
 from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
 from linnet.core.run import (
@@ -75,7 +76,7 @@ actions = facts | st.builds(answered, indices) | st.just(Steer())
 def fed(arriving: list[Fact | Steer], steps: int, calls_at_once: int) -> list[tuple[Fact, list[Effect]]]:
     """Every fact with its effects. What is to be prepared is prepared at once."""
     queues = Queues()
-    run = Run(steps, Usage(), queues, calls_at_once)
+    run = Run(Limits(steps), Usage(), queues, calls_at_once)
     story: list[tuple[Fact, list[Effect]]] = []
     for each in [PROMPT, *arriving]:
         if isinstance(each, Steer):
@@ -149,7 +150,7 @@ def test_no_more_is_outstanding_than_the_policy_allows_and_nothing_is_begun_afte
 
 @given(st.integers(1, 3), st.permutations([0, 1, 2]))
 def test_results_are_told_in_the_order_of_the_calls_whichever_comes_first(at_once: int, order: list[int]) -> None:
-    run = Run(5, Usage(), Queues(), at_once)
+    run = Run(Limits(5), Usage(), Queues(), at_once)
     run.feed(PROMPT)
     effects = run.feed(reply("a", "b", "c"))
     outstanding = [effect.index for effect in effects if isinstance(effect, RunTool)]
@@ -167,7 +168,7 @@ def test_results_are_told_in_the_order_of_the_calls_whichever_comes_first(at_onc
 
 
 def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
-    run = Run(5, Usage(), Queues(), 2)
+    run = Run(Limits(5), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
     assert run.feed(aborted(1)) == []
@@ -178,7 +179,7 @@ def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
 
 def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish() -> None:
     queues = Queues()
-    run = Run(5, Usage(), queues, 2)
+    run = Run(Limits(5), Usage(), queues, 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
     queues.steering.append(Input("wait"))
@@ -190,7 +191,7 @@ def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish
 
 
 def test_calls_that_have_one_id_are_told_apart() -> None:
-    run = Run(5, Usage(), Queues(), 2)
+    run = Run(Limits(5), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply("a", "a"))
     run.feed(answered(1, "a"))
@@ -199,13 +200,13 @@ def test_calls_that_have_one_id_are_told_apart() -> None:
 
 
 def test_a_plain_prompt_takes_one_step() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     assert emitted(run.feed(PROMPT)) == [RunStarted, UserSaid, StepStarted]
     assert emitted(run.feed(reply(text="hi"))) == [ReplyEnded, StepEnded, RunEnded]
 
 
 def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     run.feed(PROMPT)
     first = run.feed(reply("a", "b"))
     assert isinstance(first[-1], RunTool)
@@ -217,7 +218,7 @@ def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
 
 
 def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     run.feed(PROMPT)
     run.feed(reply("a", "b"))
     effects = run.feed(aborted(0))
@@ -230,7 +231,7 @@ def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
 
 @pytest.mark.parametrize("calls", [["a"], ["a", "b"]])
 def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -> None:
-    run = Run(1, Usage(), Queues(), 2)
+    run = Run(Limits(1), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply(*calls))
     *_, last = [effect for index in range(len(calls)) for effect in run.feed(answered(index))]
@@ -240,7 +241,7 @@ def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -
 
 
 def test_the_total_grows_with_every_reply() -> None:
-    run = Run(5, Usage(output=10), Queues())
+    run = Run(Limits(5), Usage(output=10), Queues())
     run.feed(PROMPT)
     (ended,) = [e.event for e in run.feed(reply("a")) if isinstance(e, Emit) and isinstance(e.event, ReplyEnded)]
     assert ended.total.output == 11

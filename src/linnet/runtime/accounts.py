@@ -9,6 +9,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from linnet.core.models import Model
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, MissingKey, UnknownModel
 from linnet.providers import catalog
 
@@ -28,12 +29,14 @@ class Accounts:
         chosen: catalog.ProviderInfo,
         api_key: str | None,
         base_url: str | None,
+        spelled: Spelling = flag,
     ) -> None:
         self._environ = environ
         self._home = home
         self._chosen = chosen.name
         self._api_key = api_key
         self._base_url = base_url
+        self._spelled = spelled
         self._stored: dict[str, str] | None = None
         self._own: list[Model] | None = None
 
@@ -55,7 +58,7 @@ class Accounts:
         info = catalog.PROVIDERS[provider]
         variable = info.key_variable
         if variable and not self.key(provider) and self.base_url(provider) == info.base_url:
-            raise MissingKey(provider, variable)
+            raise MissingKey(provider, variable, self._spelled("api_key"))
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""

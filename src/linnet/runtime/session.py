@@ -48,7 +48,7 @@ class Session:
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
-        storage = Storage(new_id)
+        storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = ()  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage

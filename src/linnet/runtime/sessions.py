@@ -111,7 +111,8 @@ class Sessions:
             real = os.path.realpath(full)
             roots = [os.path.realpath(root) for root in (self.folder, self._cwd)]
             if not any(os.path.commonpath([root, real]) == root for root in roots):
-                raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which --confine does not allow")
+                confine = self._options.spelled("confine")
+                raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which {confine} does not allow")
         return full
 
     def _is_allowed(self, path: str) -> bool:

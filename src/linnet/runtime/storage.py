@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core.events import Event, SessionEntered
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
 
-NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
+NO_SESSIONS = "this agent keeps no session; start it with {} or {}"
 
 
 class Storage(Listener):
@@ -22,7 +23,8 @@ class Storage(Listener):
     `broadcast` is told what goes wrong with the saving of something.
     """
 
-    def __init__(self, new_id: Callable[[], str]) -> None:
+    def __init__(self, new_id: Callable[[], str], spelled: Spelling = flag) -> None:
+        self._spelled = spelled
         self.sessions: Sessions | None = None
         self.journal: Journal | None = None
         self.broadcast: Broadcast | None = None
@@ -53,14 +55,14 @@ class Storage(Listener):
     def kept(self) -> "Journal":
         """The journal of the session that is open. Raises BadInput if there is none."""
         if self.journal is None:
-            raise BadInput(NO_SESSIONS)
+            raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.journal
 
     @property
     def elsewhere(self) -> "Sessions":
         """Raises BadInput if no sessions are kept."""
         if self.sessions is None:
-            raise BadInput(NO_SESSIONS)
+            raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.sessions
 
     def sync(self) -> None:

@@ -3,6 +3,7 @@
 set -u
 missing=()
 command -v jq >/dev/null || missing+=(jq)
+command -v rg >/dev/null || missing+=(ripgrep)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)
 [ ${#missing[@]} -eq 0 ] && exit 0
 if [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null; then

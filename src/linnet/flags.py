@@ -195,6 +195,8 @@ TABLE = (
         _seconds,
         "S",
     ),
+    Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
+    Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),

@@ -187,7 +187,8 @@ def test_every_command_has_its_result(pi_client: Start, work: Path) -> None:
     [mine] = [item for item in agent.list_sessions() if item.current]
     assert (mine.name, mine.path) == ("tour", file)
     assert len(agent.list_sessions(all=True)) >= 5
-    for absent in (agent.clear_queue, agent.get_available_thinking_levels, agent.get_commands):
+    assert agent.get_commands() == []
+    for absent in (agent.clear_queue, agent.get_available_thinking_levels):
         with pytest.raises(Refused, match="Unknown command"):
             absent()
 

@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 
 import linnet
+import linnet.client
 from linnet import AsyncRun, AsyncRuntime, AsyncSessions, Config, LinnetError, Run, Runtime, Sessions, errors
+from linnet.errors import ClientError
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "sdk.md").read_text()
@@ -166,14 +168,18 @@ def test_both_faces_take_the_same_arguments(sync: type, other: type) -> None:
 
 
 def test_every_field_of_a_config_is_a_keyword() -> None:
+    """Who is asked is said in fewer words: `permission` is a mode or the callback, `on_question` answers the rest."""
     keywords = [name for name, kind, _ in signature(Runtime) if kind is inspect.Parameter.KEYWORD_ONLY]
-    assert keywords == list(Config.__struct_fields__)
+    same = [name for name in keywords if name != "on_question"]
+    assert same == [name for name in Config.__struct_fields__ if name != "permission_callback"]
     assert signature(Runtime) == signature(AsyncRuntime)
-    config = {name: object() for name in keywords}
+    config: dict[str, Any] = {name: object() for name in same} | {"rules": [object()], "permission": "ask"}
     made = Runtime.__new__(Runtime)
     made._set_up = lambda: None  # type: ignore[method-assign]
     made.__init__(**config)  # type: ignore[misc]
-    assert {name: getattr(made._config, name) for name in keywords} == config
+    assert {name: getattr(made._config, name) for name in same} == config
+    made.__init__(permission=lambda call, preview: True)  # type: ignore[misc]
+    assert made._config.permission_callback is not None
 
 
 def test_every_method_and_every_keyword_is_documented() -> None:
@@ -182,9 +188,11 @@ def test_every_method_and_every_keyword_is_documented() -> None:
 
 
 def test_every_error_can_be_imported_and_is_documented() -> None:
-    kinds = {name for name, kind in vars(errors).items() if isinstance(kind, type) and issubclass(kind, LinnetError)}
-    assert kinds <= set(linnet.__all__)
-    for name in kinds:
+    kinds = {name: kind for name, kind in vars(errors).items() if isinstance(kind, type)}
+    ours = {name for name, kind in kinds.items() if issubclass(kind, LinnetError) and not issubclass(kind, ClientError)}
+    assert ours <= set(linnet.__all__)
+    assert {name for name, kind in kinds.items() if issubclass(kind, ClientError)} <= set(linnet.client.__all__)
+    for name in ours:
         assert f"`{name}`" in DOCS, name
 
 

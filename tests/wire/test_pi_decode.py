@@ -245,7 +245,7 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
     ("fields", "why"),
     [
         ({"type": "frob"}, "Unknown command: frob"),
-        ({"type": "get_commands"}, "Unknown command: get_commands"),
+        ({"type": "get_everything"}, "Unknown command: get_everything"),
         ({"type": "prompt"}, "`message` must be a string that is not empty, unless there are images"),
         ({"type": "prompt", "message": " \n"}, "`message` must be a string that is not empty"),
         ({"type": "steer"}, "`message` must be a string that is not empty"),

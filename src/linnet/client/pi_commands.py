@@ -188,7 +188,7 @@ class PiCommands:
 
     @command
     def get_commands(self, *, timeout: float | None = None) -> Request[list[results.SlashCommand]]:
-        """Return what extensions, templates and skills can be called by. pi since 0.70."""
+        """Return what extensions, templates and skills can be called by."""
         return Request("get_commands", lambda data: a(results.SlashCommands)(data).commands, timeout)
 
     @command

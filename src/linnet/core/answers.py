@@ -10,6 +10,7 @@ from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import Question
 from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.core.slash import SlashCommand
 from linnet.errors import LinnetError
 
 
@@ -151,6 +152,12 @@ class SessionList(Struct, frozen=True):
     current: str | None = None
 
 
+class CommandList(Struct, frozen=True):
+    """What a user may type as `/name`."""
+
+    commands: Sequence[SlashCommand]
+
+
 class Exported(Struct, frozen=True):
     path: str
 
@@ -188,6 +195,7 @@ Answer: TypeAlias = (
     | Outline
     | EntryList
     | SessionList
+    | CommandList
     | Exported
     | BashDone
     | Pong

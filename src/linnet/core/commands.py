@@ -9,6 +9,7 @@ from linnet.core.answers import Answer as Answer
 from linnet.core.answers import BashDone as BashDone
 from linnet.core.answers import Branched as Branched
 from linnet.core.answers import BranchMessages as BranchMessages
+from linnet.core.answers import CommandList as CommandList
 from linnet.core.answers import Compacted as Compacted
 from linnet.core.answers import Done as Done
 from linnet.core.answers import EntryList as EntryList
@@ -144,6 +145,10 @@ class GetEntries(Struct, frozen=True):
     since: str | None = None
 
 
+class GetCommands(Struct, frozen=True):
+    """Extension commands, templates, skills: what a user may type as `/name`."""
+
+
 class AnswerQuestion(Struct, frozen=True):
     """`question` is the id it was asked with."""
 
@@ -261,6 +266,7 @@ Query: TypeAlias = (
     | GetBranchMessages
     | GetTree
     | GetEntries
+    | GetCommands
 )
 """Changes nothing; answered at once."""
 

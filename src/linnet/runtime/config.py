@@ -17,6 +17,8 @@ Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
 """Given a call and what it is about to do: True if it may run, False or a reason if not."""
 
 Path: TypeAlias = str | os.PathLike[str]
+Tools: TypeAlias = "Sequence[str | FunctionTool]"
+"""Names, and functions that are tools."""
 
 
 class Config(Struct, frozen=True, kw_only=True):
@@ -31,6 +33,8 @@ class Config(Struct, frozen=True, kw_only=True):
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
     `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
     question is a no.
+
+    `trust`: what the project brings in its `.linnet` folder may be used.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
@@ -53,7 +57,7 @@ class Config(Struct, frozen=True, kw_only=True):
     max_cost: float | None = None
     max_seconds: float | None = None
     bash_timeout: float | None = None
-    tools: "Sequence[str | FunctionTool] | None" = None
+    tools: "Tools | None" = None
     script: Path | None = None
     timeout: float | None = None
     retries: int | None = None
@@ -70,6 +74,7 @@ class Config(Struct, frozen=True, kw_only=True):
     rules: Sequence[Rule] | None = None
     permission_callback: "Callback | None" = None
     question_timeout: float | None = None
+    trust: bool | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
@@ -105,6 +110,7 @@ DEFAULTS = Config(
     confine=False,
     permission="auto",
     rules=(),
+    trust=False,
     mcp=True,
     mcp_wait=10,
     sessions=False,

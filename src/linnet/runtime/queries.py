@@ -9,6 +9,7 @@ from linnet.core.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
 from linnet.runtime.questions import Questions
 from linnet.runtime.settings import Settings
+from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 
@@ -16,11 +17,14 @@ from linnet.runtime.storage import Storage
 class Queries:
     """Whoever asks holds the session's lock."""
 
-    def __init__(self, state: State, storage: Storage, settings: Settings, questions: Questions) -> None:
+    def __init__(
+        self, state: State, storage: Storage, settings: Settings, questions: Questions, slash: SlashCommands
+    ) -> None:
         self._state = state
         self._storage = storage
         self._settings = settings
         self._questions = questions
+        self._slash = slash
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         """`busy`: a job is active. Raises LinnetError."""
@@ -50,6 +54,8 @@ class Queries:
             case commands.GetEntries(since):
                 journal = self._storage.kept
                 return commands.EntryList(journal.entries_since(since), journal.store.leaf)
+            case commands.GetCommands():
+                return commands.CommandList(self._slash.listed())
             case _:
                 assert_never(query)
 

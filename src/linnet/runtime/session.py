@@ -17,6 +17,7 @@ from linnet.runtime.queries import Queries
 from linnet.runtime.questions import Questions
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings import Settings
+from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
@@ -61,7 +62,8 @@ class Session:
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
-        self._queries = Queries(state, storage, settings, self._questions)
+        self._slash = SlashCommands()
+        self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
         self._accounts = settings.accounts

@@ -15,6 +15,7 @@ from linnet.errors import ConfigError, Contradiction, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
+from linnet.runtime.project import Project
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.config import ServerConfig
@@ -56,6 +57,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     model: Model
     accounts: Accounts
     cwd: str
+    project: Project
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
@@ -116,6 +118,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         model=model,
         accounts=accounts,
         cwd=cwd,
+        project=Project(cwd, trusted=_given(config.trust)),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,

@@ -2,20 +2,17 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
 from linnet.core.spelling import keyword
-from linnet.runtime.config import SDK, Config, Path
+from linnet.runtime.config import SDK, Config, Path, Tools
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
 from linnet.sdk.asking import Answering, OnQuestion, Permission, blocking
-
-if TYPE_CHECKING:
-    from linnet.tools.function import FunctionTool
 
 
 class Configured:
@@ -35,7 +32,7 @@ class Configured:
         max_cost: float | None = None,
         max_seconds: float | None = None,
         bash_timeout: float | None = None,
-        tools: "Sequence[str | FunctionTool] | None" = None,
+        tools: "Tools | None" = None,
         script: Path | None = None,
         timeout: float | None = None,
         retries: int | None = None,
@@ -52,6 +49,7 @@ class Configured:
         rules: Sequence[Rule | str] | None = None,
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
+        trust: bool | None = None,
         mcp: bool | None = None,
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
@@ -98,6 +96,7 @@ class Configured:
             rules=None if rules is None else [_rule(rule) for rule in rules],
             permission_callback=blocking(permission) if callable(permission) else None,
             question_timeout=question_timeout,
+            trust=trust,
             mcp=mcp,
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,

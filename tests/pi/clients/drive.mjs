@@ -3,7 +3,7 @@
 // methods that belong to what linnet does not do yet.
 import assert from "node:assert/strict";
 
-const { client: file, options, server, later } = JSON.parse(process.argv[2]);
+const { client: file, options, server } = JSON.parse(process.argv[2]);
 const { RpcClient } = await import(file);
 
 const methods = Object.getOwnPropertyNames(RpcClient.prototype).filter((name) => name !== "constructor");
@@ -146,6 +146,10 @@ const scenes = {
     return { done, aborted: await endless };
   },
 
+  async slashCommands() {
+    return client.getCommands ? await client.getCommands() : null;
+  },
+
   async aNewSession() {
     const before = await client.getState();
     const answer = await client.newSession("/parent.jsonl");
@@ -180,8 +184,6 @@ for (const [name, scene] of Object.entries(scenes)) report[name] = await scene()
 
 const { process: agent } = client;
 report.called = [...called, "stop", "getStderr"];
-report.later = {};
-for (const name of later) report.later[name] = await refusal(client[name]("x"));
 await client.stop();
 report.stderr = client.getStderr();
 report.exitCode = agent.exitCode;

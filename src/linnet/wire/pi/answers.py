@@ -5,7 +5,7 @@ from typing import Any, assert_never
 
 from msgspec import UNSET, Raw, UnsetType
 
-from linnet.core import commands, messages, sessions
+from linnet.core import commands, messages, sessions, slash
 from linnet.core.printable import printable
 from linnet.core.questions import Permit, Question, RunClientTool
 from linnet.wire.dialect import Asked, Rejected
@@ -58,6 +58,8 @@ def data(answer: commands.Answer) -> Any:
             return responses.EntriesData([Raw(line) for line in lines], leaf)
         case commands.SessionList(found, current):
             return responses.SessionsData([session_item(session, current) for session in found])
+        case commands.CommandList(listed):
+            return responses.CommandsData([_slash(command) for command in listed])
         case commands.Exported(path):
             return responses.PathData(path)
         case commands.BashDone(run):
@@ -122,6 +124,14 @@ def _stats(stats: commands.Stats) -> responses.StatsData:
 def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
     role, text, label = entry.role or UNSET, entry.text or UNSET, entry.label or UNSET
     return responses.TreeNode(entry.id, entry.parent, entry.type, entry.time, role, text, label)
+
+
+def _slash(command: slash.SlashCommand) -> responses.SlashItem:
+    """As pi tells it since 0.73, and beside it the two fields that it had before."""
+    scope = "temporary" if command.location == "path" else command.location
+    info = responses.SlashSource(command.path, "cli" if command.location == "path" else "auto", scope)
+    description = command.description or UNSET
+    return responses.SlashItem(command.name, description, command.source, command.location, command.path or UNSET, info)
 
 
 def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:

@@ -63,6 +63,7 @@ _BARE: dict[str, commands.Command] = {
     "get_branch_messages": commands.GetBranchMessages(),
     "get_fork_messages": commands.GetBranchMessages(),
     "get_tree": commands.GetTree(),
+    "get_commands": commands.GetCommands(),
     "clone": commands.CloneSession(),
 }
 

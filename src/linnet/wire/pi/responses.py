@@ -138,6 +138,26 @@ class SessionsData(Plain, frozen=True):
     sessions: list[SessionItem]
 
 
+class SlashSource(Plain, frozen=True):
+    path: str
+    source: str
+    scope: str
+    origin: str = "top-level"
+
+
+class SlashItem(Plain, frozen=True):
+    name: str
+    description: str | UnsetType
+    source: str
+    location: str
+    path: str | UnsetType
+    source_info: SlashSource
+
+
+class CommandsData(Plain, frozen=True):
+    commands: list[SlashItem]
+
+
 class PathData(Plain, frozen=True):
     path: str
 

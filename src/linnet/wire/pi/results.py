@@ -199,6 +199,8 @@ class SlashCommand(Heard, frozen=True):
     name: str
     description: str | None = None
     source: str = ""
+    location: str | None = None
+    path: str | None = None
 
 
 class SlashCommands(Heard, frozen=True):

@@ -37,6 +37,10 @@ def data(answer: commands.Answer) -> Any:
             return responses.ModelsData(
                 [responses.ModelInfo(m.id, m.provider, m.context_window, m.max_output, m.reasoning) for m in models]
             )
+        case commands.CommandList(found):
+            return responses.CommandsData(
+                [responses.SlashItem(c.name, c.description, c.source, c.location, c.path) for c in found]
+            )
         case commands.Pong():
             return responses.PongData(pong=True)
         case commands.Ok():

@@ -63,6 +63,8 @@ def _command(name: str, fields: Line) -> commands.Command:
             return commands.SetModel(_model.optional(fields.model) or "")
         case "get_models":
             return commands.GetModels()
+        case "get_commands":
+            return commands.GetCommands()
         case "ping":
             return commands.Ping()
         case "answer" | "tool_response" | "tool_response_progress" | "set_tools":

@@ -62,6 +62,20 @@ class ModelsData(Struct, frozen=True):
     models: list[ModelInfo]
 
 
+class SlashItem(Struct, frozen=True):
+    """An addition: what a user may type as `/name`."""
+
+    name: str
+    description: str
+    source: str
+    location: str
+    path: str
+
+
+class CommandsData(Struct, frozen=True):
+    commands: list[SlashItem]
+
+
 class PongData(Struct, frozen=True):
     pong: bool
 

@@ -19,10 +19,21 @@ from linnet.core.events import (
 )
 from linnet.core.inputs import Input
 from linnet.core.limits import Limits
-from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    Cost,
+    ReplyPart,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from linnet.core.queues import Queues
 from linnet.core.run import (
     SKIPPED,
+    TOO_LATE,
     Aborted,
     Answered,
     AskModel,
@@ -238,6 +249,51 @@ def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -
     assert isinstance(last, Emit)
     assert isinstance(last.event, RunEnded)
     assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
+
+
+def spending(dollars: float) -> Replied:
+    used = Usage(cost=Cost(output=dollars))
+    return Replied(AssistantMessage((ToolCall("a", "t", {}),), 0, "p", "m", used, "tool_use"))
+
+
+@given(st.floats(0.01, 1), st.floats(0, 5), st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_a_run_ends_after_the_step_with_which_its_prompt_has_cost_too_much(
+    most: float, before: float, costs: list[float]
+) -> None:
+    earlier = Usage(cost=Cost(input=before))
+    run = Run(Limits(cost=most), earlier, Queues(), earlier=earlier)
+    run.feed(PROMPT)
+    spent = 0.0
+    for cost in costs:
+        assert isinstance(run.feed(spending(cost))[-1], RunTool), "the step is finished"
+        last = run.feed(answered(0))[-1]
+        spent += cost
+        if spent >= most + 1e-6:
+            assert isinstance(last, Emit)
+            assert isinstance(last.event, RunEnded)
+            assert last.event.stop == "error"
+            assert run.limit is not None
+            assert (run.limit.limit, str(run.limit)) == ("max_cost", last.event.error)
+            return
+        if spent < most - 1e-6:
+            assert isinstance(last, AskModel)
+            assert run.limit is None
+        elif not isinstance(last, AskModel):
+            return
+
+
+def test_calls_that_come_too_late_are_answered_and_the_run_ends_with_the_reason() -> None:
+    run = Run(Limits(), Usage(), Queues())
+    run.feed(PROMPT)
+    run.feed(reply("a", "b"))
+    late = AssistantMessage((), 0, "p", "m", stop="error", error="too late")
+    effects = run.feed(Aborted(0, ToolResult("a", "t", (), 0), late))
+    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
+    results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
+    assert results[1].content == (Text(TOO_LATE),)
+    last = effects[-1]
+    assert isinstance(last, Emit)
+    assert last.event == RunEnded("error", "too late", (*run._said,))
 
 
 def test_the_total_grows_with_every_reply() -> None:

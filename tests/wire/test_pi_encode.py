@@ -132,7 +132,8 @@ def runs(draw: st.DrawFn) -> list[events.Event]:
                 if draw(st.booleans()):
                     queues.steering.append(Input(draw(anything), time=5))
                 result = ToolResult(call.id, call.name, (Text("ok"),), 6)
-                stopped = Aborted(index, result, reply(stop="aborted"))
+                why = draw(st.sampled_from([reply(stop="aborted"), reply(stop="error", error="too late")]))
+                stopped = Aborted(index, result, why)
                 todo = run.feed(Answered(index, result) if draw(st.booleans()) else stopped)
     return happened
 

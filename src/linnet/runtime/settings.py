@@ -104,6 +104,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
+    limits = _limits(config, spelled)
+    bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     home = home_folder(environ)
@@ -122,8 +124,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,
-        limits=_limits(config, spelled),
-        bash_timeout=_seconds(config, "bash_timeout", spelled),
+        limits=limits,
+        bash_timeout=bash_timeout,
         tools=_tools(config.tools),
         functions=_functions(config.tools),
         script=_script(config.script),

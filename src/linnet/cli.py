@@ -68,7 +68,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     if flags.mode == "rpc":
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
-        return _once(flags, flags.dialect or program.dialect or "zot")
+        return _once(flags, program)
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
@@ -104,28 +104,41 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     return PiLegacy(stream=flags.stream)
 
 
-def _once(flags: Flags, dialect: str) -> int:
+def _once(flags: Flags, program: Program) -> int:
+    dialect = flags.dialect or program.dialect or "zot"
     from linnet.server.once import once
 
-    words = flags.words
-    if not words and not sys.stdin.isatty():
-        words = [sys.stdin.read()]
-    prompts = _prompts(words, dialect)
-    if not any(prompt.text.strip() for prompt in prompts):
-        raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, dialect)
+    # What cannot be used is said before anything is waited for.
+    settings = _settings(flags, dialect) if flags.words else None
+
+    def prompts(piped: str) -> "list[Prompt]":
+        found = _prompts(flags.words, piped, dialect)
+        if not any(prompt.text.strip() for prompt in found):
+            raise UsageError("the prompt is missing: give it as an argument or on stdin")
+        return found
+
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
-    return once(prompts, lambda listener: _session(settings, listener), spoken)
+    return once(
+        prompts,
+        lambda listener: _session(settings or _settings(flags, dialect), listener),
+        spoken,
+        names_session=program is LINNET,  # The others are as quiet as their namesakes.
+    )
 
 
-def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
+def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
+    """What was piped in comes first, as it does in pi; a blank line sets it apart."""
+    if words and piped.strip():
+        piped = piped.rstrip("\n") + "\n\n"
+    elif words:
+        piped = ""
     if dialect == "pi":
         from linnet.drop_in import prompts
 
-        return prompts(words)
+        return prompts(words, piped)
     from linnet.core.commands import Prompt
 
-    return [Prompt(" ".join(words))]
+    return [Prompt(piped + " ".join(words))]
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":

@@ -18,6 +18,7 @@ LinnetError                one sentence for the person at the keyboard
   ProviderError
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
+      ModelRefused         the model, or a filter in front of it, will not answer
     ProviderUnavailable    worth another try
   ClientError              what a client of an agent on a pipe meets
     AgentGone              the agent has ended, or cannot be talked to any more
@@ -152,6 +153,10 @@ class ProviderRejected(ProviderError):
 
 class ContextOverflow(ProviderRejected):
     code = "context_overflow"
+
+
+class ModelRefused(ProviderRejected):
+    code = "model_refused"
 
 
 class ProviderUnavailable(ProviderError):

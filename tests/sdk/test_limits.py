@@ -160,9 +160,7 @@ def test_limits_hold_in_asyncio_too(server: ModelServer, tmp_path: Path) -> None
 def test_a_command_of_the_model_has_the_time_that_was_configured(start: Open) -> None:
     runtime = start(bash_timeout=0.2)
     result = runtime.run('!tool bash {"command":"echo begun; sleep 600"}')
-    shown = json.dumps(
-        [block.content[0].text for m in result.messages for block in m.content if block.type == "tool_result"]
-    )  # type: ignore[union-attr]
+    shown = str(result.messages)
     assert "begun" in shown
     assert "[timed out after 0.2s]" in shown
     assert result.stop == "end_turn"
@@ -197,7 +195,8 @@ def test_a_command_of_the_programs_has_the_time_that_was_configured(start: Open)
     ],
 )
 def test_what_cannot_be_used_is_told_in_the_words_of_the_caller(options: dict[str, Any], words: str) -> None:
-    for made in (lambda: Runtime(**options), lambda: Runtime(Config(**options))):
-        with pytest.raises(ConfigError, match="^" + words.replace("+", r"\+")) as raised:
-            made()
+    for given in (options, {"config": Config(**options)}):
+        with pytest.raises(ConfigError) as raised:
+            Runtime(**given)
+        assert str(raised.value).startswith(words)
         assert "--" not in str(raised.value)

@@ -89,8 +89,8 @@ def test_print_prints_the_final_text(run: Run, name: str) -> None:
 
 def test_json_tells_the_events_in_the_namesakes_own_words(run: Run) -> None:
     for flags in (["--mode", "json", "hi"], ["-p", "--mode", "json", "hi"]):
-        told = types(frames(run("pi", *flags)))
-        assert (told[0], told[-1]) == ("agent_start", "agent_end")
+        header, *told = types(frames(run("pi", *flags)))
+        assert (header, told[0], told[-1]) == ("session", "agent_start", "agent_end")
         assert "message_update" in told
     told = types(frames(run("zot", "--json", "hi")))
     assert (told[0], told[-1]) == ("user_message", "done")

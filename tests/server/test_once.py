@@ -57,6 +57,7 @@ def test_the_exit_code_says_how_it_went(once: Callable[..., Agent], prompt: str,
 
 def test_an_interrupt_ends_the_run_with_130(once: Callable[..., Agent]) -> None:
     agent = once("--mode", "json", "!gate never")
+    agent.end_input()
     agent.until("text_delta")
     agent.signal(signal.SIGINT)
     frames: list[dict[str, Any]] = []
@@ -90,5 +91,8 @@ def test_a_session_that_could_not_be_saved_is_mentioned(once: Callable[..., Agen
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
     assert output(agent) == ("Hello from the scripted model.\n", 0)
-    assert agent.stderr == f"linnet: {file} could not be written to: No space left on device\n"
+    assert agent.stderr.splitlines() == [
+        f"linnet: {file} could not be written to: No space left on device",
+        f"linnet: this session is kept in {file}",
+    ]
     assert file.read_bytes() == before

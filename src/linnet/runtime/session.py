@@ -24,6 +24,7 @@ from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
+    from linnet.store.header import Header
 
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
@@ -106,6 +107,12 @@ class Session:
     @property
     def file(self) -> str | None:
         return self._broadcast.state.session_file
+
+    @property
+    def header(self) -> "Header | None":
+        """Of the session that is open, kept or not; None if there is none."""
+        journal = self._storage.journal
+        return journal.store.header if journal is not None else None
 
     @property
     def name(self) -> str:

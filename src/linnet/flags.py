@@ -169,6 +169,7 @@ TABLE = (
     Flag(("--continue",), "resume", "go on with the newest session of this folder"),
     Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
+    Flag(("--save",), "save", "keep a session where the others of this folder are"),
     Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
     Flag(

@@ -29,6 +29,7 @@ class Storage(Listener):
         self.journal: Journal | None = None
         self.broadcast: Broadcast | None = None
         self._new_id = new_id
+        self._blank: list[str] = []
 
     def new_id(self) -> str:
         """One that no entry of the session has."""
@@ -42,7 +43,7 @@ class Storage(Listener):
         """Let go of the session that was open, and go on in this one, with this model and level of thinking."""
         from linnet.runtime.journal import Journal
 
-        self.close()
+        self._leave()
         self.journal = Journal(place, model, thinking, self._tell)
         store = place.store
         return SessionEntered(session_id=store.header.id, file=store.path, past=place.past, spent=place.spent)
@@ -71,5 +72,12 @@ class Storage(Listener):
             self.journal.sync()
 
     def close(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
+        """Sessions that were made here and that nothing came of are taken away."""
+        self._leave()
+        if self.sessions is not None and self._blank:
+            self.sessions.forget(self._blank)
+        self._blank = []
+
+    def _leave(self) -> None:
+        if self.journal is not None and (blank := self.journal.close()):
+            self._blank.append(blank)

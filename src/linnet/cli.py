@@ -16,7 +16,11 @@ if TYPE_CHECKING:
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
     from linnet.runtime.settings import Settings
+    from linnet.server.trace import Trace
     from linnet.wire.dialect import Dialect
+
+
+PING = '{"id":"1","type":"get_state"}'
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -78,7 +82,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
 def _rpc(flags: Flags, dialect: str) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
-    from linnet.server.stdio import claim
+    from linnet.server.stdio import claim, say
 
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
@@ -87,7 +91,10 @@ def _rpc(flags: Flags, dialect: str) -> int:
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
-    return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
+    if os.isatty(0):
+        say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
+    trace = _trace(flags, settings)
+    return Server(spoken, claim(), lambda server: _session(settings, server, trace, answerable=spoken.asks), gate).run()
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
@@ -118,11 +125,17 @@ def _once(flags: Flags, program: Program) -> int:
         return found
 
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
+
+    def open_session(listener: "Listener") -> "Session":
+        found = settings or _settings(flags, dialect)
+        return _session(found, listener, _trace(flags, found))
+
     return once(
         prompts,
-        lambda listener: _session(settings or _settings(flags, dialect), listener),
+        open_session,
         spoken,
         names_session=program is LINNET,  # The others are as quiet as their namesakes.
+        draws=not flags.debug,
     )
 
 
@@ -148,11 +161,30 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
 
 
-def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
+def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
+    if not flags.debug:
+        return None
+    from linnet.monitor.redact import Redactor
+    from linnet.monitor.secrets import of_environment, of_flags, values
+    from linnet.server.trace import Trace
+
+    key = settings.accounts.key(settings.model.provider)
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), key])
+    return Trace(lambda line: Redactor(known).whole(line))
+
+
+def _session(
+    settings: "Settings", listener: "Listener", trace: "Trace | None" = None, *, answerable: bool = False
+) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener], answerable=answerable)
+    listeners = [listener]
+    if trace is not None:
+        from linnet.server.trace import Tracing
+
+        listeners.append(Tracing(trace))
+    session = Session(settings, Resources(settings, trace), listeners, answerable=answerable)
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -18,10 +18,14 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  … | linnet -p "prompt"          the same, with what is piped in front of the prompt
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
+
+  Exit codes of -p and --mode json: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
+  4 a limit was reached, 5 refused, 6 nothing was said, 128 and more after a signal
 
 Flags
 """
@@ -58,6 +62,7 @@ class Flags(Struct):
     help: bool = False
     version: bool = False
     show_thinking: bool = False
+    debug: bool = False
     stream: Literal["full", "deltas"] = "full"
     export: str | None = None
     out: str | None = None
@@ -205,6 +210,7 @@ TABLE = (
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
+    Flag(("--debug",), "debug", "say on stderr what is asked of models, what is tried again, and how long it takes"),
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),
 )

@@ -41,7 +41,9 @@ class ActiveJob:
         self.began = clock()
         self.conversation = self._state.conversation
         self.model = self._state.model
+        self.asked_reasoning = self._state.asked_thinking
         self.reasoning = self._state.thinking
+        self.warn = broadcast.warn
         self.queues = self._state.queues
         self.limits = limits
         self.limit: LimitReached | None = None

@@ -1,6 +1,6 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
@@ -20,8 +20,10 @@ if TYPE_CHECKING:
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, trace: "Callable[[str], None] | None" = None) -> None:
+        """`trace` is told what is asked of models and how it went."""
         self._settings = settings
+        self._trace = trace
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -123,7 +125,12 @@ class Resources:
             from linnet.providers.script import built_in
             from linnet.providers.scripted import Scripted
 
-            return Retrying(Scripted(settings.script or built_in()), attempts)
+            model: Provider = Scripted(settings.script or built_in())
+            if self._trace is not None:
+                from linnet.providers.trace import Traced
+
+                model = Traced(model, self._trace)
+            return Retrying(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
         from linnet.providers.http import Timeouts
 
@@ -133,4 +140,5 @@ class Resources:
             settings.accounts.base_url(name),
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
+            trace=self._trace,
         )

@@ -67,6 +67,7 @@ class Session:
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
+        state.has_tools = self._toolbox.offers_any
         self._accounts = settings.accounts
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
 

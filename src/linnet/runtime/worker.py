@@ -31,6 +31,7 @@ from linnet.runtime.prepare import prepared
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.warnings import warnings
 
 if TYPE_CHECKING:
     from linnet.runtime.compactor import Compactor
@@ -48,6 +49,8 @@ class Worker:
 
     def prompt(self, input: Input) -> None:
         """Until everything that was said has been answered, one way or the other."""
+        for sentence in warnings(self._job):
+            self._job.warn(sentence)
         heard: tuple[Input, ...] = (input,)
         while heard:
             if self._is_full():

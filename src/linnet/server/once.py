@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.outlet import Outlet
 from linnet.server.piped import piped
-from linnet.server.stdio import claim
+from linnet.server.stdio import claim, say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Opened
 
@@ -71,6 +70,9 @@ class _Listener(Listener):
             elif isinstance(event, SessionFailed) and self._dialect is None:
                 self.unsaved = event.error
 
+    def warned(self, sentence: str) -> None:
+        say(sentence)
+
     def idle(self) -> None:
         self._wakeup.wake()
 
@@ -87,9 +89,10 @@ def once(
     dialect: Dialect | None,
     *,
     names_session: bool = False,
+    draws: bool = True,
 ) -> int:
     """Without a dialect to tell the events in, the final text is printed. `prompts` is called with what was piped in.
-    `names_session`: say on stderr where it was kept, if it was.
+    `names_session`: say on stderr where it was kept, if it was. `draws`: show progress there, if that is a terminal.
 
     The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
     reached, 5 refused, 6 nothing was said, 128 and more if a signal ended it.
@@ -98,13 +101,13 @@ def once(
     wakeup = Wakeup()
     wakeup.on_signals()
     stdio = claim()
-    added = piped(stdio.source, wakeup, lambda: _say(WAITING))
+    added = piped(stdio.source, wakeup, lambda: say(WAITING))
     if added is None:
         return 128 + wakeup.signal
     asked = prompts(added)
     outlet = Outlet(stdio.sink, wakeup.wake)
     outlet.watch()
-    terminal = _terminal() if dialect is None else None
+    terminal = _terminal() if draws and dialect is None else None
     listener = _Listener(outlet, wakeup, dialect, terminal)
     session = open_session(listener)
     if dialect is not None and session.header is not None:
@@ -127,11 +130,11 @@ def once(
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:
-        _say(listener.unsaved)
+        say(listener.unsaved)
     if ended is not None and ended.error:
-        _say(ended.error)
+        say(ended.error)
     if dialect is None and names_session and session.file is not None and os.path.exists(session.file):
-        _say(f"this session is kept in {session.file}")
+        say(f"this session is kept in {session.file}")
     if wakeup.signal:
         return 128 + wakeup.signal
     return _code(ended, listener) if ended is not None and not outlet.broken else 1
@@ -141,11 +144,6 @@ def _terminal() -> "Terminal | None":
     from linnet.server.progress import Terminal
 
     return Terminal() if Terminal.is_there() else None
-
-
-def _say(sentence: str) -> None:
-    sys.stderr.write(f"linnet: {sentence}\n")
-    sys.stderr.flush()
 
 
 def _code(ended: Done, listener: _Listener) -> int:

@@ -253,16 +253,19 @@ def test_a_limit_ends_a_run_with_one_terminator_and_balanced_events(once: Callab
 def test_debug_traces_requests_retries_and_times_without_secrets(
     spawn: Callable[..., Agent], server: ModelServer
 ) -> None:
-    flags = ["--base-url", f"{server.url}/?key=sk-abcdefghijklmnopqrstuvwx", "--api-key", "very-secret-key"]
-    for mode in (["--mode", "json"], ["-p", "--dialect", "pi", "--no-session", "--retry-delay", "0.01"]):
-        agent = spawn(*mode, "!fail 529 1", *flags, "--debug")
+    flags = ["--base-url", f"{server.url}/sk-abcdefghijklmnopqrstuvwx", "--api-key", "very-secret-key"]
+    for status, mode in (
+        (529, ["--mode", "json"]),
+        (503, ["-p", "--dialect", "pi", "--no-session", "--retry-delay", "0.01"]),
+    ):
+        agent = spawn(*mode, f"!fail {status} 1", *flags, "--debug")
         assert output(agent)[1] == 0
         lines = agent.stderr.splitlines()
         assert all(line.startswith("linnet: debug: ") for line in lines)
         kinds = [line.split(" s: ", 1)[1].split(":")[0].split(" ")[0] for line in lines]
         assert kinds.count("request") == 2
         assert "retry" in kinds
-        assert any("failed after" in line and "status 529, may pass" in line for line in lines)
+        assert any("failed after" in line and f"status {status}, may pass" in line for line in lines)
         assert any("complete after" in line for line in lines)
         for secret in ("very-secret-key", "sk-abcdefghijkl", "!fail", "recovered"):
             assert secret not in agent.stderr
@@ -276,12 +279,12 @@ def test_debug_traces_requests_retries_and_times_without_secrets(
 def test_a_model_that_may_not_think_with_tools_is_mentioned_once(
     spawn: Callable[..., Agent], server: ModelServer, flags: list[str]
 ) -> None:
-    base = ["--provider", "openai", "--model", "gpt-5.4", "--base-url", server.url, "--api-key", "x"]
+    base = ["--provider", "openai", "--model", "gpt-5.5", "--base-url", server.url, "--api-key", "x"]
     agent = spawn(*flags, '!tool bash {"command":"true"}', "--thinking", "high", *base)
     assert output(agent)[1] == 0
     assert agent.stderr.count("\n") == 1
     assert agent.stderr.startswith(
-        "linnet: gpt-5.4 is asked not to think, instead of high: Chat Completions refuses tools"
+        "linnet: gpt-5.5 is asked not to think, instead of high: Chat Completions refuses tools"
     )
     assert server.requests[0].body["reasoning_effort"] == "none"
     agent = spawn(*flags, "hi", "--thinking", "high", "--no-tools", *base)

@@ -98,9 +98,9 @@ def once(
     reached, 5 refused, 6 nothing was said, 128 and more if a signal ended it.
     """
     gc.enable()
+    stdio = claim()  # First: another descriptor could get the number of one that was closed.
     wakeup = Wakeup()
     wakeup.on_signals()
-    stdio = claim()
     added = piped(stdio.source, wakeup, lambda: say(WAITING))
     if added is None:
         return 128 + wakeup.signal

@@ -200,3 +200,13 @@ def test_what_cannot_be_used_is_told_in_the_words_of_the_caller(options: dict[st
             Runtime(**given)
         assert str(raised.value).startswith(words)
         assert "--" not in str(raised.value)
+
+
+def test_a_result_warns_once_of_what_could_not_be_done(server: ModelServer, tmp_path: Path) -> None:
+    with Runtime(
+        provider="openai", model="gpt-5.5", base_url=server.url, api_key="x", cwd=tmp_path, reasoning="high"
+    ) as runtime:
+        assert runtime.state().thinking == "off"
+        (warning,) = runtime.run("hi").warnings
+        assert warning.startswith("gpt-5.5 is asked not to think, instead of high")
+        assert runtime.run("hi").warnings == ()

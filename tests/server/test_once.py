@@ -132,7 +132,7 @@ def test_what_is_piped_need_not_be_text(once: Callable[..., Agent], server: Mode
 
 
 def test_a_file_and_nothing_are_as_good_as_a_pipe(server: ModelServer, tmp_path: Path) -> None:
-    command = [Path(sys.executable).with_name("linnet"), "-p", "hi", "--base-url", server.url, "--api-key", "x"]
+    command = [str(Path(sys.executable).with_name("linnet")), "-p", "hi", "--base-url", server.url, "--api-key", "x"]
     (tmp_path / "in.txt").write_text("from a file\n")
     with (tmp_path / "in.txt").open() as file:
         subprocess.run(command, stdin=file, check=True, capture_output=True)
@@ -142,7 +142,7 @@ def test_a_file_and_nothing_are_as_good_as_a_pipe(server: ModelServer, tmp_path:
     closed = [
         sys.executable,
         "-c",
-        f"import os; os.close(0); os.execv({str(command[0])!r}, {list(map(str, command))!r})",
+        f"import os; os.close(0); os.execv({command[0]!r}, {command!r})",
     ]
     subprocess.run(closed, check=True, capture_output=True)
     assert newest_text(server) == "hi"

@@ -16,7 +16,7 @@ from linnet.core.events import CompactionStarted, RetryScheduled, StepStarted, T
 from linnet.core.messages import Text, ToolCall, ToolResult
 from linnet.server.progress import CLEAR, Progress
 
-LINNET = Path(sys.executable).with_name("linnet")
+LINNET = str(Path(sys.executable).with_name("linnet"))
 
 
 class Screen:

@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import TypeAlias
 
 Spelling: TypeAlias = Callable[[str], str]
-"""Given a field of the configuration, its name; `no_session` stands for a `save` that is false."""
+"""Given a field of the configuration, its name; `no_session` and `no_mcp` stand for a `save` and an `mcp` that are
+false.
+"""
 
 _FLAGS = {"resume": "--continue"}
-_KEYWORDS = {"no_session": "save=False"}
+_KEYWORDS = {"no_session": "save=False", "no_mcp": "mcp=False"}
 
 
 def flag(field: str) -> str:

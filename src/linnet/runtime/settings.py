@@ -144,7 +144,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
         question_timeout=config.question_timeout,
-        mcp=_mcp(config, environ, home),
+        mcp=_mcp(config, environ, home, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
     )
@@ -242,7 +242,7 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
     return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
-def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[ServerConfig, ...]":
+def _mcp(config: Config, environ: Mapping[str, str], home: str, spelled: Spelling) -> "tuple[ServerConfig, ...]":
     """Nothing is imported, and one file is looked for, where there are no servers."""
     files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
     if os.path.exists(own := os.path.join(home, "mcp.json")):
@@ -252,7 +252,7 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[Server
         return ()
     from linnet.extensions.mcp.files import load
 
-    return load(files, config.mcp_servers, environ)
+    return load(files, config.mcp_servers, environ, spelled)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

@@ -103,6 +103,17 @@ def test_pi_takes_several_prompts_and_says_them_one_after_another(run: Run, serv
     assert len(server.requests[1].body["messages"]) == 3
 
 
+def test_what_is_piped_comes_before_the_first_prompt_and_its_files(
+    run: Run, server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "work" / "note.txt").write_text("the note")
+    run("pi", "-p", "@note.txt", "one", "two", say="a diff\n")
+    said = [request.body["messages"][-1]["content"][0]["text"] for request in server.requests]
+    assert said[0].startswith("a diff\n\n<file name=")
+    assert said[0].endswith("</file>\none")
+    assert said[1] == "two"
+
+
 def test_files_are_shown_to_the_model_with_the_first_prompt(run: Run, tmp_path: Path) -> None:
     text, picture = tmp_path / "work" / "note.txt", tmp_path / "work" / "dot"
     text.write_text("the note\n")

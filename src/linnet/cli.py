@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import Contradiction, LinnetError
+from linnet.errors import Contradiction, LinnetError, nearest
 from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 
 PING = '{"id":"1","type":"get_state"}'
+COMMANDS = ("rpc", "models", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -54,6 +55,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_monitor
 
         return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
+    if argv[:1] == ["models"] and program is LINNET:
+        from linnet import cli_models
+
+        return cli_models.models(argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -63,6 +68,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return 0
     for note in dict.fromkeys(flags.notes):
         print(f"{program.name}: {note}", file=sys.stderr)
+    if flags.list_models:
+        from linnet.cli_models import list_models
+
+        return list_models(flags, program.name)
     if flags.export is not None:
         from linnet.cli_sessions import export_to
 
@@ -73,10 +82,19 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
         return _once(flags, program)
+    if flags.words:
+        raise UsageError(_no_command(flags.words[0], program))
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
     )
+
+
+def _no_command(word: str, program: Program) -> str:
+    known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
+    guess = nearest(word, known)
+    hint = f' (did you mean "{guess}"?)' if guess else ""
+    return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
 
 
 def _rpc(flags: Flags, dialect: str) -> int:

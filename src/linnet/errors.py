@@ -51,10 +51,13 @@ class ConfigError(LinnetError):
 class UnknownModel(ConfigError):
     code = "unknown_model"
 
-    def __init__(self, name: str, provider: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, provider: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> None:
+        """`elsewhere`: other providers that have a model of this name."""
         self.name = name
         self.provider = provider
-        super().__init__(f'unknown model "{name}" (provider="{provider}")' + _suggest(name, known))
+        others = ", ".join(elsewhere)
+        hint = f"; it is a model of {others}" if others else _suggest(name, known)
+        super().__init__(f'unknown model "{name}" (provider="{provider}"){hint}')
 
 
 class UnknownProvider(ConfigError):
@@ -68,11 +71,13 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str, key: str = "--api-key") -> None:
-        """`key` is what whoever may pass one calls it."""
+    def __init__(self, provider: str, variable: str, others: Iterable[str] = (), key: str = "--api-key") -> None:
+        """`others`: variables that would choose another provider. `key`: what whoever may pass one calls it."""
+        another = " or ".join(others)
+        hint = f". {another} would choose another provider" if another else ""
         super().__init__(
             f"no credential for {provider}; set {variable}, pass {key}, "
-            f"or put it in auth.json in the linnet home folder"
+            f"or put it in auth.json in the linnet home folder{hint}"
         )
 
 
@@ -236,8 +241,13 @@ class ToolFailed(Exception):
     pass
 
 
-def _suggest(name: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none is near."""
     from difflib import get_close_matches  # 1 ms that only a typo should pay for
 
-    near = get_close_matches(name, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
+
+
+def _suggest(name: str, known: Iterable[str]) -> str:
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""

@@ -211,6 +211,21 @@ def test_pi_speaks_thinks_and_writes_a_call() -> None:
     assert (watch.words, watch.spent.input, watch.spent.cost) == ("So", 3, 0.25)
 
 
+def test_a_cost_of_which_a_part_is_unknown_has_a_question_mark() -> None:
+    sum = {"input": 5, "output": 2, "cost_usd": 0.5, "cost_known": False}
+    watch = fold(line("usage", input=5, output=2, cost_usd=0.5, cumulative=sum))
+    assert "· $0.5000 + ?" in describe(watch, watch.at)
+
+    usage = {"input": 3, "cost": {"total": 0}, "costKnown": False}
+    watch = fold(line("agent_start"), line("message_end", message=assistant("stop", usage=usage)))
+    assert "· $?" in describe(watch, watch.at)
+    watch = fold(
+        line("message_end", message=assistant("stop", usage={"input": 3, "cost": {"total": 0.25}})), watch=watch
+    )
+    assert "· $0.2500 + ?" in describe(watch, watch.at)
+    assert snapshot(watch)["spent"]["cost_known"] is False
+
+
 def test_a_type_that_is_in_no_table_is_counted_and_shown() -> None:
     watch = fold(line("text_delta", delta="x"), *[line("ext_notify")] * 3)
     assert watch.state == Speaking()

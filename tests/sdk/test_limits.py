@@ -2,8 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,6 @@ from linnet.testing.model_server import ModelServer
 
 Open = Callable[..., Runtime]
 LS = '!loop 9 bash {"command":"true"}'
-
-
-@pytest.fixture
-def start(server: ModelServer, tmp_path: Path) -> Iterator[Open]:
-    with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(
-            Runtime(
-                provider="anthropic", base_url=server.url, api_key="x", cwd=tmp_path, **{"retry_delay": 0.01, **options}
-            )
-        )
 
 
 def scripted(folder: Path, *turns: list[dict[str, Any]], **options: Any) -> Runtime:
@@ -210,3 +199,11 @@ def test_a_result_warns_once_of_what_could_not_be_done(server: ModelServer, tmp_
         (warning,) = runtime.run("hi").warnings
         assert warning.startswith("gpt-5.5 is asked not to think, instead of high")
         assert runtime.run("hi").warnings == ()
+
+
+def test_a_price_that_nobody_knows_cannot_be_held_to_a_limit_and_that_is_said(start: Open) -> None:
+    runtime = start(model="somebody-s-own", max_cost=0.01)
+    result = runtime.run('!tool bash {"command":"true"}')
+    assert (result.stop, result.cost) == ("end_turn", None)
+    assert result.warnings == ("max_cost cannot be held for anthropic/somebody-s-own: nobody knows what it costs",)
+    assert runtime.run("hi").warnings == ()

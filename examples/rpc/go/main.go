@@ -57,6 +57,7 @@ type Block struct{ Type, Text string }
 type Usage struct {
 	Input, Output int
 	CostUSD       float64 `json:"cost_usd"`
+	CostKnown     *bool   `json:"cost_known"` // False where a price is not known; else absent.
 }
 
 var stopped = map[string]string{
@@ -222,7 +223,11 @@ func run(agent *Agent, message string, images []Image) int {
 		screen.note("client: " + problem)
 	}
 	if usage != nil {
-		screen.note(fmt.Sprintf("%d tokens in, %d out, $%.4f", usage.Input, usage.Output, usage.CostUSD))
+		more := ""
+		if usage.CostKnown != nil && !*usage.CostKnown {
+			more = " + ?"
+		}
+		screen.note(fmt.Sprintf("%d tokens in, %d out, $%.4f%s", usage.Input, usage.Output, usage.CostUSD, more))
 	}
 	switch {
 	case done && interrupted.Load():

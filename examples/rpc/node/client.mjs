@@ -122,7 +122,8 @@ async function run(message, images, flags) {
   screen.endLine();
   if (!done) problem ||= failure || "the agent ended before it was done";
   if (problem) screen.note(`client: ${problem}`);
-  if (usage) screen.note(`${usage.input} tokens in, ${usage.output} out, $${usage.cost_usd.toFixed(4)}`);
+  const more = usage?.cost_known === false ? " + ?" : ""; // Not every price is known.
+  if (usage) screen.note(`${usage.input} tokens in, ${usage.output} out, $${usage.cost_usd.toFixed(4)}${more}`);
   return interrupted && done ? 130 : problem ? 1 : 0;
 }
 

@@ -119,7 +119,8 @@ def run(agent: ZotClient, message: str, images: list[Image], screen: Screen) -> 
     if answer.problem:
         screen.note(f"client: {answer.problem}")
     if answer.usage:
-        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}")
+        more = "" if answer.usage.cost_known else " + ?"  # Not every price is known.
+        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}{more}")
     return 130 if interrupted and answer.done else 1 if answer.problem else 0
 
 

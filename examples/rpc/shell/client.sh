@@ -31,7 +31,8 @@ frames='
   elif .type == "tool_result"   then ["note", (if .is_error then "✗ " else "✓ " end)
                                       + ([.content[] | select(.type == "text").text | line][0] // "[image]")]
   elif .type == "usage"         then ["usage", (.cumulative | "\(.input) tokens in, \(.output) out, $\(
-                                      .cost_usd * 10000 | round / 10000)")]
+                                      .cost_usd * 10000 | round / 10000)\(
+                                      if .cost_known == false then " + ?" else "" end)")]
   # One model call. What counts is how the last one went.
   elif .type == "turn_end"      then ["problem", .error // {aborted: "the turn was aborted",
                                       length: "the answer was cut at the model'\''s output limit"}[.stop] // ""]

@@ -106,8 +106,9 @@ def _sums(watch: Watch) -> list[str]:
     sums = [f"{count:,} {plural(what, count)}" for count, what in counted if count]
     if spent.input or spent.output:
         sums.append(f"{spent.input + spent.cache_read + spent.cache_write:,} tokens in, {spent.output:,} out")
-    if spent.cost:
-        sums.append(f"${spent.cost:.4f}")
+    if spent.cost or not spent.cost_known:
+        paid = f"${spent.cost:.4f}" if spent.cost else ""
+        sums.append(paid if spent.cost_known else f"{paid} + ?" if paid else "$?")
     return sums
 
 

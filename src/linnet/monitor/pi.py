@@ -189,4 +189,5 @@ def _message(message: Any, ended: bool) -> Detail:
 
 def _usage(usage: Any) -> Tokens | None:
     cost = usage.get("cost") if isinstance(usage, dict) else None
-    return tokens(usage, "cacheRead", "cacheWrite", cost.get("total") if isinstance(cost, dict) else 0)
+    total = cost.get("total") if isinstance(cost, dict) else 0
+    return tokens(usage, "cacheRead", "cacheWrite", total, "costKnown")

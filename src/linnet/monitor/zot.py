@@ -91,10 +91,10 @@ def detail(type: str, line: bytes) -> Detail:
             failed = "it failed" if said.get("is_error") is True else ""
             return Detail(call=beginning(said.get("id")), tool=beginning(said.get("name")), error=failed)
         case "usage":
-            own = tokens(said, "cache_read", "cache_write", said.get("cost_usd"))
+            own = tokens(said, "cache_read", "cache_write", said.get("cost_usd"), "cost_known")
             whole = said.get("cumulative")
-            sum = tokens(whole, "cache_read", "cache_write", whole.get("cost_usd")) if isinstance(whole, dict) else None
-            return Detail(spent=own, total=sum)
+            paid = whole.get("cost_usd") if isinstance(whole, dict) else 0
+            return Detail(spent=own, total=tokens(whole, "cache_read", "cache_write", paid, "cost_known"))
         case "turn_end":
             stop, reason = said.get("stop"), beginning(said.get("error"))
             failed = (reason or "the turn failed") if stop == "error" else ""

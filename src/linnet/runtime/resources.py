@@ -138,6 +138,7 @@ class Resources:
             name,
             settings.accounts.key(name),
             settings.accounts.base_url(name),
+            api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,

@@ -11,8 +11,7 @@ from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, Contradiction, UnknownProvider
-from linnet.providers import catalog
+from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
@@ -98,10 +97,6 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
             f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
             f"leave out {spelled('provider')}"
         )
-    name = config.provider or ("scripted" if config.script is not None else "anthropic")
-    provider = catalog.PROVIDERS.get(name)
-    if provider is None:
-        raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
     limits = _limits(config, spelled)
@@ -109,12 +104,12 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     home = home_folder(environ)
-    accounts = Accounts(environ, home, provider, config.api_key, config.base_url, spelled)
-    model = accounts.find(name, config.model or provider.default_model)
+    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
+    model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
     cwd = work_folder(config.cwd, spelled)
     sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
-        accounts.require(name)  # Or else the session's own provider may be another.
+        accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
         model=model,

@@ -13,8 +13,7 @@ def warnings(job: ActiveJob) -> list[str]:
             f"{model.id} is asked not to think, instead of {job.asked_reasoning}: Chat Completions refuses tools to "
             f"this model if it is to think; leave out the tools, or take another model"
         )
-    prices: object = model.prices
-    if limits.cost is not None and prices is None:
+    if limits.cost is not None and model.prices is None:
         name = limits.spelled("max_cost")
         said.append(f"{name} cannot be held for {model.provider}/{model.id}: nobody knows what it costs")
     return said

@@ -27,7 +27,7 @@ def load(
     found = merged(layers)
     if found and find_spec("mcp") is None:
         none = spelled("no_mcp")
-        raise ConfigError(f"MCP servers need the mcp package: pip install 'linnet[mcp]', or start with {none}")
+        raise ConfigError(f"MCP servers need the mcp package: pip install 'linnet-agent[mcp]', or start with {none}")
     return found
 
 

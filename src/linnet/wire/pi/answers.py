@@ -118,6 +118,7 @@ def _stats(stats: commands.Stats) -> responses.StatsData:
         total_messages=len(said),
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
+        cost_known=words.known(cost=spent.cost_known),
     )
 
 
@@ -147,7 +148,8 @@ def session_item(session: sessions.SessionInfo, current: str | None = None) -> r
         provider=session.provider,
         model_id=session.model,
         tokens=session.tokens,
-        cost=session.cost,
+        cost=session.known_cost,
+        cost_known=words.known(cost=session.cost_known),
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )

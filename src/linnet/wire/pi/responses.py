@@ -25,6 +25,7 @@ class Model(Plain, frozen=True):
     context_window: int
     max_tokens: int
     cost: Prices
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class WaitingFor(Plain, frozen=True):
@@ -132,6 +133,7 @@ class SessionItem(Plain, frozen=True):
     cost: float
     parent_session: str | UnsetType
     current: bool
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class SessionsData(Plain, frozen=True):
@@ -188,6 +190,7 @@ class StatsData(Plain, frozen=True):
     total_messages: int
     tokens: Tokens
     cost: float
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class TextData(Plain, frozen=True):

@@ -7,12 +7,15 @@ from msgspec import UNSET, Raw, Struct, UnsetType
 PROTOCOL_VERSION = 1
 
 
-class Tokens(Struct, frozen=True):
+class Tokens(Struct, frozen=True, omit_defaults=True):
+    """`cost_known`, an addition: false if a price is not known. Then `cost_usd` is what the rest has cost."""
+
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float
+    cost_known: bool = True
 
 
 class GreetingData(Struct, frozen=True):

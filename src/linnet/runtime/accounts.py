@@ -9,6 +9,7 @@ from msgspec.json import decode
 from msgspec.structs import replace
 
 from linnet.core.models import Model
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.choosing import chosen
@@ -24,12 +25,18 @@ class Accounts:
     """
 
     def __init__(
-        self, environ: Mapping[str, str], home: str, api_key: str | None = None, base_url: str | None = None
+        self,
+        environ: Mapping[str, str],
+        home: str,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        spelled: Spelling = flag,
     ) -> None:
         self._environ = environ
         self._home = home
         self._api_key = api_key
         self._base_url = base_url
+        self.spelled = spelled
         self._chosen: str | None = None
         self._named: list[Model] = []
         self._stored = StoredKeys(home)
@@ -72,7 +79,7 @@ class Accounts:
     def key(self, provider: str) -> Key:
         """The flag's, the variable's or the file's. Raises ConfigError if the file cannot be used."""
         if provider == self._chosen and self._api_key:
-            return Key(self._api_key, "flag", "--api-key")
+            return Key(self._api_key, "flag", self.spelled("api_key"))
         info = self.info(provider)
         if info.key_variable and (value := self._environ.get(info.key_variable)):
             return Key(value, "variable", info.key_variable)
@@ -103,7 +110,7 @@ class Accounts:
         if provider != "scripted" and not self.has_own_server(provider) and not key:
             variables = [each.key_variable for each in catalog.PROVIDERS.values() if each.key_variable]
             others = [each for each in variables if each != info.key_variable] if self._guessed else []
-            raise MissingKey(provider, info.key_variable, others, key.problem)
+            raise MissingKey(provider, info.key_variable, others, key.problem, self.spelled("api_key"))
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""

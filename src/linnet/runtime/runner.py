@@ -22,7 +22,7 @@ from linnet.core.run import (
     Task,
     not_run,
 )
-from linnet.errors import Cancelled, ProviderError
+from linnet.errors import Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.fault import explained
@@ -36,7 +36,7 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """`failure` is why the last reply failed, if it did."""
+    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with."""
 
     def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
@@ -44,15 +44,17 @@ class Runner:
         self._resources = toolbox.resources
         self._settings = settings
         self.failure: ProviderError | None = None
+        self.limit: LimitReached | None = None
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
-        calls_at_once = self._settings.calls_at_once
-        run = Run(self._settings.max_steps, self._job.spent, self._job.queues, calls_at_once)
+        job = self._job
+        run = Run(job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier)
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
+        self.limit = run.limit
         return following
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
@@ -104,7 +106,7 @@ class Runner:
                 if request.tools:
                     self._resources.expect_commands()
         except Cancelled:
-            stop = "aborted"
+            stop, error = self._job.cut_short()
         except ProviderError as failure:
             stop, error, self.failure = "error", str(failure), failure
         except Exception as fault:
@@ -112,7 +114,7 @@ class Runner:
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
-        return Draft().message(self._job.now(), self._job.model, Usage(), "aborted")
+        return Draft().message(self._job.now(), self._job.model, Usage(), *self._job.cut_short())
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
         untold = ""
@@ -124,14 +126,15 @@ class Runner:
                 untold = ""
 
         cancel = self._job.cancel
-        wording = self._settings.wording
+        settings = self._settings
         context = ToolContext(
-            self._settings.cwd,
+            settings.cwd,
             cancel,
             progress,
             self._resources.processes,
-            wording,
+            settings.wording,
             self._toolbox.asking(cancel),
+            settings.bash_timeout,
             self._resources.bounds,
         )
         try:

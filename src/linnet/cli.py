@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from linnet.wire.dialect import Dialect
 
 
-COMMANDS = ("rpc", "models", "sessions", "export", "monitor", "capture")
+COMMANDS = ("rpc", "models", "login", "logout", "auth", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:

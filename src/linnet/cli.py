@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PING = '{"id":"1","type":"get_state"}'
-COMMANDS = ("rpc", "models", "sessions", "export", "monitor", "capture")
+COMMANDS = ("rpc", "models", "login", "logout", "auth", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:

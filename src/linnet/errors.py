@@ -220,11 +220,11 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class Cancelled(Exception):
-    pass
+    """Somebody aborted what was going on."""
 
 
 class ToolFailed(Exception):
-    pass
+    """A tool could not do what it was called for; the sentence is for the model to read."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

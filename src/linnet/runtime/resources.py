@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
     from linnet.tools.bounds import Bounds
+    from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
     from linnet.tools.sandbox import Sandbox
@@ -22,10 +23,14 @@ if TYPE_CHECKING:
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings) -> None:
-        """Raises ConfigError if there is to be a sandbox, and cannot be."""
+    def __init__(self, settings: Settings, loop: "EventLoop | None" = None) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. Raises ConfigError if
+        there is to be a sandbox, and cannot be.
+        """
         self._settings = settings
         self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._loop = loop
+        self._foreign: Foreign | None = None
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -63,6 +68,16 @@ class Resources:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
         if self._settings.mcp:
             self.servers.begin(cancel)
+
+    @property
+    def foreign(self) -> "Foreign":
+        """Calls functions of the program's own."""
+        with self._lock:
+            if self._foreign is None:
+                from linnet.tools.foreign import Foreign
+
+                self._foreign = Foreign(self._loop)
+            return self._foreign
 
     @property
     def processes(self) -> "Processes":
@@ -124,7 +139,9 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
-            servers = self._servers
+            servers, foreign = self._servers, self._foreign
+        if foreign is not None:
+            foreign.close()
         if servers is not None:
             servers.close()
         if processes is not None:

@@ -100,6 +100,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
     if config.sandbox_network and not config.sandbox:
         raise ConfigError("--sandbox-network lets commands in the sandbox use the network; it goes with --sandbox")
+    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
+        raise ConfigError(f"--question-timeout must be a number of seconds, not {config.question_timeout}")
     home = home_folder(environ)
     accounts = Accounts(environ, home, config.api_key, config.base_url)
     model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
@@ -236,12 +238,12 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[Server
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
     """Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
-    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
-    for each in functions:
-        name = each.spec.name
-        if name in owners:
-            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
-        owners[name] = "a function"
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
     return functions
 
 

@@ -238,6 +238,7 @@ def _state(answer: commands.State) -> State:
         data.usage,
         session_file=data.session_file,
         sandbox=data.sandbox,
+        waiting_for=data.waiting_for,
         thinking=answer.thinking,
         steering_mode=answer.steering_mode,
         follow_up_mode=answer.follow_up_mode,

@@ -186,6 +186,20 @@ def test_templates_can_be_switched_off_but_for_those_that_are_named(pi: Spawn, w
         assert said(server) == sent
 
 
+def test_a_file_name_that_is_not_text_is_no_trouble(pi: Spawn, work: Path, server: ModelServer) -> None:
+    odd = os.fsencode(work / ".linnet-home") + b"/"
+    for path in (odd + b"prompts/\xff.md", odd + b"skills/\xff/SKILL.md"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write("---\nname: odd\ndescription: odd\n---\nB")
+    agent = pi()
+    names = [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+    assert {"args", "skill:odd", "skill:sums"} <= set(names)
+    assert len(names) == 6
+    assert prompted(agent, "/skill:odd")["success"]
+    assert "<name>odd</name>" in str(server.requests[-1].body["system"])
+
+
 def test_nothing_is_read_before_somebody_needs_it(pi: Spawn, work: Path) -> None:
     for place in (
         "AGENTS.md",

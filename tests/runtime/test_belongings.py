@@ -128,6 +128,18 @@ def test_a_strangers_instructions_cannot_show_the_model_a_file_of_the_users(
     assert told(build(trust=True)) == ["mine", "key", "shared"]
 
 
+def test_a_repository_that_holds_the_users_home_is_no_reason_to_follow_a_link_into_it(
+    build: Build, tmp_path: Path, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (home / ".git").mkdir(parents=True)
+    key = put(home / ".ssh" / "id", "key")
+    put(home / "AGENTS.md", "mine")
+    (home / "stranger").mkdir()
+    (home / "stranger" / "AGENTS.md").symlink_to(key)
+    assert told(build(cwd=home / "stranger")) == ["mine"]
+    assert len(lines(caplog)) == 1
+
+
 def test_system_prompt_files_are_the_projects_if_it_is_trusted_and_the_users_otherwise(
     build: Build, tmp_path: Path, home: Path
 ) -> None:

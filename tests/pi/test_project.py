@@ -112,7 +112,7 @@ def test_the_commands_there_are_have_pis_shape(pi: Spawn, work: Path) -> None:
         expected("proj", "project only", "prompt", "project", project / "prompts" / "proj.md", project),
         expected("same", "project same $1", "prompt", "project", project / "prompts" / "same.md", project),
         expected("empty", "nothing else", "prompt", "user", prompts / "empty.md", mine),
-        expected("args", "all kinds", "prompt", "path", prompts / "args.md", prompts),
+        expected("args", "all kinds", "prompt", "path", prompts / "args.md", prompts) | {"argumentHint": "<a> <b>"},
         expected(
             "skill:shared", "of the project", "skill", "project", shared / "skills" / "shared" / "SKILL.md", shared
         ),

@@ -36,8 +36,7 @@ class Templates:
             for path in self._paths(place):
                 each = self._files.get(path)
                 if each is not None:
-                    command = SlashCommand(each.name, each.description, "prompt", place.location, path, place.base)
-                    found.setdefault(each.name, command)
+                    found.setdefault(each.name, _command(each, place, path))
         order = ("project", "user", "path")
         return sorted(found.values(), key=lambda command: order.index(command.location))
 
@@ -49,6 +48,10 @@ class Templates:
         if len(names) > MOST:
             self._files.tell(f"{place.path} has {len(names)} templates, of which the first {MOST} are listed")
         yield from (os.path.join(place.path, name) for name in names[:MOST])
+
+
+def _command(found: Template, place: Place, path: str) -> SlashCommand:
+    return SlashCommand(found.name, found.description, "prompt", place.location, path, place.base, found.hint)
 
 
 def _of_name(place: Place, name: str) -> str:

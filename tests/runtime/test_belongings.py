@@ -201,6 +201,13 @@ def test_templates_are_listed_as_pi_lists_them(build: Build, tmp_path: Path) -> 
     ]
 
 
+def test_a_file_that_is_named_need_not_end_in_md(build: Build, tmp_path: Path) -> None:
+    templates = Templates(build(template_paths=[put(tmp_path / "t.txt", "text $1")]))
+    assert [command.name for command in templates.commands()] == ["t.txt"]
+    assert templates.expanded("t.txt", "x") == "text x"
+    assert templates.expanded("t", "x") is None
+
+
 @pytest.mark.parametrize("name", ["T", "../secret", "a/b", "", "t.md", ".", "..", "\0", "x" * 5000, "\ud800"])
 def test_a_name_that_is_no_templates_is_not_known(build: Build, tmp_path: Path, name: str) -> None:
     put(tmp_path / "home" / "prompts" / "t.md", "text")

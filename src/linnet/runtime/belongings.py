@@ -41,8 +41,9 @@ class Belongings(Struct, frozen=True, kw_only=True):
     @property
     def own_folders(self) -> Iterator[tuple[str, Location]]:
         """linnet's, and those of the agent that it stands in for: the project's, if it is trusted, then the user's."""
-        if self.project.resources is not None:
-            yield self.project.resources, "project"
+        resources = self.project.resources  # Asked once: trust may come and go meanwhile.
+        if resources is not None:
+            yield resources, "project"
         if self.peer is not None and self.project.trusted:
             yield os.path.join(self.project.root, f".{self.peer}"), "project"
         yield self.home, "user"

@@ -102,9 +102,10 @@ class Resources:
     @property
     def has_skill_tool(self) -> bool:
         """Whether skills are loaded with a tool of their own, as with zot."""
-        settings = self._settings
+        settings, belongings = self._settings, self._settings.belongings
         named = any(function.spec.name == "skill" for function in settings.functions)
-        return settings.wording == "zot" and settings.tools != () and not named
+        wanted = belongings.skills or belongings.skill_paths
+        return settings.wording == "zot" and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
         """Before a run: what people changed in their files since the last one is read again."""

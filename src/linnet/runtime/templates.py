@@ -58,9 +58,9 @@ def _of_name(place: Place, name: str) -> str:
     """The file that a template of this name would be in; empty if it cannot be there."""
     if not name or "/" in name or "\0" in name:
         return ""
+    if place.location == "path" and os.path.isfile(place.path):
+        return place.path if _name(place.path) == name else ""
     file = name + _END
-    if os.path.basename(place.path) == file and not os.path.isdir(place.path):
-        return place.path
     try:
         return os.path.join(place.path, file) if file in os.listdir(place.path) else ""  # Capitals count everywhere.
     except (OSError, ValueError):
@@ -71,5 +71,9 @@ def _is_template(name: str) -> bool:
     return name.endswith(_END) and not name.startswith(".")
 
 
+def _name(path: str) -> str:
+    return os.path.basename(path).removesuffix(_END)
+
+
 def _template(file: Text) -> Template:
-    return template.parse(os.path.basename(file.path).removesuffix(_END), file.text)
+    return template.parse(_name(file.path), file.text)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, monitor, project, sessions, start
+from bench import agents, monitor, project, sessions, start, tools
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -49,7 +49,9 @@ def main() -> None:
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
                 print("\nTemplates and skills\n")
-                show(project.columns(peer, folder))
+                show(project.columns(zot_like(url)[0], folder))
+                print("\nTools and permissions of one's own\n")
+                show([("linnet", tools.rows(zot_like(url)[0], folder))])
                 print("\nThe monitor\n")
                 show(monitor.all_rows(url, folder, home))
             finally:

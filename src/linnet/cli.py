@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import Contradiction, LinnetError
+from linnet.errors import Contradiction, LinnetError, nearest
 from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from linnet.runtime.session import Session
     from linnet.runtime.settings import Settings
     from linnet.wire.dialect import Dialect
+
+
+COMMANDS = ("rpc", "models", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -50,6 +53,14 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_monitor
 
         return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
+    if argv[:1] == ["models"] and program is LINNET:
+        from linnet import cli_models
+
+        return cli_models.models(argv[1:])
+    if argv[:1] in (["login"], ["logout"], ["auth"]) and program is LINNET:
+        from linnet import cli_auth
+
+        return cli_auth.run(argv[0], argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -59,6 +70,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return 0
     for note in dict.fromkeys(flags.notes):
         print(f"{program.name}: {note}", file=sys.stderr)
+    if flags.list_models:
+        from linnet.cli_models import list_models
+
+        return list_models(flags, program.name)
     if flags.export is not None:
         from linnet.cli_sessions import export_to
 
@@ -69,10 +84,19 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
         return _once(flags, flags.dialect or program.dialect or "zot")
+    if flags.words:
+        raise UsageError(_no_command(flags.words[0], program))
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
     )
+
+
+def _no_command(word: str, program: Program) -> str:
+    known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
+    guess = nearest(word, known)
+    hint = f' (did you mean "{guess}"?)' if guess else ""
+    return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
 
 
 def _rpc(flags: Flags, dialect: str) -> int:
@@ -133,14 +157,33 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    _conceal(settings)
+    return settings
+
+
+def _conceal(settings: "Settings") -> None:
+    """Commands that tools run could read in /proc what this process was started with."""
+    said = settings.asked.api_key
+    there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
+    if said or there:
+        from linnet.server.concealed import conceal_variables, conceal_word
+
+        conceal_variables(there)
+        if said:
+            conceal_word(said)
 
 
 def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener], answerable=answerable)
+    resources = Resources(settings)
+    try:
+        session = Session(settings, resources, [listener], answerable=answerable)
+    except BaseException:
+        resources.close()
+        raise
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _UNLOADED = "is ignored: extensions are not loaded yet"
 _UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
-_NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
+
+
+_LIST_MODELS = Flag(("--list-models",), "list_models", "list the models that can be used; a word narrows it down")
 
 
 def _like(name: str, *aliases: str, **changes: Any) -> Flag:
@@ -44,17 +46,11 @@ def _text_or_file(word: str) -> str:
 
 
 def _amend(flags: Flags) -> None:
-    """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
-    model: str = flags.config.get("model", "")
-    provider, slash, id = model.partition("/")
-    if slash and "provider" not in flags.config:
-        flags.config["provider"], model = provider, id
-    id, colon, level = model.rpartition(":")
+    """pi's --model may name the thinking level too; its rpc mode takes no words, and says little."""
+    id, colon, level = flags.config.get("model", "").rpartition(":")
     if colon and level in get_args(Reasoning):
         flags.config.setdefault("reasoning", level)
-        model = id
-    if model:
-        flags.config["model"] = model
+        flags.config["model"] = id
     if flags.mode == "rpc" and flags.words:
         if any(word.startswith("@") for word in flags.words):
             raise ConfigError("@file arguments are not supported in RPC mode")
@@ -103,7 +99,7 @@ Flags
         _accepted("--verbose"),
         _accepted("--offline"),
         Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
-        Flag(("--list-models",), "", "", refusal=_NO_LIST),
+        _LIST_MODELS,
     ),
     dialect="pi",
     stands_in_for="pi",
@@ -131,7 +127,7 @@ Flags
         _accepted("--no-ext"),
         Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
-        Flag(("--list-models",), "", "", refusal="is not here yet"),
+        _LIST_MODELS,
     ),
     dialect="zot",
     stands_in_for="zot",

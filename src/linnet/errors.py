@@ -49,10 +49,13 @@ class ConfigError(LinnetError):
 class UnknownModel(ConfigError):
     code = "unknown_model"
 
-    def __init__(self, name: str, provider: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, provider: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> None:
+        """`elsewhere`: other providers that have a model of this name."""
         self.name = name
         self.provider = provider
-        super().__init__(f'unknown model "{name}" (provider="{provider}")' + _suggest(name, known))
+        others = ", ".join(elsewhere)
+        hint = f"; it is a model of {others}" if others else _suggest(name, known)
+        super().__init__(f'unknown model "{name}" (provider="{provider}"){hint}')
 
 
 class UnknownProvider(ConfigError):
@@ -66,10 +69,15 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str) -> None:
+    def __init__(self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "") -> None:
+        """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
+        be used.
+        """
+        another = " or ".join(others)
+        hint = f". {another} would choose another provider" if another else ""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass --api-key, "
-            f"or put it in auth.json in the linnet home folder"
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass --api-key, "
+            f"or keep one: linnet login {provider}{hint}"
         )
 
 
@@ -212,15 +220,20 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class Cancelled(Exception):
-    pass
+    """Somebody aborted what was going on."""
 
 
 class ToolFailed(Exception):
-    pass
+    """A tool could not do what it was called for; the sentence is for the model to read."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none is near."""
+    from difflib import get_close_matches  # 1 ms that only a typo should pay for
+
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # 1 ms that only a typo should pay for
-
-    near = get_close_matches(name, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from linnet.errors import BadInput, ConfigError
+from linnet.errors import BadInput, ConfigError, nearest
 
 USAGE = """\
 linnet: a coding agent on a pipe
@@ -18,8 +18,10 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
 
@@ -34,8 +36,8 @@ class UsageError(ConfigError):
 class Flag(Struct, frozen=True):
     """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
 
-    One without a `field` is accepted and changes nothing; `note` says so where that would mislead. `refusal` says why
-    a flag that is known cannot be given. Both continue a sentence that starts with the flag's name.
+    One without a `field` is accepted and changes nothing; `note` says so where that would mislead, and continues a
+    sentence that starts with the flag's name.
     """
 
     names: tuple[str, ...]
@@ -46,7 +48,6 @@ class Flag(Struct, frozen=True):
     value: Any = True
     repeatable: bool = False
     note: str = ""
-    refusal: str = ""
 
 
 class Flags(Struct):
@@ -62,6 +63,7 @@ class Flags(Struct):
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
+    list_models: bool = False
     json: bool = False
     stands_in_for: Literal["pi", "zot"] | None = None
     words: list[str] = []
@@ -131,8 +133,8 @@ def _files(word: str) -> list[str]:
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
-    Flag(("--provider",), "provider", "anthropic, openai, deepseek or scripted (offline)", str, "NAME"),
-    Flag(("--model",), "model", "a model of that provider", str, "ID"),
+    Flag(("--provider",), "provider", "anthropic, openai, deepseek, scripted (offline), or your own", str, "NAME"),
+    Flag(("--model",), "model", "a model: ID or PROVIDER/ID (see linnet models)", str, "ID"),
     Flag(("--cwd",), "cwd", "the folder to work in (default: this one)", str, "DIR"),
     Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
     Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),
@@ -198,6 +200,9 @@ TABLE = (
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
+    Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
+    Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
+    Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
@@ -250,8 +255,6 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
         flag = known.get(name)
         if flag is None:
             raise UsageError(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
-        if flag.refusal:
-            raise UsageError(f"{name} {flag.refusal}")
         if flag.note:
             flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:
@@ -273,14 +276,12 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
 
 def help_text(program: Program = LINNET) -> str:
     known = program.by_name()
-    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
+    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(name, known)
+    return f" (did you mean {near}?)" if near else ""

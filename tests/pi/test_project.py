@@ -186,6 +186,17 @@ def test_templates_can_be_switched_off_but_for_those_that_are_named(pi: Spawn, w
         assert said(server) == sent
 
 
+def test_in_a_sandbox_skills_of_the_user_can_be_loaded_all_the_same(
+    pi: Spawn, work: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    (work / ".linnet-home").rename(tmp_path / "home")
+    agent = pi("--sandbox", env={"LINNET_HOME": str(tmp_path / "home")})
+    agent.send({"id": "p", "type": "prompt", "message": '!tool skill {"name":"sums"}'})
+    (result,) = [frame for frame in agent.until("agent_end") if frame["type"] == "tool_execution_end"]
+    assert result["result"]["content"] == [{"type": "text", "text": "# Skill: sums\n\nadds up\n\n---\n\nAdd $1."}]
+    assert "- sums [" in str(server.requests[-1].body["system"])
+
+
 def test_a_file_name_that_is_not_text_is_no_trouble(pi: Spawn, work: Path, server: ModelServer) -> None:
     odd = os.fsencode(work / ".linnet-home") + b"/"
     for path in (odd + b"prompts/\xff.md", odd + b"skills/\xff/SKILL.md"):

@@ -164,6 +164,7 @@ def test_name_outline_and_entries(runtime: Runtime) -> None:
 def test_list_and_export(runtime: Runtime, start: Open, tmp_path: Path) -> None:
     (found,) = runtime.sessions.listed()
     assert (found.path, found.first_message, found.messages) == (runtime.sessions.file, "one", 4)
+    assert found.cost is not None
     assert found.cost > 0
     elsewhere = start(save=True)
     say(elsewhere, "elsewhere")

@@ -17,6 +17,8 @@ class Prices(Struct, frozen=True):
 
 
 class Model(Struct, frozen=True):
+    """`prices` are None where nobody has said what they are."""
+
     id: str
     provider: str
     name: str = ""
@@ -24,7 +26,7 @@ class Model(Struct, frozen=True):
     max_output: int = 8_192
     reasoning: bool = False
     images: bool = True
-    prices: Prices = Prices()
+    prices: Prices | None = None
     api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
     base_url: str = ""
 

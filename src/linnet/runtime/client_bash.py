@@ -13,7 +13,7 @@ from linnet.tools.process import Processes
 
 def run_command(command: str, cwd: str, processes: Processes, cancel: Cancel, now: Callable[[], int]) -> BashRun:
     """What came of it. A command that was killed has no exit code; long output keeps its end, and a file has it all."""
-    with closing(Output(lambda news: None)) as output:
+    with closing(Output(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:

@@ -17,15 +17,24 @@ if TYPE_CHECKING:
     from linnet.runtime.guidance import Guidance
     from linnet.runtime.skills import Skills
     from linnet.runtime.templates import Templates
+    from linnet.tools.bounds import Bounds
+    from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.sandbox import Sandbox
 
 
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, loop: "EventLoop | None" = None) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. Raises ConfigError if
+        there is to be a sandbox, and cannot be.
+        """
         self._settings = settings
+        self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._loop = loop
+        self._foreign: Foreign | None = None
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -101,11 +110,12 @@ class Resources:
 
     @property
     def has_skill_tool(self) -> bool:
-        """Whether skills are loaded with a tool of their own, as with zot."""
+        """Whether skills are loaded with a tool of their own: as with zot, and where no other tool sees the user's."""
         settings, belongings = self._settings, self._settings.belongings
         named = any(function.spec.name == "skill" for function in settings.functions)
         wanted = belongings.skills or belongings.skill_paths
-        return settings.wording == "zot" and bool(wanted) and settings.tools != () and not named
+        needed = settings.wording == "zot" or self._sandbox is not None
+        return needed and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
         """Before a run: what people changed in their files since the last one is read again."""
@@ -118,13 +128,24 @@ class Resources:
             self.servers.begin(cancel)
 
     @property
+    def foreign(self) -> "Foreign":
+        """Calls functions of the program's own."""
+        with self._lock:
+            if self._foreign is None:
+                from linnet.tools.foreign import Foreign
+
+                self._foreign = Foreign(self._loop)
+            return self._foreign
+
+    @property
     def processes(self) -> "Processes":
         with self._lock:
             if self._processes is None:
                 from linnet.tools.process import Processes
                 from linnet.tools.shared_spawner import shared
 
-                self._processes = Processes(shared=shared)
+                hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
@@ -139,17 +160,29 @@ class Resources:
             guidance.system if replacement is None else replacement,
             guidance.addition if addition is None else addition,
             (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
+            sandbox=self._sandbox.described if self._sandbox is not None else "",
         )
 
-    def provider(self, name: str) -> "Provider":
-        with self._lock:
-            if name not in self._providers:
-                self._providers[name] = self._open(name)
-            return self._providers[name]
+    @property
+    def bounds(self) -> "Bounds | None":
+        """Where tools may read and write; None is everywhere."""
+        if self._sandbox is None:
+            return None
+        from linnet.tools.bounds import Bounds
+
+        return Bounds(self._sandbox.view)
+
+    def provider(self, name: str, cancel: "Cancel") -> "Provider":
+        """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
+        key = "" if name in self._providers else self._key(name, cancel)
+        return self._provider(name, key)
 
     def warm(self) -> None:
         """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
-        self.provider(self._settings.model.provider).warm()
+        name = self._settings.model.provider
+        key = self._settings.accounts.key(name)
+        if not key.command:  # That waits until the key is needed.
+            self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
@@ -166,11 +199,15 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
-            servers = self._servers
+            servers, foreign = self._servers, self._foreign
+        if foreign is not None:
+            foreign.close()
         if servers is not None:
             servers.close()
         if processes is not None:
             processes.close()
+        elif self._sandbox is not None:
+            self._sandbox.close()
         for provider in providers:
             provider.close()
 
@@ -179,7 +216,21 @@ class Resources:
             if not self._closed:
                 self.processes.warm()
 
-    def _open(self, name: str) -> "Provider":
+    def _key(self, name: str, cancel: "Cancel") -> str:
+        key = self._settings.accounts.key(name)
+        if not key.command:
+            return key.word
+        from linnet.runtime.key_command import printed_key
+
+        return printed_key(key.command, name, self.processes, cancel)
+
+    def _provider(self, name: str, key: str) -> "Provider":
+        with self._lock:
+            if name not in self._providers:
+                self._providers[name] = self._open(name, key)
+            return self._providers[name]
+
+    def _open(self, name: str, key: str) -> "Provider":
         settings = self._settings
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
@@ -193,8 +244,17 @@ class Resources:
 
         return build(
             name,
-            settings.accounts.key(name),
+            key,
             settings.accounts.base_url(name),
+            api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
         )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    import os
+
+    from linnet.tools.sandbox import Sandbox
+
+    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)

@@ -111,7 +111,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._resources.provider(model.provider)
+            provider = self._resources.provider(model.provider, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -144,7 +144,13 @@ class Runner:
         cancel = self._job.cancel
         wording = self._settings.wording
         context = ToolContext(
-            self._settings.cwd, cancel, progress, self._resources.processes, wording, self._toolbox.asking(cancel)
+            self._settings.cwd,
+            cancel,
+            progress,
+            self._resources.processes,
+            wording,
+            self._toolbox.asking(cancel),
+            self._resources.bounds,
         )
         try:
             cancel.check()

@@ -145,7 +145,6 @@ class Session:
         self._jobs.wait(timeout)
         with self._broadcast.lock:
             self._storage.close()
-        self._toolbox.close()
         self._resources.close()
 
     def _typed(self, prompt: commands.Prompt) -> commands.Prompt:

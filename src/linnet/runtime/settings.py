@@ -8,8 +8,7 @@ from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
-from linnet.errors import ConfigError, Contradiction, UnknownProvider
-from linnet.providers import catalog
+from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
@@ -81,6 +80,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -91,10 +93,6 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
     config = layered(DEFAULTS, *(below or (ZOT,)), asked)
     if config.script is not None and config.provider not in (None, "scripted"):
         raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
-    name = config.provider or ("scripted" if config.script is not None else "anthropic")
-    provider = catalog.PROVIDERS.get(name)
-    if provider is None:
-        raise UnknownProvider(name, catalog.PROVIDERS)
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
     max_steps = _given(config.max_steps)
@@ -102,14 +100,18 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         raise ConfigError("--max-steps must be at least 1")
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+    if config.sandbox_network and not config.sandbox:
+        raise ConfigError("--sandbox-network lets commands in the sandbox use the network; it goes with --sandbox")
+    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
+        raise ConfigError(f"--question-timeout must be a number of seconds, not {config.question_timeout}")
     home = home_folder(environ)
-    accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
-    model = accounts.find(name, config.model or provider.default_model)
+    accounts = Accounts(environ, home, config.api_key, config.base_url)
+    model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
     cwd = work_folder(config.cwd)
     project = Project(cwd, trusted=_given(config.trust))
     sessions = _session_options(config, asked, home)
     if config.provider is not None or not sessions.remembers:
-        accounts.require(name)  # Or else the session's own provider may be another.
+        accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
         model=model,
@@ -142,6 +144,9 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         mcp=_mcp(config, environ, home),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        pass_keys=_given(config.pass_keys),
+        sandbox=_given(config.sandbox),
+        sandbox_network=_given(config.sandbox_network),
     )
 
 
@@ -237,12 +242,12 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[Server
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
     """Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
-    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
-    for each in functions:
-        name = each.spec.name
-        if name in owners:
-            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
-        owners[name] = "a function"
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
     return functions
 
 

@@ -85,7 +85,7 @@ class Recording:
             error=error or None,
             code=_code(stop, failure),
             usage=used,
-            cost=used.cost_usd,
+            cost=used.cost_usd if used.cost_known else None,
             steps=self._steps,
             session_file=file,
             messages=listed(self._messages),
@@ -115,6 +115,7 @@ def joined(first: Result[Any], second: Result[Any]) -> Result[Any]:
         a.cache_read + b.cache_read,
         a.cache_write + b.cache_write,
         round(a.cost_usd + b.cost_usd, 10),
+        a.cost_known and b.cost_known,
     )
     cost = None if first.cost is None or second.cost is None else round(first.cost + second.cost, 10)
     return replace(

@@ -162,7 +162,8 @@ def summary(path: str) -> SessionInfo:
         provider=model.provider,
         model=model.model,
         tokens=paid.total,
-        cost=paid.cost.total,
+        known_cost=paid.cost.total,
+        cost_known=paid.cost_known,
         parent=loaded.header.parent_session,
     )
 

@@ -18,6 +18,7 @@ from linnet.store.lines import Glance, entry, entry_line, glance
 from linnet.store.log import Log
 from linnet.store.position import Position, position
 from linnet.store.tree import Node, Tree
+from linnet.wire.pi.messages import usage
 
 
 class Sources(Struct, frozen=True):
@@ -221,4 +222,4 @@ class Store:
 def spent(glances: Iterable[Glance]) -> Usage:
     """Return what was paid for all entries, on whatever branch."""
     counted = (seen.usage if seen.message is None else seen.message.usage for seen in glances)
-    return total([each for each in counted if each is not None])
+    return total([each if each.priced else usage(each) for each in counted if each is not None])

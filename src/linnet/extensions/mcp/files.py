@@ -20,7 +20,7 @@ def load(paths: Iterable[str], given: Mapping[str, Any] | None, environ: Mapping
         layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
     found = merged(layers)
     if found and find_spec("mcp") is None:
-        raise ConfigError("MCP servers need the mcp package: pip install 'linnet[mcp]', or start with --no-mcp")
+        raise ConfigError("MCP servers need the mcp package: pip install 'linnet-agent[mcp]', or start with --no-mcp")
     return found
 
 

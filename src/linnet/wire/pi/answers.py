@@ -94,6 +94,7 @@ def _state(state: commands.State) -> responses.StateData:
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,
         waiting_for=[_waiting(id, question) for id, question in state.waiting_for] or UNSET,
+        sandbox=state.sandbox or UNSET,
     )
 
 
@@ -118,6 +119,7 @@ def _stats(stats: commands.Stats) -> responses.StatsData:
         total_messages=len(said),
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
+        cost_known=words.known(cost=spent.cost_known),
     )
 
 
@@ -150,7 +152,8 @@ def session_item(session: sessions.SessionInfo, current: str | None = None) -> r
         provider=session.provider,
         model_id=session.model,
         tokens=session.tokens,
-        cost=session.cost,
+        cost=session.known_cost,
+        cost_known=words.known(cost=session.cost_known),
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )

@@ -94,7 +94,13 @@ def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> lis
         usage = tokens(reply.usage)
         out.append(
             frames.Usage(
-                usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost_usd, cumulative=tokens(total)
+                usage.input,
+                usage.output,
+                usage.cache_read,
+                usage.cache_write,
+                usage.cost_usd,
+                tokens(total),
+                usage.cost_known,
             )
         )
     if content:

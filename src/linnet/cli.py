@@ -177,10 +177,11 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import PI, ZOT, Config
+    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
     _conceal(settings)
     return settings
 

@@ -13,6 +13,7 @@ from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
+from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
 
@@ -57,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     accounts: Accounts
     cwd: str
     project: Project
+    belongings: Belongings
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
@@ -116,6 +118,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
     cwd = work_folder(config.cwd, spelled)
+    project = Project(cwd, trusted=_given(config.trust))
     sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
@@ -124,7 +127,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         model=model,
         accounts=accounts,
         cwd=cwd,
-        project=Project(cwd, trusted=_given(config.trust)),
+        project=project,
+        belongings=belongings(config, asked, environ, home, project),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,

@@ -25,6 +25,10 @@ Tools: TypeAlias = "Sequence[str | FunctionTool]"
 class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
 
+    `max_steps`: most model calls of a run; `max_cost`: most US dollars, `max_seconds`: most time, for a prompt with all
+    its runs, retries and compactions. `bash_timeout`: seconds for a command that says nothing about that. No limit
+    unless said.
+
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
@@ -60,6 +64,9 @@ class Config(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
     max_steps: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    bash_timeout: float | None = None
     tools: "Tools | None" = None
     script: Path | None = None
     timeout: float | None = None
@@ -117,7 +124,6 @@ def layered(*layers: Config) -> Config:
 
 DEFAULTS = Config(
     reasoning="off",
-    max_steps=100,
     timeout=600,
     retries=3,
     retry_delay=2.0,

@@ -1,6 +1,6 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
@@ -27,14 +27,17 @@ if TYPE_CHECKING:
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings, loop: "EventLoop | None" = None) -> None:
-        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. Raises ConfigError if
-        there is to be a sandbox, and cannot be.
+    def __init__(
+        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+    ) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
+        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self._settings = settings
         self._sandbox = _sandbox(settings) if settings.sandbox else None
         self._loop = loop
         self._foreign: Foreign | None = None
+        self._trace = trace
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -238,7 +241,12 @@ class Resources:
             from linnet.providers.script import built_in
             from linnet.providers.scripted import Scripted
 
-            return Retrying(Scripted(settings.script or built_in()), attempts)
+            model: Provider = Scripted(settings.script or built_in())
+            if self._trace is not None:
+                from linnet.providers.trace import Traced
+
+                model = Traced(model, self._trace)
+            return Retrying(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
         from linnet.providers.http import Timeouts
 
@@ -249,6 +257,7 @@ class Resources:
             api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
+            trace=self._trace,
         )
 
 

@@ -26,6 +26,7 @@ from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
+    from linnet.store.header import Header
 
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
@@ -51,7 +52,7 @@ class Session:
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
-        storage = Storage(new_id)
+        storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = ()  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
@@ -69,6 +70,7 @@ class Session:
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
+        state.has_tools = self._toolbox.offers_any
         self._accounts = settings.accounts
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
 
@@ -111,6 +113,12 @@ class Session:
     @property
     def file(self) -> str | None:
         return self._broadcast.state.session_file
+
+    @property
+    def header(self) -> "Header | None":
+        """Of the session that is open, kept or not; None if there is none."""
+        journal = self._storage.journal
+        return journal.store.header if journal is not None else None
 
     @property
     def name(self) -> str:

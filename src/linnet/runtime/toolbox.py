@@ -43,6 +43,12 @@ class Toolbox(Listener):
             made = self._made = client, self._assembled(client)
         return made[1]
 
+    def offers_any(self) -> bool:
+        """Whether the model is offered tools; nothing is built to know it."""
+        settings = self._settings
+        declared = self._client is not None and bool(self._client.specs)
+        return settings.tools != () or bool(settings.functions or settings.mcp) or declared
+
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools

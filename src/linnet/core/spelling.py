@@ -11,7 +11,7 @@ Spelling: TypeAlias = Callable[[str], str]
 false.
 """
 
-_FLAGS = {"resume": "--continue"}
+_FLAGS = {"resume": "--continue", "template_paths": "--prompt-template", "skill_paths": "--skill"}
 _KEYWORDS = {"no_session": "save=False", "no_mcp": "mcp=False"}
 
 

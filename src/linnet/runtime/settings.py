@@ -128,7 +128,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         accounts=accounts,
         cwd=cwd,
         project=project,
-        belongings=belongings(config, asked, environ, home, project),
+        belongings=belongings(config, asked, environ, home, project, spelled),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,

@@ -197,5 +197,6 @@ def test_a_session_goes_on_with_a_model_that_nobody_listed(run: Run, server: Mod
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url}
     assert run("-p", "hi", "--model", LLAMA, "--session", "s.jsonl", **env).returncode == 0
     done = run("-p", "again", "--session", "s.jsonl", **env)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1)
+    assert done.stderr.startswith("linnet: this session is kept in ")
     assert server.requests[-1].body["model"] == LLAMA

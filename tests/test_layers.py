@@ -25,6 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "errors.py": set(),
     "flags.py": {"core"},
     "drop_in.py": {"core", "flags"},
+    "cli_auth.py": ANYTHING,
     "cli_sessions.py": ANYTHING,
     "cli_monitor.py": ANYTHING,
     "cli_models.py": ANYTHING,

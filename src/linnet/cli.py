@@ -59,6 +59,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_models
 
         return cli_models.models(argv[1:])
+    if argv[:1] in (["login"], ["logout"], ["auth"]) and program is LINNET:
+        from linnet import cli_auth
+
+        return cli_auth.run(argv[0], argv[1:])
     flags = parse(argv, program)
     if flags.help:
         print(help_text(program))
@@ -176,7 +180,21 @@ def _settings(flags: Flags, dialect: str) -> "Settings":
     from linnet.runtime.config import PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    _conceal(settings)
+    return settings
+
+
+def _conceal(settings: "Settings") -> None:
+    """Commands that tools run could read in /proc what this process was started with."""
+    said = settings.asked.api_key
+    there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
+    if said or there:
+        from linnet.server.concealed import conceal_variables, conceal_word
+
+        conceal_variables(there)
+        if said:
+            conceal_word(said)
 
 
 def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
@@ -186,7 +204,7 @@ def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
     from linnet.monitor.secrets import of_environment, of_flags, values
     from linnet.server.trace import Trace
 
-    key = settings.accounts.key(settings.model.provider)
+    key = settings.accounts.key(settings.model.provider).word
     known = values([*of_environment(os.environ), *of_flags(sys.argv), key])
     return Trace(lambda line: Redactor(known).whole(line))
 
@@ -202,7 +220,12 @@ def _session(
         from linnet.server.trace import Tracing
 
         listeners.append(Tracing(trace))
-    session = Session(settings, Resources(settings, trace), listeners, answerable=answerable)
+    resources = Resources(settings, trace=trace)
+    try:
+        session = Session(settings, resources, listeners, answerable=answerable)
+    except BaseException:
+        resources.close()
+        raise
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

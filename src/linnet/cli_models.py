@@ -98,7 +98,7 @@ def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[Row
     names = sorted(accounts.providers, key=lambda name: name != default.provider)
     rows: list[Row] = []
     for name in names:
-        place = accounts.key_place(name)
+        place = os.path.basename(accounts.key(name).place)
         usable = bool(place) or name == "scripted" or accounts.has_own_server(name)
         if name == "scripted" and not everywhere and name != default.provider:
             continue  # It is for trying things out.

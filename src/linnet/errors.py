@@ -71,13 +71,17 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str, others: Iterable[str] = (), key: str = "--api-key") -> None:
-        """`others`: variables that would choose another provider. `key`: what whoever may pass one calls it."""
+    def __init__(
+        self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "", key: str = "--api-key"
+    ) -> None:
+        """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
+        be used. `key`: what whoever may pass one calls it.
+        """
         another = " or ".join(others)
         hint = f". {another} would choose another provider" if another else ""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass {key}, "
-            f"or put it in auth.json in the linnet home folder{hint}"
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass {key}, "
+            f"or keep one: linnet login {provider}{hint}"
         )
 
 
@@ -234,11 +238,11 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class Cancelled(Exception):
-    pass
+    """Somebody aborted what was going on."""
 
 
 class ToolFailed(Exception):
-    pass
+    """A tool could not do what it was called for; the sentence is for the model to read."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str:

@@ -22,6 +22,7 @@ linnet: a coding agent on a pipe
   linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
 
@@ -207,6 +208,9 @@ TABLE = (
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
+    Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
+    Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
+    Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

@@ -12,6 +12,7 @@ from linnet.monitor import pi, zot
 from linnet.monitor.describe import describe, snapshot
 from linnet.monitor.record import Capture, Record
 from linnet.monitor.states import (
+    Asking,
     Compacting,
     Failed,
     Garbled,
@@ -144,6 +145,31 @@ def test_the_document_s_failed_login_is_a_failure_that_stays() -> None:
     assert watch.state == Failed(error)
     assert watch.failures == 1
     assert fold(line("turn_start", step=1), watch=watch).state == Thinking()
+
+
+def test_it_waits_for_an_answer_until_there_is_one_or_none_is_waited_for() -> None:
+    called = [line("user_message"), line("tool_call", id="c", name="bash", args={})]
+    asked = line("question", request_id="q", method="select", title="Allow bash?")
+    watch = fold(*called, asked)
+    assert watch.state == Asking("Allow bash?")
+    assert describe(watch, watch.at) == "waiting for an answer: Allow bash?"
+    for answered in (
+        line("response", command="answer", success=True),
+        line("question_closed", request_id="q", reason="expired"),
+    ):
+        assert states([*called, asked, answered]) == [Thinking, Running, Asking, Running]
+    refused = line("response", command="answer", success=False, error="no")
+    assert states([*called, asked, refused, line("tool_result", id="c")])[2:] == [Asking, Refused, Thinking]
+
+
+def test_pi_waits_for_an_answer_where_it_is_told_of_one() -> None:
+    called = [line("agent_start"), line("tool_execution_start", toolCallId="c", toolName="bash")]
+    asked = line("extension_ui_request", id="q", method="select", title="Allow bash?", permission={"preview": "ls"})
+    answered = line("response", id="q", command="extension_ui_response", success=True)
+    assert states([*called, asked, answered]) == [Thinking, Running, Asking, Running]
+    closed = line("extension_ui_closed", id="q", reason="withdrawn")
+    assert states([*called, asked, closed, line("agent_end", messages=[])])[2:] == [Asking, Running, Idle]
+    assert states([*called, line("extension_ui_request", id="q", method="confirm", title="?")])[2:] == [Running]
 
 
 def test_an_abort_is_told_when_it_is_idle() -> None:

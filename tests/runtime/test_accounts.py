@@ -165,7 +165,7 @@ def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> No
     assert (found.name, found.context_window, found.max_output, found.reasoning) == ("Em", 1000, 100, True)
     assert (found.images, found.prices, found.api) == (True, Prices(1, 2, 3, 4), "anthropic-messages")
     assert (other.images, other.prices, other.reasoning) == (False, None, False)
-    assert (accounts.key("lan"), accounts.key_place("lan")) == ("secret", "LAN_KEY")
+    assert (accounts.key("lan").word, accounts.key("lan").place) == ("secret", "LAN_KEY")
     assert accounts.base_url("lan") == "http://lan"
 
 
@@ -175,7 +175,7 @@ def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> No
 )
 def test_a_name_in_capitals_is_a_variable_and_anything_else_a_key(start: Start, written: str, key: str) -> None:
     accounts = start(own={"providers": {"lan": {**LAN, "apiKey": written}}}, env={"lan": "lan's"})
-    assert accounts.key("lan") == key
+    assert accounts.key("lan").word == key
 
 
 def test_a_providers_address_may_be_changed_in_the_file(start: Start) -> None:

@@ -208,3 +208,14 @@ def test_pi_reads_system_prompts_from_files_too(tmp_path: Path) -> None:
 
 def test_linnet_itself_accepts_none_of_this() -> None:
     assert LINNET.by_name().keys() == {name for flag in TABLE for name in flag.names}
+
+
+def test_no_yolo_asks_before_a_command_runs_and_no_answer_is_a_no(run: Run, tmp_path: Path) -> None:
+    say = json.dumps({"type": "prompt", "message": '!tool bash {"command":"touch ran"}'}) + "\n"
+    told = frames(run("zot", "rpc", "--no-yolo", "--provider", "anthropic", say=say))
+    [result] = [frame for frame in told if frame["type"] == "tool_result"]
+    assert result["content"][0]["text"] == "Denied: nobody allowed this call to bash."
+    assert told[-1]["type"] == "done"
+    assert not (tmp_path / "work" / "ran").exists()
+    run("zot", "rpc", "--provider", "anthropic", say=say)
+    assert (tmp_path / "work" / "ran").exists()

@@ -5,6 +5,7 @@ from typing import Any, assert_never
 from msgspec import to_builtins
 
 from linnet.monitor.states import (
+    Asking,
     Compacting,
     Failed,
     Garbled,
@@ -55,6 +56,8 @@ def state_words(state: State) -> str:
             return "speaking"
         case Running(tool, _, _, others):
             return f"running {short(tool)}" + (f" and {others} more" if others else "")
+        case Asking(question):
+            return f"waiting for an answer: {short(question)}"
         case Retrying(attempt, attempts, delay, reason):
             return f"retrying ({attempt} of {attempts}, after {delay:g} s): {short(reason)}"
         case Compacting(reason):

@@ -19,6 +19,8 @@ Word: TypeAlias = Literal[
     "tool_execution_start",
     "tool_execution_update",
     "tool_execution_end",
+    "question_start",
+    "question_end",
     "compaction_start",
     "compaction_end",
     "retry_start",

@@ -33,6 +33,10 @@ ADDED: Final[dict[str, Word | None]] = {
     "compact_done": "agent_end",
     "thinking_delta": "message_update",
     "session_error": "notice",
+    "question": "question_start",
+    "question_closed": "question_end",
+    "tool_request": None,
+    "tool_request_closed": None,
 }
 
 # What a frame must have, by the protocol's own table.
@@ -99,6 +103,8 @@ def detail(type: str, line: bytes) -> Detail:
             stop, reason = said.get("stop"), beginning(said.get("error"))
             failed = (reason or "the turn failed") if stop == "error" else ""
             return Detail(error=failed, aborted=stop == "aborted")
+        case "question":
+            return Detail(text=beginning(said.get("title")) or "something")
         case "error" | "session_error":
             return Detail(error=beginning(said.get("message")) or "it did not say why")
         case _:

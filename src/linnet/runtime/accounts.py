@@ -13,6 +13,7 @@ from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.choosing import chosen
+from linnet.runtime.keys import Key, StoredKeys
 
 T = TypeVar("T")
 
@@ -38,7 +39,7 @@ class Accounts:
         self.spelled = spelled
         self._chosen: str | None = None
         self._named: list[Model] = []
-        self._stored: dict[str, str] | None = None
+        self._stored = StoredKeys(home)
         self._own: tuple[Mapping[str, catalog.ProviderInfo], Sequence[Model]] | None = None
         self._guessed = False
 
@@ -70,22 +71,21 @@ class Accounts:
         """Whether a key was given without saying where it is from."""
         return bool(self._api_key)
 
-    def key(self, provider: str) -> str:
-        """Empty if there is none. Raises ConfigError if the file that might hold it cannot be used."""
-        if provider == self._chosen and self._api_key:
-            return self._api_key
-        info = self.info(provider)
-        given = self._environ.get(info.key_variable, "") if info.key_variable else ""
-        return given or info.key or (self._stored_keys().get(provider, "") if provider != "scripted" else "")
+    @property
+    def key_variables(self) -> list[str]:
+        """Those in which a provider's key may be."""
+        return [info.key_variable for info in self.providers.values() if info.key_variable]
 
-    def key_place(self, provider: str) -> str:
-        """Where the key is from: a flag, a variable or a file. Empty if there is none."""
-        info = self.info(provider)
+    def key(self, provider: str) -> Key:
+        """The flag's, the variable's or the file's. Raises ConfigError if the file cannot be used."""
         if provider == self._chosen and self._api_key:
-            return self.spelled("api_key")
-        if info.key_variable and self._environ.get(info.key_variable):
-            return info.key_variable
-        return "models.json" if info.key else "auth.json" if self.key(provider) else ""
+            return Key(self._api_key, "flag", self.spelled("api_key"))
+        info = self.info(provider)
+        if info.key_variable and (value := self._environ.get(info.key_variable)):
+            return Key(value, "variable", info.key_variable)
+        if info.key:
+            return Key(info.key, "file", os.path.join(self._home, "models.json"))
+        return self._stored.key(provider) if provider != "scripted" else Key()
 
     def base_url(self, provider: str) -> str:
         """The flag, or the variable that the vendors' own clients read, or the vendor itself."""
@@ -106,11 +106,11 @@ class Accounts:
 
     def require(self, provider: str) -> None:
         """Raises MissingKey. A server of one's own may do without a key."""
-        info = self.info(provider)
-        if provider != "scripted" and not self.has_own_server(provider) and not self.key(provider):
+        info, key = self.info(provider), self.key(provider)
+        if provider != "scripted" and not self.has_own_server(provider) and not key:
             variables = [each.key_variable for each in catalog.PROVIDERS.values() if each.key_variable]
             others = [each for each in variables if each != info.key_variable] if self._guessed else []
-            raise MissingKey(provider, info.key_variable, others, self.spelled("api_key"))
+            raise MissingKey(provider, info.key_variable, others, key.problem, self.spelled("api_key"))
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""
@@ -171,24 +171,6 @@ class Accounts:
     def _other_url(self, provider: str) -> str:
         flag = self._base_url if provider == self._chosen else None
         return flag or self._environ.get(base_url_variable(provider), "")
-
-    def _stored_keys(self) -> dict[str, str]:
-        """auth.json holds {"anthropic": "sk-…"}. A file that others can read is refused, as ssh does."""
-        if self._stored is None:
-            path = os.path.join(self._home, "auth.json")
-            try:
-                with open(path, "rb") as file:
-                    mode = os.fstat(file.fileno()).st_mode & 0o777
-                    text = file.read()
-            except FileNotFoundError:
-                self._stored = {}
-                return self._stored
-            except OSError as error:
-                raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-            if mode & 0o077:
-                raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
-            self._stored = _decoded(text, dict[str, str], path)
-        return self._stored
 
 
 def base_url_variable(provider: str) -> str:

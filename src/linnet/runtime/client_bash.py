@@ -17,7 +17,7 @@ def run_command(
     """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
     last line of its output says so. Long output keeps its end, and a file has it all.
     """
-    with closing(Output(lambda news: None)) as output:
+    with closing(Output(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:

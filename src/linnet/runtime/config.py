@@ -1,7 +1,7 @@
 """What may be said about how the agent should be: a layer, in which everything may be left out."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from linnet.core.messages import ToolCall
     from linnet.tools.function import FunctionTool
 
-Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
-"""Given a call and what it is about to do: True if it may run, False or a reason if not."""
+Answer: TypeAlias = bool | str | None
+Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
+"""Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
 
 Path: TypeAlias = str | os.PathLike[str]
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
@@ -31,13 +32,18 @@ class Config(Struct, frozen=True, kw_only=True):
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
-    `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
-    question is a no.
+    `permission_callback` is asked instead of the mode, and where a rule says `ask`. `question_timeout`: seconds after
+    which no answer to a question is a no.
 
     `trust`: what the project brings in its `.linnet` folder may be used.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
+
+    `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
+    variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
+    temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
+    starts.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
@@ -79,6 +85,9 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
     mcp_wait: float | None = None
+    pass_keys: bool | None = None
+    sandbox: bool | None = None
+    sandbox_network: bool | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -113,6 +122,9 @@ DEFAULTS = Config(
     trust=False,
     mcp=True,
     mcp_wait=10,
+    pass_keys=False,
+    sandbox=False,
+    sandbox_network=False,
     sessions=False,
     wording="zot",
     retry_runs=False,

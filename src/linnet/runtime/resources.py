@@ -13,17 +13,27 @@ if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.tools.bounds import Bounds
+    from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.sandbox import Sandbox
 
 
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings, trace: "Callable[[str], None] | None" = None) -> None:
-        """`trace` is told what is asked of models and how it went."""
+    def __init__(
+        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+    ) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
+        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
+        """
         self._settings = settings
         self._trace = trace
+        self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._loop = loop
+        self._foreign: Foreign | None = None
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -63,13 +73,24 @@ class Resources:
             self.servers.begin(cancel)
 
     @property
+    def foreign(self) -> "Foreign":
+        """Calls functions of the program's own."""
+        with self._lock:
+            if self._foreign is None:
+                from linnet.tools.foreign import Foreign
+
+                self._foreign = Foreign(self._loop)
+            return self._foreign
+
+    @property
     def processes(self) -> "Processes":
         with self._lock:
             if self._processes is None:
                 from linnet.tools.process import Processes
                 from linnet.tools.shared_spawner import shared
 
-                self._processes = Processes(shared=shared)
+                hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
@@ -77,17 +98,34 @@ class Resources:
         from linnet.runtime.system_prompt import system_prompt
 
         settings = self._settings
-        return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
+        return system_prompt(
+            settings.cwd,
+            tools,
+            settings.system_prompt,
+            settings.append_system_prompt,
+            self._sandbox.described if self._sandbox is not None else "",
+        )
 
-    def provider(self, name: str) -> "Provider":
-        with self._lock:
-            if name not in self._providers:
-                self._providers[name] = self._open(name)
-            return self._providers[name]
+    @property
+    def bounds(self) -> "Bounds | None":
+        """Where tools may read and write; None is everywhere."""
+        if self._sandbox is None:
+            return None
+        from linnet.tools.bounds import Bounds
+
+        return Bounds(self._sandbox.view)
+
+    def provider(self, name: str, cancel: "Cancel") -> "Provider":
+        """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
+        key = "" if name in self._providers else self._key(name, cancel)
+        return self._provider(name, key)
 
     def warm(self) -> None:
         """Import and build what the first step of a run will need."""
-        self.provider(self._settings.model.provider).warm()
+        name = self._settings.model.provider
+        key = self._settings.accounts.key(name)
+        if not key.command:  # That waits until the key is needed.
+            self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
@@ -104,11 +142,15 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
-            servers = self._servers
+            servers, foreign = self._servers, self._foreign
+        if foreign is not None:
+            foreign.close()
         if servers is not None:
             servers.close()
         if processes is not None:
             processes.close()
+        elif self._sandbox is not None:
+            self._sandbox.close()
         for provider in providers:
             provider.close()
 
@@ -117,7 +159,21 @@ class Resources:
             if not self._closed:
                 self.processes.warm()
 
-    def _open(self, name: str) -> "Provider":
+    def _key(self, name: str, cancel: "Cancel") -> str:
+        key = self._settings.accounts.key(name)
+        if not key.command:
+            return key.word
+        from linnet.runtime.key_command import printed_key
+
+        return printed_key(key.command, name, self.processes, cancel)
+
+    def _provider(self, name: str, key: str) -> "Provider":
+        with self._lock:
+            if name not in self._providers:
+                self._providers[name] = self._open(name, key)
+            return self._providers[name]
+
+    def _open(self, name: str, key: str) -> "Provider":
         settings = self._settings
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
@@ -136,10 +192,18 @@ class Resources:
 
         return build(
             name,
-            settings.accounts.key(name),
+            key,
             settings.accounts.base_url(name),
             api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,
         )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    import os
+
+    from linnet.tools.sandbox import Sandbox
+
+    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)

@@ -95,7 +95,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._resources.provider(model.provider)
+            provider = self._resources.provider(model.provider, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -134,6 +134,7 @@ class Runner:
             self._resources.processes,
             settings.wording,
             self._toolbox.asking(cancel),
+            self._resources.bounds,
             settings.bash_timeout,
         )
         try:

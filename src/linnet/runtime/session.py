@@ -148,7 +148,6 @@ class Session:
         self._jobs.wait(timeout)
         with self._broadcast.lock:
             self._storage.close()
-        self._toolbox.close()
         self._resources.close()
 
     def _control(self, command: commands.Control, requester: Requester) -> None:

@@ -83,6 +83,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: Spelling = flag) -> Settings:
@@ -103,6 +106,14 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
     bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
+    if config.sandbox_network and not config.sandbox:
+        raise ConfigError(
+            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; it goes with "
+            f"{spelled('sandbox')}"
+        )
+    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
+        name = spelled("question_timeout")
+        raise ConfigError(f"{name} must be a number of seconds, not {config.question_timeout}")
     home = home_folder(environ)
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
@@ -142,6 +153,9 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         mcp=_mcp(config, environ, home, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        pass_keys=_given(config.pass_keys),
+        sandbox=_given(config.sandbox),
+        sandbox_network=_given(config.sandbox_network),
     )
 
 
@@ -253,12 +267,12 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str, spelled: Spellin
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
     """Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
-    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
-    for each in functions:
-        name = each.spec.name
-        if name in owners:
-            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
-        owners[name] = "a function"
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
     return functions
 
 

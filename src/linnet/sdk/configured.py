@@ -2,17 +2,20 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
 from linnet.core.spelling import keyword
-from linnet.runtime.config import SDK, Config, Path, Tools
+from linnet.runtime.config import SDK, Callback, Config, Path, Tools
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
-from linnet.sdk.asking import Answering, OnQuestion, Permission, blocking
+from linnet.sdk.asking import Answering, OnQuestion
+
+if TYPE_CHECKING:
+    from linnet.sdk.host_loop import HostLoop
 
 
 class Configured:
@@ -45,7 +48,7 @@ class Configured:
         session_dir: Path | None = None,
         save: bool | None = None,
         confine: bool | None = None,
-        permission: Mode | Permission | None = None,
+        permission: "Mode | Callback | None" = None,
         rules: Sequence[Rule | str] | None = None,
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
@@ -54,6 +57,9 @@ class Configured:
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
         mcp_wait: float | None = None,
+        pass_keys: bool | None = None,
+        sandbox: bool | None = None,
+        sandbox_network: bool | None = None,
         sessions: bool | None = None,
         wording: Literal["zot", "pi"] | None = None,
         retry_runs: bool | None = None,
@@ -94,13 +100,16 @@ class Configured:
             confine=confine,
             permission=permission if isinstance(permission, str) else None,
             rules=None if rules is None else [_rule(rule) for rule in rules],
-            permission_callback=blocking(permission) if callable(permission) else None,
+            permission_callback=permission if callable(permission) else None,
             question_timeout=question_timeout,
             trust=trust,
             mcp=mcp,
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,
             mcp_wait=mcp_wait,
+            pass_keys=pass_keys,
+            sandbox=sandbox,
+            sandbox_network=sandbox_network,
             sessions=sessions,
             wording=wording,
             retry_runs=retry_runs,
@@ -111,17 +120,24 @@ class Configured:
         if config is not None and said != Config():
             raise TypeError("give either a Config or its fields, not both")
         self._config = config or said
-        self._answering = Answering(on_question) if on_question is not None else None
+        self._on_question = on_question
         self._set_up()
 
-    def _open_session(self, ear: Listener) -> Session:
-        """Raises ConfigError or SessionError if that cannot be done."""
+    def _open_session(self, ear: Listener, loop: "HostLoop | None" = None) -> Session:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of the runtime's.
+
+        Raises ConfigError or SessionError if that cannot be done.
+        """
         settings = resolve(self._config, os.environ, SDK, spelled=keyword)
-        answering = self._answering
-        listeners: list[Listener] = [ear] if answering is None else [ear, answering]
-        session = Session(settings, Resources(settings), listeners, answerable=answering is not None)
-        if answering is not None:
-            answering.session = session
+        resources = Resources(settings, loop)
+        try:
+            if self._on_question is None:
+                return Session(settings, resources, [ear])
+            answering = Answering(self._on_question, resources)
+            answering.session = session = Session(settings, resources, [ear, answering], answerable=True)
+        except BaseException:
+            resources.close()
+            raise
         return session
 
     def _set_up(self) -> None:

@@ -237,6 +237,8 @@ def _state(answer: commands.State) -> State:
         data.busy,
         data.usage,
         session_file=data.session_file,
+        sandbox=data.sandbox,
+        waiting_for=data.waiting_for,
         thinking=answer.thinking,
         steering_mode=answer.steering_mode,
         follow_up_mode=answer.follow_up_mode,

@@ -35,7 +35,7 @@ def bash(args: BashArgs, context: ToolContext) -> ToolOutput:
     A process started with & goes on after the call, but its later output is not seen: redirect it to a file.
     """
     context.cancel.check()
-    with closing(Output(context.progress)) as output:
+    with closing(Output(context.progress, folder=context.processes.temporary)) as output:
         return _run(args, context, output)
 
 

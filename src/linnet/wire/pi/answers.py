@@ -94,6 +94,7 @@ def _state(state: commands.State) -> responses.StateData:
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,
         waiting_for=[_waiting(id, question) for id, question in state.waiting_for] or UNSET,
+        sandbox=state.sandbox or UNSET,
     )
 
 

@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.core.answers import SandboxState
 from linnet.wire.pi.frames import Message, Plain
 
 
@@ -52,6 +53,7 @@ class StateData(Plain, frozen=True):
     session_name: str | UnsetType = UNSET
     session_error: str | UnsetType = UNSET
     waiting_for: list[WaitingFor] | UnsetType = UNSET
+    sandbox: SandboxState | UnsetType = UNSET
 
 
 class MessagesData(Plain, frozen=True):

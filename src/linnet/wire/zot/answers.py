@@ -76,7 +76,17 @@ def state(answer: commands.State) -> responses.StateData:
     file = answer.session_file or UNSET
     waiting = [_waiting(id, question) for id, question in answer.waiting_for] or UNSET
     usage = tokens(answer.spent)
-    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, usage, file, waiting)
+    return responses.StateData(
+        model.provider,
+        model.id,
+        answer.cwd,
+        count,
+        answer.busy,
+        usage,
+        file,
+        waiting,
+        answer.sandbox or UNSET,
+    )
 
 
 def _waiting(id: str, question: Question) -> responses.WaitingFor:

@@ -4,6 +4,8 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.core.answers import SandboxState
+
 PROTOCOL_VERSION = 1
 
 
@@ -47,6 +49,7 @@ class StateData(Struct, frozen=True):
     usage: Tokens
     session_file: str | UnsetType = UNSET
     waiting_for: list[WaitingFor] | UnsetType = UNSET
+    sandbox: SandboxState | UnsetType = UNSET
 
 
 class ModelData(Struct, frozen=True):

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 PING = '{"id":"1","type":"get_state"}'
-COMMANDS = ("rpc", "models", "sessions", "export", "monitor", "capture")
+COMMANDS = ("rpc", "models", "login", "logout", "auth", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -177,10 +177,11 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import PI, ZOT, Config
+    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
     _conceal(settings)
     return settings
 
@@ -204,8 +205,8 @@ def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
     from linnet.monitor.secrets import of_environment, of_flags, values
     from linnet.server.trace import Trace
 
-    key = settings.accounts.key(settings.model.provider).word
-    known = values([*of_environment(os.environ), *of_flags(sys.argv), key])
+    key = settings.accounts.key(settings.model.provider)
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), key.word])
     return Trace(lambda line: Redactor(known).whole(line))
 
 

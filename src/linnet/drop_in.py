@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _UNLOADED = "is ignored: extensions are not loaded yet"
-_UNREAD = "is ignored: skills and prompt templates are not loaded yet"
+_UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
 
 
 _LIST_MODELS = Flag(("--list-models",), "list_models", "list the models that can be used; a word narrows it down")
@@ -58,6 +58,12 @@ def _amend(flags: Flags) -> None:
         flags.words = []
 
 
+def _amend_zot(flags: Flags) -> None:
+    """Of zot's --with-skills and --no-skills, the second wins."""
+    if flags.config.pop("with_skills", False):
+        flags.config.setdefault("skills", True)
+
+
 PI = Program(
     "linnet-pi",
     """\
@@ -84,19 +90,19 @@ Flags
         _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
         _accepted("-ne", "--no-extensions"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
-        _accepted("--skill", "--skills", word="NAMES", note=_UNREAD),
-        _accepted("-ns", "--no-skills"),
-        _accepted("--prompt-template", word="FILE", note=_UNREAD),
-        _accepted("-np", "--no-prompt-templates"),
+        _accepted("--skills", word="GLOB", note=_UNFILTERED),
+        _like("--no-skills", "-ns"),
+        _like("--no-prompt-templates", "-np"),
         _accepted("--theme", word="FILE"),
         _accepted("--no-themes"),
-        _accepted("-nc", "--no-context-files"),
+        _like("--no-context-files", "-nc"),
         _accepted("--verbose"),
         _accepted("--offline"),
         Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
         _LIST_MODELS,
     ),
     dialect="pi",
+    stands_in_for="pi",
     version="{version}",
     amend=_amend,
 )
@@ -119,12 +125,13 @@ Flags
         _accepted("-r", "--resume", note=_UNPICKED),
         _accepted("--ext", word="FOLDER", note=_UNLOADED),
         _accepted("--no-ext"),
-        _accepted("--with-skills", note=_UNREAD),
-        _accepted("--no-skill"),
+        Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
         _LIST_MODELS,
     ),
     dialect="zot",
+    stands_in_for="zot",
+    amend=_amend_zot,
 )
 
 

@@ -70,6 +70,7 @@ class Flags(Struct):
     everywhere: bool = False
     list_models: bool = False
     json: bool = False
+    stands_in_for: Literal["pi", "zot"] | None = None
     words: list[str] = []
     notes: list[str] = []
     config: dict[str, Any] = {}
@@ -205,6 +206,13 @@ TABLE = (
     ),
     Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
     Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
+    Flag(("--no-context-files",), "context_files", "do not read AGENTS.md and CLAUDE.md", value=False),
+    Flag(
+        ("--prompt-template",), "template_paths", "a template, or a folder; repeatable", _files, "PATH", repeatable=True
+    ),
+    Flag(("--no-prompt-templates",), "templates", "no templates but those that are named", value=False),
+    Flag(("--skill",), "skill_paths", "a skill, or a folder of them; repeatable", _files, "PATH", repeatable=True),
+    Flag(("--no-skills", "--no-skill"), "skills", "no skills but those that are named", value=False),
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
@@ -225,13 +233,14 @@ class Program(Struct, frozen=True):
     """An executable. Its own flags come before the table's where they share a name.
 
     `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
-    `amend` has the last word on what the command line said.
+    `stands_in_for`: the agent that whoever spawns it means. `amend` has the last word on what the command line said.
     """
 
     name: str
     usage: str
     flags: tuple[Flag, ...] = ()
     dialect: Literal["zot", "pi"] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     version: str = "{name} {version}"
     amend: Callable[[Flags], None] = lambda flags: None
     table: tuple[Flag, ...] = TABLE
@@ -245,7 +254,7 @@ LINNET = Program("linnet", USAGE)
 
 def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
     """Raises UsageError with a sentence that names the flag and what it wants."""
-    flags = Flags()
+    flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
     rest = list(argv)
     if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi" and program.table is TABLE:

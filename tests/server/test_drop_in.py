@@ -36,7 +36,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
             text=True,
             cwd=folder,
             timeout=20,
-            env={"LINNET_HOME": str(tmp_path / "home")},
+            env={"LINNET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)},
         )
 
     return run
@@ -196,6 +196,66 @@ def test_a_mistake_is_answered_by_the_name_that_was_called(run: Run, name: str) 
 )
 def test_pi_has_words_of_its_own_for_models_and_tools(flags: list[str], config: dict[str, Any]) -> None:
     assert parse(flags, PI).config == config
+
+
+def brought(folder: Path) -> None:
+    """A template and a skill, in the folders that an agent has for them, and instructions."""
+    for path, text in {
+        folder / "prompts" / "t.md": "Do $1.",
+        folder / "skills" / "s" / "SKILL.md": "---\ndescription: does it\n---\nB",
+        folder / "SYSTEM.md": "The system prompt.",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("flags", "template", "skill"),
+    [
+        ([], True, True),
+        (["-ns"], True, False),
+        (["-np"], False, True),
+        (["-nc"], True, True),
+        (["-ns", "--skill", "."], True, True),
+        (["-np", "--prompt-template", "."], True, True),
+    ],
+)
+def test_pi_reads_pis_own_folders(
+    run: Run, server: ModelServer, tmp_path: Path, flags: list[str], template: bool, skill: bool
+) -> None:
+    brought(tmp_path / ".pi" / "agent")
+    (tmp_path / "AGENTS.md").write_text("above the folder")
+    flags = [str(tmp_path / ".pi" / "agent" / ("skills" if flags[0] == "-ns" else "prompts")) if flag == "." else flag
+             for flag in flags]  # fmt: skip
+    done = run("pi", "-p", "/t it", "--no-session", *flags)
+    assert (done.stderr, done.returncode) == ("", 0)
+    body = server.requests[-1].body
+    assert body["messages"][-1]["content"][-1]["text"] == ("Do it." if template else "/t it")
+    system = str(body["system"])
+    assert "The system prompt." in system
+    assert ("<name>s</name>" in system) is skill
+    assert ("above the folder" in system) is ("-nc" not in flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "has_it"),
+    [
+        ([], False),
+        (["--with-skills"], True),
+        (["--with-skills", "--no-skill"], False),
+        (["--no-skills", "--with-skills"], False),
+    ],
+)
+def test_zot_looks_for_skills_only_if_it_is_asked_to(
+    run: Run, server: ModelServer, tmp_path: Path, flags: list[str], has_it: bool
+) -> None:
+    brought(tmp_path / ".local" / "state" / "zot")
+    done = run("zot", "-p", "hi", *flags)
+    assert (done.stderr, done.returncode) == ("", 0)
+    body = server.requests[-1].body
+    assert ("skill" in {tool["name"] for tool in body["tools"]}) is has_it
+    assert ("- s [~/.local/state/zot/skills/s/SKILL.md]: does it" in str(body["system"])) is has_it
+    assert "The system prompt." in str(body["system"])
 
 
 def test_pi_reads_system_prompts_from_files_too(tmp_path: Path) -> None:

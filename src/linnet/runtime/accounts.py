@@ -2,20 +2,15 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
-from msgspec import MsgspecError
-from msgspec.json import decode
 from msgspec.structs import replace
 
 from linnet.core.models import Model
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
+from linnet.errors import MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.choosing import chosen
 from linnet.runtime.keys import Key, StoredKeys
-
-T = TypeVar("T")
 
 
 class Accounts:
@@ -176,10 +171,3 @@ class Accounts:
 def base_url_variable(provider: str) -> str:
     """The variable that the vendors' own clients read, and its like for other providers."""
     return "".join(each if each.isalnum() else "_" for each in provider.upper()) + "_BASE_URL"
-
-
-def _decoded(text: bytes, type: type[T], path: str) -> T:
-    try:
-        return decode(text, type=type)
-    except (MsgspecError, UnicodeError) as error:
-        raise ConfigError(f"{path} cannot be used: {error}") from None

@@ -44,10 +44,10 @@ def _id(accounts: "Accounts", provider: str, model: str | None) -> str:
     if slash and first == provider and rest:
         return rest
     if slash and first in accounts.providers and not accounts.open_ended(provider):
-        flag, other = accounts.spelled("provider"), accounts.spelled("model")
+        say_provider, say_model = accounts.spelled("provider"), accounts.spelled("model")
         raise ConfigError(
-            f"{flag} {provider} and {other} {model} contradict each other: leave out {flag}, or name a model of "
-            f"{provider}"
+            f"{say_provider} {provider} and {say_model} {model} contradict each other: "
+            f"leave out {say_provider}, or name a model of {provider}"
         )
     return model
 

@@ -37,6 +37,10 @@ class Config(Struct, frozen=True, kw_only=True):
 
     `trust`: what the project brings in its `.linnet` folder may be used.
 
+    `context_files`: the instructions of `AGENTS.md` files are read. `templates` and `skills`: these are looked for in
+    the user's and the project's folders; `template_paths` and `skill_paths` name files and folders of them, which are
+    used in any case. `stands_in_for`: what the folders of this agent hold is used too.
+
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
@@ -81,6 +85,12 @@ class Config(Struct, frozen=True, kw_only=True):
     permission_callback: "Callback | None" = None
     question_timeout: float | None = None
     trust: bool | None = None
+    context_files: bool | None = None
+    templates: bool | None = None
+    template_paths: Sequence[Path] | None = None
+    skills: bool | None = None
+    skill_paths: Sequence[Path] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
@@ -97,14 +107,19 @@ class Config(Struct, frozen=True, kw_only=True):
     calls_at_once: int | None = None
 
 
+_ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
+
+
 def layered(*layers: Config) -> Config:
     """One layer for all of them: field by field, the last that says something wins."""
     said: dict[str, Any] = {}
     for layer in layers:
         values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
         said.update((name, value) for name, value in values if value is not None)
-    rules = [rule for layer in layers for rule in layer.rules or ()]  # The last that fits wins, whoever said it.
-    return Config(**{**said, "rules": rules} if rules else said)
+    for name in _ADDED_UP:
+        if added := [each for layer in layers for each in getattr(layer, name) or ()]:
+            said[name] = added
+    return Config(**said)
 
 
 DEFAULTS = Config(
@@ -120,6 +135,9 @@ DEFAULTS = Config(
     permission="auto",
     rules=(),
     trust=False,
+    context_files=True,
+    templates=True,
+    skills=True,
     mcp=True,
     mcp_wait=10,
     pass_keys=False,
@@ -133,4 +151,6 @@ DEFAULTS = Config(
 )
 ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
+LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
+LINNET_PI = Config(stands_in_for="pi")
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
+from linnet.runtime.inputs import Inputs
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.runtime.guidance import Guidance
+    from linnet.runtime.skills import Skills
+    from linnet.runtime.templates import Templates
     from linnet.tools.bounds import Bounds
     from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
@@ -30,16 +34,20 @@ class Resources:
         is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self._settings = settings
-        self._trace = trace
         self._sandbox = _sandbox(settings) if settings.sandbox else None
         self._loop = loop
         self._foreign: Foreign | None = None
+        self._trace = trace
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
+        self._guidance: Guidance | None = None
+        self._templates: Templates | None = None
+        self._skills: Skills | None = None
         self._expecting = False
+        self.inputs = Inputs(self)
         self._closed = False
 
     @property
@@ -66,6 +74,56 @@ class Resources:
                 if self._closed:
                     self._servers.close()
             return self._servers
+
+    @property
+    def has_servers(self) -> bool:
+        return bool(self._settings.mcp)
+
+    @property
+    def known_servers(self) -> "McpServers | None":
+        """The servers, if a run has asked for them already."""
+        return self._servers
+
+    @property
+    def guidance(self) -> "Guidance":
+        with self._lock:
+            if self._guidance is None:
+                from linnet.runtime.guidance import Guidance
+
+                self._guidance = Guidance(self._settings.belongings)
+            return self._guidance
+
+    @property
+    def templates(self) -> "Templates":
+        with self._lock:
+            if self._templates is None:
+                from linnet.runtime.templates import Templates
+
+                self._templates = Templates(self._settings.belongings)
+            return self._templates
+
+    @property
+    def skills(self) -> "Skills":
+        with self._lock:
+            if self._skills is None:
+                from linnet.runtime.skills import Skills
+
+                self._skills = Skills(self._settings.belongings, lenient=self._settings.wording == "zot")
+            return self._skills
+
+    @property
+    def has_skill_tool(self) -> bool:
+        """Whether skills are loaded with a tool of their own: as with zot, and where no other tool sees the user's."""
+        settings, belongings = self._settings, self._settings.belongings
+        named = any(function.spec.name == "skill" for function in settings.functions)
+        wanted = belongings.skills or belongings.skill_paths
+        needed = settings.wording == "zot" or self._sandbox is not None
+        return needed and bool(wanted) and settings.tools != () and not named
+
+    def look(self) -> None:
+        """Before a run: what people changed in their files since the last one is read again."""
+        self.guidance.look()
+        self.skills.look()
 
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
@@ -94,16 +152,18 @@ class Resources:
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
-        """The system prompt for a step in which the model has these tools."""
+        """The system prompt for a step in which the model has these tools, as of the last look."""
         from linnet.runtime.system_prompt import system_prompt
 
-        settings = self._settings
+        settings, guidance = self._settings, self.guidance
+        replacement, addition = settings.system_prompt, settings.append_system_prompt
         return system_prompt(
             settings.cwd,
             tools,
-            settings.system_prompt,
-            settings.append_system_prompt,
-            self._sandbox.described if self._sandbox is not None else "",
+            guidance.system if replacement is None else replacement,
+            guidance.addition if addition is None else addition,
+            (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
+            sandbox=self._sandbox.described if self._sandbox is not None else "",
         )
 
     @property
@@ -121,7 +181,7 @@ class Resources:
         return self._provider(name, key)
 
     def warm(self) -> None:
-        """Import and build what the first step of a run will need."""
+        """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
         name = self._settings.model.provider
         key = self._settings.accounts.key(name)
         if not key.command:  # That waits until the key is needed.

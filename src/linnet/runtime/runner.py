@@ -7,6 +7,7 @@ from linnet.core.cost import priced
 from linnet.core.draft import Draft
 from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.history import repaired
+from linnet.core.inputs import Input
 from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.run import (
     Aborted,
@@ -22,7 +23,7 @@ from linnet.core.run import (
     Task,
     not_run,
 )
-from linnet.errors import Cancelled, LimitReached, ProviderError
+from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.fault import explained
@@ -45,6 +46,7 @@ class Runner:
         self._settings = settings
         self.failure: ProviderError | None = None
         self.limit: LimitReached | None = None
+        self._unsaid = ""  # Why something that was said could not be made a message.
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
@@ -52,10 +54,23 @@ class Runner:
         run = Run(job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier)
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
+        self._resources.look()
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
         self.limit = run.limit
         return following
+
+    def prepared(self, input: Input) -> UserMessage:
+        """The message that the model is sent. If what it stands for cannot be had, the model is not asked, and the run
+        fails for that reason.
+        """
+        try:
+            return prepared(input, self._resources.inputs.fetched(input.text, self._job.cancel))
+        except Cancelled:
+            return prepared(input)
+        except BadInput as error:
+            self._unsaid = str(error)
+            return prepared(input)
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
         """A question that is no part of the conversation, and that nobody watches being answered."""
@@ -65,7 +80,7 @@ class Runner:
     def _carry_out(self, task: Task) -> Fact:
         match task:
             case Prepare(inputs):
-                return Prepared(tuple(map(prepared, inputs)))
+                return Prepared(tuple(map(self.prepared, inputs)))
             case AskModel():
                 return Replied(self._ask())
             case RunTool(index, call):
@@ -76,6 +91,9 @@ class Runner:
                 assert_never(task)
 
     def _ask(self) -> AssistantMessage:
+        if self._unsaid:
+            reason, self._unsaid = self._unsaid, ""
+            return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
         try:
             self._resources.begin(self._job.cancel)
         except Cancelled:
@@ -134,8 +152,8 @@ class Runner:
             self._resources.processes,
             settings.wording,
             self._toolbox.asking(cancel),
-            self._resources.bounds,
             settings.bash_timeout,
+            self._resources.bounds,
         )
         try:
             cancel.check()

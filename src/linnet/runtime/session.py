@@ -4,10 +4,12 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
 from linnet.core.messages import Usage
-from linnet.errors import Closed
+from linnet.errors import BadInput, Closed
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
@@ -64,6 +66,7 @@ class Session:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
+        self._slash.add(resources.inputs.listed)
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
@@ -79,6 +82,8 @@ class Session:
         """
         number = self._jobs.new_number()
         try:
+            if isinstance(command, commands.Prompt) and command.text.startswith("/"):
+                command = self._typed(command)
             if isinstance(command, commands.Work):
                 self._jobs.submit(number, command, requester, may_wait=may_wait)
             elif isinstance(command, commands.Background):
@@ -150,6 +155,13 @@ class Session:
             self._storage.close()
         self._resources.close()
 
+    def _typed(self, prompt: commands.Prompt) -> commands.Prompt:
+        """What was typed as `/name` in full, before it is queued: whoever sees the queue sees what will be said."""
+        text = self._resources.inputs.expanded(prompt.text)
+        if not text.strip() and not prompt.images:
+            raise BadInput(f"{prompt.text.split()[0]} stands for an empty message")
+        return replace(prompt, text=text)
+
     def _control(self, command: commands.Control, requester: Requester) -> None:
         """It is answered first: what it leads to comes after that."""
         with self._broadcast.lock:
@@ -178,6 +190,8 @@ class Session:
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
         """Under the lock: an answer keeps its place among the events around it."""
+        if isinstance(command, commands.GetCommands):
+            self._resources.inputs.look()
         with self._broadcast.lock:
             if self._jobs.closed and isinstance(command, _IN_THE_FILE):
                 raise Closed

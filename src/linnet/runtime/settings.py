@@ -13,6 +13,7 @@ from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
+from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
 
@@ -57,6 +58,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     accounts: Accounts
     cwd: str
     project: Project
+    belongings: Belongings
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
@@ -108,16 +110,15 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     if config.sandbox_network and not config.sandbox:
         raise ConfigError(
-            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; it goes with "
-            f"{spelled('sandbox')}"
+            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; "
+            f"it goes with {spelled('sandbox')}"
         )
-    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
-        name = spelled("question_timeout")
-        raise ConfigError(f"{name} must be a number of seconds, not {config.question_timeout}")
+    question_timeout = _seconds(config, "question_timeout", spelled)
     home = home_folder(environ)
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
     cwd = work_folder(config.cwd, spelled)
+    project = Project(cwd, trusted=_given(config.trust))
     sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
@@ -126,7 +127,8 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         model=model,
         accounts=accounts,
         cwd=cwd,
-        project=Project(cwd, trusted=_given(config.trust)),
+        project=project,
+        belongings=belongings(config, asked, environ, home, project),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,
@@ -149,7 +151,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         permission=_given(config.permission),
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
-        question_timeout=config.question_timeout,
+        question_timeout=question_timeout,
         mcp=_mcp(config, environ, home, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),

@@ -23,10 +23,16 @@ TOOL_HINTS = {
 
 
 def system_prompt(
-    cwd: str, tools: Sequence[str], replacement: str | None, addition: str | None, sandbox: str = ""
+    cwd: str,
+    tools: Sequence[str],
+    replacement: str | None,
+    addition: str | None,
+    sections: Sequence[str] = (),
+    *,
+    sandbox: str = "",
 ) -> str:
-    """`replacement` stands in for linnet's own words, `addition` follows whichever was used. `sandbox` says what
-    commands cannot do.
+    """`replacement` stands in for linnet's own words, `addition` follows whichever was used, then come `sections`.
+    `sandbox` says what commands cannot do.
     """
     parts = [BASE if replacement is None else replacement]
     if replacement is None:
@@ -37,4 +43,4 @@ def system_prompt(
     parts.append(sandbox)
     if addition:
         parts.append(addition)
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(part for part in (*parts, *sections) if part)

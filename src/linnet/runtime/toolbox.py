@@ -55,6 +55,8 @@ class Toolbox(Listener):
         from linnet.tools.toolset import clash
 
         own = [(spec.name, OWN) for spec in self.resources.tools.specs]
+        if self.resources.has_skill_tool:
+            own.append(("skill", OWN))
         functions = [(function.spec.name, FUNCTION) for function in self._settings.functions]
         if problem := clash([*own, *functions, *((spec.name, CLIENT) for spec in specs)]):
             raise BadInput(problem)
@@ -82,6 +84,10 @@ class Toolbox(Listener):
             others.append((SERVER, self.resources.servers))
         if client is not None:
             others.append((CLIENT, client))
+        if self.resources.has_skill_tool:
+            from linnet.runtime.skill_tool import SkillTool
+
+            others.append((OWN, SkillTool(self.resources.skills)))
         if others:
             from linnet.tools.toolset import Combined
 
@@ -97,10 +103,14 @@ class Toolbox(Listener):
 
         settings = self._settings
         if self._permissions is None:
-            callback = settings.permission_callback
+            callback, rules = settings.permission_callback, settings.rules
+            if self.resources.has_skill_tool and settings.permission in ("ask", "read-only"):
+                from linnet.runtime.skill_tool import ALLOWED
+
+                rules = (ALLOWED, *rules)
             self._permissions = Permissions(
                 settings.permission,
-                settings.rules,
+                rules,
                 self._questions,
                 None if callback is None else Called(callback, self.resources.foreign),
                 settings.question_timeout,

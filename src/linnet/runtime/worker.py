@@ -27,7 +27,6 @@ from linnet.errors import (
 )
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
-from linnet.runtime.prepare import prepared
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
@@ -83,7 +82,7 @@ class Worker:
 
     def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, ProviderError | None, list[Event]]:
         """Returns how the last run ended, why it failed, and the events that are still to be told."""
-        prompted = Prompted(tuple(map(prepared, heard)))
+        prompted = Prompted(tuple(map(self._runner.prepared, heard)))
         attempt, overflowed = 0, False
         while True:
             ended = self._runner.run(prompted)

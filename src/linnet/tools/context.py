@@ -36,16 +36,16 @@ class ToolContext:
         processes: "Processes",
         wording: Wording = "zot",
         ask: "Callable[[Question], Reply | None]" = lambda question: None,
-        bounds: "Bounds | None" = None,
         bash_timeout: float | None = None,
+        bounds: "Bounds | None" = None,
     ) -> None:
         self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
-        self.bounds = bounds
         self.bash_timeout = bash_timeout
+        self.bounds = bounds
         self._ask = ask
 
     def confirm(self, title: str, message: str = "") -> bool:

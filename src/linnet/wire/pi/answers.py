@@ -131,9 +131,12 @@ def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
 def _slash(command: slash.SlashCommand) -> responses.SlashItem:
     """As pi tells it since 0.73, and beside it the two fields that it had before."""
     scope = "temporary" if command.location == "path" else command.location
-    info = responses.SlashSource(command.path, "cli" if command.location == "path" else "auto", scope)
+    named = "cli" if command.source == "extension" else "local"
+    source = named if command.location == "path" else "auto"
+    info = responses.SlashSource(command.path, source, scope, base_dir=command.base or UNSET)
     description = command.description or UNSET
-    return responses.SlashItem(command.name, description, command.source, command.location, command.path or UNSET, info)
+    path, hint = command.path or UNSET, command.hint or UNSET
+    return responses.SlashItem(command.name, description, command.source, command.location, path, info, hint)
 
 
 def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:

@@ -147,6 +147,7 @@ class SlashSource(Plain, frozen=True):
     source: str
     scope: str
     origin: str = "top-level"
+    base_dir: str | UnsetType = UNSET
 
 
 class SlashItem(Plain, frozen=True):
@@ -156,6 +157,7 @@ class SlashItem(Plain, frozen=True):
     location: str
     path: str | UnsetType
     source_info: SlashSource
+    argument_hint: str | UnsetType = UNSET
 
 
 class CommandsData(Plain, frozen=True):

@@ -49,7 +49,7 @@ def main() -> None:
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
                 print("\nTemplates and skills\n")
-                show(project.columns(peer, folder))
+                show(project.columns(zot_like(url)[0], folder))
                 print("\nTools and permissions of one's own\n")
                 show([("linnet", tools.rows(zot_like(url)[0], folder))])
                 print("\nThe monitor\n")

@@ -40,6 +40,6 @@ def test_the_version_is_written_in_one_file() -> None:
 def test_no_page_says_to_install_somebody_elses_package() -> None:
     for page in PAGES:
         for line in page.read_text().splitlines():
-            words = line.partition("pip install ")[2].split()
-            wanted = [word.strip("`'\"").partition("[")[0] for word in words]
+            words = line.partition("pip install ")[2].partition("`")[0].split()
+            wanted = [word.strip("'\"").partition("[")[0] for word in words]
             assert "linnet" not in wanted, f"{page}: {line}"

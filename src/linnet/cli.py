@@ -16,10 +16,25 @@ if TYPE_CHECKING:
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
     from linnet.runtime.settings import Settings
+    from linnet.server.trace import Trace
     from linnet.wire.dialect import Dialect
 
 
-COMMANDS = ("rpc", "models", "sessions", "export", "config", "trust", "untrust", "monitor", "capture")
+PING = '{"id":"1","type":"get_state"}'
+COMMANDS = (
+    "rpc",
+    "models",
+    "login",
+    "logout",
+    "auth",
+    "sessions",
+    "export",
+    "config",
+    "trust",
+    "untrust",
+    "monitor",
+    "capture",
+)
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -110,7 +125,7 @@ def _no_command(word: str, program: Program) -> str:
 def _rpc(flags: Flags, program: Program) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
-    from linnet.server.stdio import claim
+    from linnet.server.stdio import claim, say
 
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
@@ -119,7 +134,10 @@ def _rpc(flags: Flags, program: Program) -> int:
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
-    return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
+    if os.isatty(0):
+        say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
+    trace = _trace(flags, settings)
+    return Server(spoken, claim(), lambda server: _session(settings, server, trace, answerable=spoken.asks), gate).run()
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
@@ -137,32 +155,55 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
 
 
 def _once(flags: Flags, program: Program) -> int:
+    dialect = flags.dialect or program.dialect or "zot"
     from linnet.server.once import once
 
-    dialect = flags.dialect or program.dialect or "zot"
-    words = flags.words
-    if not words and not sys.stdin.isatty():
-        words = [sys.stdin.read()]
-    prompts = _prompts(words, dialect)
-    if not any(prompt.text.strip() for prompt in prompts):
-        raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, dialect)
+    # What cannot be used is said before anything is waited for.
+    settings = _asked(_settings(flags, dialect)) if flags.words else None
+
+    def prompts(piped: str) -> "list[Prompt]":
+        found = _prompts(flags.words, piped, dialect)
+        if not any(prompt.text.strip() for prompt in found):
+            raise UsageError("the prompt is missing: give it as an argument or on stdin")
+        return found
+
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
-    if settings.project.folders and not settings.project.decided:
-        from linnet import cli_trust
 
-        settings = cli_trust.asked(settings)
-    return once(prompts, lambda listener: _session(settings, listener), spoken)
+    def open_session(listener: "Listener") -> "Session":
+        found = settings or _asked(_settings(flags, dialect))
+        return _session(found, listener, _trace(flags, found))
+
+    return once(
+        prompts,
+        open_session,
+        spoken,
+        names_session=program is LINNET,  # The others are as quiet as their namesakes.
+        draws=not flags.debug,
+    )
 
 
-def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
+def _asked(settings: "Settings") -> "Settings":
+    """With the project trusted, if it has to be asked about and somebody says so."""
+    if settings.project.decided or not settings.project.folders:
+        return settings
+    from linnet.cli_trust import asked
+
+    return asked(settings)
+
+
+def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
+    """What was piped in comes first, as it does in pi; a blank line sets it apart."""
+    if words and piped.strip():
+        piped = piped.rstrip("\n") + "\n\n"
+    elif words:
+        piped = ""
     if dialect == "pi":
         from linnet.drop_in import prompts
 
-        return prompts(words)
+        return prompts(words, piped)
     from linnet.core.commands import Prompt
 
-    return [Prompt(" ".join(words))]
+    return [Prompt(piped + " ".join(words))]
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":
@@ -187,13 +228,32 @@ def _conceal(settings: "Settings") -> None:
             conceal_word(said)
 
 
-def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
+def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
+    if not flags.debug:
+        return None
+    from linnet.monitor.redact import Redactor
+    from linnet.monitor.secrets import of_environment, of_flags, values
+    from linnet.server.trace import Trace
+
+    key = settings.accounts.key(settings.model.provider)
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), key.word])
+    return Trace(lambda line: Redactor(known).whole(line))
+
+
+def _session(
+    settings: "Settings", listener: "Listener", trace: "Trace | None" = None, *, answerable: bool = False
+) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    resources = Resources(settings)
+    listeners = [listener]
+    if trace is not None:
+        from linnet.server.trace import Tracing
+
+        listeners.append(Tracing(trace))
+    resources = Resources(settings, trace=trace)
     try:
-        session = Session(settings, resources, [listener], answerable=answerable)
+        session = Session(settings, resources, listeners, answerable=answerable)
     except BaseException:
         resources.close()
         raise

@@ -98,9 +98,7 @@ def asked(settings: "Settings") -> "Settings":
     if answer is None:
         return settings
     project.answer(answer)
-    from linnet.runtime.settings import resolve
-
-    return resolve(settings.asked, settings.environ, *settings.below, project=project)
+    return settings.again()
 
 
 def _lines(found: "ProjectUntrusted") -> list[str]:

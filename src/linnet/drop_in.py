@@ -137,15 +137,17 @@ Flags
 )
 
 
-def prompts(words: Sequence[str]) -> "list[Prompt]":
-    """One for each word. Files, which are words that start with @, are shown to the model with the first."""
+def prompts(words: Sequence[str], piped: str = "") -> "list[Prompt]":
+    """One for each word. What was piped in and files, which are words that start with @, are shown to the model with
+    the first, in that order.
+    """
     from base64 import b64encode
 
     from linnet.core.commands import Prompt
     from linnet.core.images import sniffed
     from linnet.core.messages import Image
 
-    shown = ""
+    shown = piped
     images: list[Image] = []
     for path in (os.path.abspath(os.path.expanduser(word[1:])) for word in words if word.startswith("@")):
         try:

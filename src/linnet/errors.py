@@ -12,11 +12,13 @@ LinnetError                one sentence for the person at the keyboard
   BadInput                 a command whose arguments make no sense
   BadOutput                an answer that does not have the form that was asked for
   NothingToCompact
+  LimitReached             a prompt took as much as it may: steps, money, time
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
   ProviderError
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
+      ModelRefused         the model, or a filter in front of it, will not answer
     ProviderUnavailable    worth another try
   ClientError              what a client of an agent on a pipe meets
     AgentGone              the agent has ended, or cannot be talked to any more
@@ -69,14 +71,16 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "") -> None:
+    def __init__(
+        self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "", key: str = "--api-key"
+    ) -> None:
         """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
-        be used.
+        be used. `key`: what whoever may pass one calls it.
         """
         another = " or ".join(others)
         hint = f". {another} would choose another provider" if another else ""
         super().__init__(
-            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass --api-key, "
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass {key}, "
             f"or keep one: linnet login {provider}{hint}"
         )
 
@@ -121,6 +125,16 @@ class NothingToCompact(LinnetError):
     code = "nothing_to_compact"
 
 
+class LimitReached(LinnetError):
+    """`limit` is the field of the configuration that set it: `max_steps`, `max_cost` or `max_seconds`."""
+
+    code = "limit_reached"
+
+    def __init__(self, limit: str, sentence: str) -> None:
+        self.limit = limit
+        super().__init__(sentence)
+
+
 class SessionError(LinnetError):
     code = "session"
 
@@ -148,6 +162,10 @@ class ProviderRejected(ProviderError):
 
 class ContextOverflow(ProviderRejected):
     code = "context_overflow"
+
+
+class ModelRefused(ProviderRejected):
+    code = "model_refused"
 
 
 class ProviderUnavailable(ProviderError):

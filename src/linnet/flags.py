@@ -18,6 +18,7 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  … | linnet -p "prompt"          the same, with what is piped in front of the prompt
   linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
@@ -26,6 +27,9 @@ linnet: a coding agent on a pipe
   linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
+
+  Exit codes of -p and --mode json: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
+  4 a limit was reached, 5 refused, 6 nothing was said, 128 and more after a signal
 
 Flags
 """
@@ -61,6 +65,7 @@ class Flags(Struct):
     help: bool = False
     version: bool = False
     show_thinking: bool = False
+    debug: bool = False
     stream: Literal["full", "deltas"] = "full"
     export: str | None = None
     out: str | None = None
@@ -105,14 +110,21 @@ def _whole(least: int) -> Callable[[str], int]:
     return parse
 
 
-def _seconds(word: str) -> float:
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < 1e9:
-        raise ValueError("a number of seconds")
-    return seconds
+def _number(what: str) -> Callable[[str], float]:
+    def parse(word: str) -> float:
+        try:
+            number = float(word)
+        except ValueError:
+            number = 0
+        if not 0 < number < 1e9:
+            raise ValueError(f"a number of {what}")
+        return number
+
+    return parse
+
+
+_seconds = _number("seconds")
+_dollars = _number("dollars")
 
 
 def _names(word: str) -> list[str]:
@@ -153,7 +165,10 @@ TABLE = (
         repeatable=True,
     ),
     Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
-    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: 100)", _whole(1), "N"),
+    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: no limit)", _whole(1), "N"),
+    Flag(("--max-cost",), "max_cost", "most US dollars for one prompt (default: no limit)", _dollars, "USD"),
+    Flag(("--max-seconds",), "max_seconds", "most seconds for one prompt (default: no limit)", _seconds, "S"),
+    Flag(("--bash-timeout",), "bash_timeout", "seconds for a command that sets no limit itself", _seconds, "S"),
     Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
     Flag(("--no-tools",), "tools", "the model may use no tools", value=()),
     Flag(("--script",), "script", "play this script on the scripted provider", str, "FILE"),
@@ -167,6 +182,7 @@ TABLE = (
     Flag(("--continue",), "resume", "go on with the newest session of this folder"),
     Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
+    Flag(("--save",), "save", "keep a session where the others of this folder are"),
     Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
     Flag(
@@ -228,6 +244,7 @@ TABLE = (
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
+    Flag(("--debug",), "debug", "say on stderr what is asked of models, what is tried again, and how long it takes"),
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),
 )

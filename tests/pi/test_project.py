@@ -112,7 +112,7 @@ def test_the_commands_there_are_have_pis_shape(pi: Spawn, work: Path) -> None:
         expected("proj", "project only", "prompt", "project", project / "prompts" / "proj.md", project),
         expected("same", "project same $1", "prompt", "project", project / "prompts" / "same.md", project),
         expected("empty", "nothing else", "prompt", "user", prompts / "empty.md", mine),
-        expected("args", "all kinds", "prompt", "path", prompts / "args.md", prompts),
+        expected("args", "all kinds", "prompt", "path", prompts / "args.md", prompts) | {"argumentHint": "<a> <b>"},
         expected(
             "skill:shared", "of the project", "skill", "project", shared / "skills" / "shared" / "SKILL.md", shared
         ),
@@ -184,6 +184,31 @@ def test_templates_can_be_switched_off_but_for_those_that_are_named(pi: Spawn, w
     for typed, sent in {"/same X": "/same X", "/args X": "1=X all=X"}.items():
         prompted(agent, typed)
         assert said(server) == sent
+
+
+def test_in_a_sandbox_skills_of_the_user_can_be_loaded_all_the_same(
+    pi: Spawn, work: Path, server: ModelServer, tmp_path: Path
+) -> None:
+    (work / ".linnet-home").rename(tmp_path / "home")
+    agent = pi("--sandbox", env={"LINNET_HOME": str(tmp_path / "home")})
+    agent.send({"id": "p", "type": "prompt", "message": '!tool skill {"name":"sums"}'})
+    (result,) = [frame for frame in agent.until("agent_end") if frame["type"] == "tool_execution_end"]
+    assert result["result"]["content"] == [{"type": "text", "text": "# Skill: sums\n\nadds up\n\n---\n\nAdd $1."}]
+    assert "- sums [" in str(server.requests[-1].body["system"])
+
+
+def test_a_file_name_that_is_not_text_is_no_trouble(pi: Spawn, work: Path, server: ModelServer) -> None:
+    odd = os.fsencode(work / ".linnet-home") + b"/"
+    for path in (odd + b"prompts/\xff.md", odd + b"skills/\xff/SKILL.md"):
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w") as file:
+            file.write("---\nname: odd\ndescription: odd\n---\nB")
+    agent = pi()
+    names = [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+    assert {"args", "skill:odd", "skill:sums"} <= set(names)
+    assert len(names) == 6
+    assert prompted(agent, "/skill:odd")["success"]
+    assert "<name>odd</name>" in str(server.requests[-1].body["system"])
 
 
 def test_nothing_is_read_before_somebody_needs_it(pi: Spawn, work: Path) -> None:

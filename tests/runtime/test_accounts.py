@@ -20,7 +20,7 @@ Start = Callable[..., Accounts]
 def start(tmp_path: Path) -> Start:
     """Accounts of somebody who has keys of these providers, and these files in the home folder."""
 
-    def start(*keys: str, env: dict[str, str] | None = None, own: Any = None, **said: str) -> Accounts:
+    def start(*keys: str, env: dict[str, str] | None = None, own: Any = None, **said: Any) -> Accounts:
         if own is not None:
             (tmp_path / "models.json").write_text(json.dumps(own, indent=1))
         environ = {**{KEYS[name]: "k" for name in keys}, **(env or {})}

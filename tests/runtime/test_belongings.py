@@ -128,6 +128,18 @@ def test_a_strangers_instructions_cannot_show_the_model_a_file_of_the_users(
     assert told(build(trust=True)) == ["mine", "key", "shared"]
 
 
+def test_a_repository_that_holds_the_users_home_is_no_reason_to_follow_a_link_into_it(
+    build: Build, tmp_path: Path, home: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (home / ".git").mkdir(parents=True)
+    key = put(home / ".ssh" / "id", "key")
+    put(home / "AGENTS.md", "mine")
+    (home / "stranger").mkdir()
+    (home / "stranger" / "AGENTS.md").symlink_to(key)
+    assert told(build(cwd=home / "stranger")) == ["mine"]
+    assert len(lines(caplog)) == 1
+
+
 def test_system_prompt_files_are_the_projects_if_it_is_trusted_and_the_users_otherwise(
     build: Build, tmp_path: Path, home: Path
 ) -> None:
@@ -187,6 +199,13 @@ def test_templates_are_listed_as_pi_lists_them(build: Build, tmp_path: Path) -> 
         *((name, "user", str(tmp_path / "home")) for name in ("Upper", "a", "b", "with space")),
         ("cli", "path", str(tmp_path / "else")),
     ]
+
+
+def test_a_file_that_is_named_need_not_end_in_md(build: Build, tmp_path: Path) -> None:
+    templates = Templates(build(template_paths=[put(tmp_path / "t.txt", "text $1")]))
+    assert [command.name for command in templates.commands()] == ["t.txt"]
+    assert templates.expanded("t.txt", "x") == "text x"
+    assert templates.expanded("t", "x") is None
 
 
 @pytest.mark.parametrize("name", ["T", "../secret", "a/b", "", "t.md", ".", "..", "\0", "x" * 5000, "\ud800"])

@@ -390,5 +390,5 @@ def test_the_state_says_what_is_waited_for(script: Script, tmp_path: Path) -> No
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])
 def test_a_deadline_that_is_none_is_refused(tmp_path: Path, seconds: float) -> None:
-    with pytest.raises(ConfigError, match="--question-timeout must be a number of seconds"):
+    with pytest.raises(ConfigError, match="question_timeout must be a number of seconds"):
         Runtime(provider="scripted", cwd=tmp_path, question_timeout=seconds)

@@ -43,5 +43,5 @@ def test_a_prompt_may_name_a_template_or_a_skill(tmp_path: Path, template: Path,
 def test_an_empty_message_is_refused_and_a_missing_file_is_an_error(tmp_path: Path, template: Path) -> None:
     with Runtime(provider="scripted", cwd=tmp_path, template_paths=[tmp_path]) as runtime, pytest.raises(BadInput):
         runtime.run("/nothing")
-    with pytest.raises(ConfigError, match=r"--prompt-template .* is not there"):
+    with pytest.raises(ConfigError, match=r"^template_paths .* is not there"):
         Runtime(provider="scripted", cwd=tmp_path, template_paths=[tmp_path / "gone.md"])

@@ -58,7 +58,7 @@ def test_nothing_is_kept_unless_somebody_asks(start: Open, tmp_path: Path) -> No
 def test_where_nothing_is_kept_there_is_nothing_to_branch_from(start: Open) -> None:
     runtime = start()
     say(runtime, "hi")
-    reason = "this agent keeps no session; start it with --session or --continue"
+    reason = "this agent keeps no session; start it with session or resume"
     for ask in (runtime.sessions.prompts, runtime.sessions.outline, runtime.sessions.listed, runtime.sessions.clone):
         with pytest.raises(BadInput, match=reason):
             ask()
@@ -296,7 +296,9 @@ def test_whoever_wants_to_save_must_be_able_to(start: Open, tmp_path: Path) -> N
 def test_sessions_may_be_switched_from_many_threads(start: Open, tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     for file in files:
-        start(session=file).close()
+        runtime = start(session=file)
+        runtime.run("hi")
+        runtime.close()
     runtime = start(save=True)
     failures: list[Exception] = []
 

@@ -89,8 +89,8 @@ def test_print_prints_the_final_text(run: Run, name: str) -> None:
 
 def test_json_tells_the_events_in_the_namesakes_own_words(run: Run) -> None:
     for flags in (["--mode", "json", "hi"], ["-p", "--mode", "json", "hi"]):
-        told = types(frames(run("pi", *flags)))
-        assert (told[0], told[-1]) == ("agent_start", "agent_end")
+        header, *told = types(frames(run("pi", *flags)))
+        assert (header, told[0], told[-1]) == ("session", "agent_start", "agent_end")
         assert "message_update" in told
     told = types(frames(run("zot", "--json", "hi")))
     assert (told[0], told[-1]) == ("user_message", "done")
@@ -101,6 +101,17 @@ def test_pi_takes_several_prompts_and_says_them_one_after_another(run: Run, serv
     users = [f["message"] for f in frames(done) if f["type"] == "message_end" and f["message"]["role"] == "user"]
     assert [message["content"][0]["text"] for message in users] == ["one", "two"]
     assert len(server.requests[1].body["messages"]) == 3
+
+
+def test_what_is_piped_comes_before_the_first_prompt_and_its_files(
+    run: Run, server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "work" / "note.txt").write_text("the note")
+    run("pi", "-p", "@note.txt", "one", "two", say="a diff\n")
+    said = [request.body["messages"][-1]["content"][0]["text"] for request in server.requests]
+    assert said[0].startswith("a diff\n\n<file name=")
+    assert said[0].endswith("</file>\none")
+    assert said[1] == "two"
 
 
 def test_files_are_shown_to_the_model_with_the_first_prompt(run: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """Models from the command line: which is used, what they cost, and what is said where nobody knows."""
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,6 +12,8 @@ import pytest
 from msgspec import convert
 
 from linnet import Runtime
+from linnet.cli import COMMANDS
+from linnet.flags import USAGE
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from linnet.wire.pi import results
@@ -101,6 +104,14 @@ def test_models_json_that_means_nothing_ends_the_start_with_file_line_and_key(ru
         assert (done.returncode, done.stdout) == (1, "")
         key = '[0].contextWindow: is not known here; did you mean "context_window"?'
         assert done.stderr == f"linnet: {file}:4: {key}\n"
+
+
+def test_every_command_has_help_and_can_be_the_nearest(run: Run) -> None:
+    assert set(re.findall(r"^  linnet (\w+) ", USAGE, re.MULTILINE)) <= set(COMMANDS)
+    for command in COMMANDS:
+        done = run(command, "--help")
+        assert (done.returncode, done.stderr) == (0, "")
+        assert f'did you mean "{command}"?' in run(command + "x").stderr
 
 
 def test_a_word_that_is_no_command_is_named_with_the_nearest(run: Run) -> None:
@@ -197,5 +208,6 @@ def test_a_session_goes_on_with_a_model_that_nobody_listed(run: Run, server: Mod
     env = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": server.url}
     assert run("-p", "hi", "--model", LLAMA, "--session", "s.jsonl", **env).returncode == 0
     done = run("-p", "again", "--session", "s.jsonl", **env)
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.returncode, done.stderr.count("\n")) == (0, 1), done.stderr
+    assert "s.jsonl" in done.stderr
     assert server.requests[-1].body["model"] == LLAMA

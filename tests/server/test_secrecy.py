@@ -229,3 +229,26 @@ def test_captures_and_monitors_of_an_agent_have_no_key(tmp_path: Path, server: M
 def test_a_text_loses_every_secret_but_no_word_that_is_as_short() -> None:
     assert without(f"a {KEY}, {KEY}{TOKEN}", [KEY, TOKEN]) == "a [key], [key][key]"
     assert without("axe and x", ["x"]) == "axe and x"
+
+
+def test_keys_of_providers_of_ones_own_are_secret_too(
+    spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path
+) -> None:
+    own = {"baseUrl": server.url, "api": "openai-completions", "models": [{"id": "m"}]}
+    home = tmp_path / "home"
+    home.mkdir()
+    providers = {"named": {**own, "apiKey": "ACME_KEY"}, "written": {**own, "apiKey": KEY}}
+    (home / "models.json").write_text(json.dumps({"providers": providers}))
+    env = {"LINNET_HOME": str(home), "ACME_KEY": KEY}
+    for provider in providers:
+        agent = spawn("rpc", "--provider", provider, "--model", "m", env=env)
+        assert "looked" in str(agent.prompt(f"!tool bash {json.dumps({'command': LOOK})}"))
+        assert server.requests[-1].headers["authorization"] == f"Bearer {KEY}"
+        agent.ask("get_models")
+        assert KEY not in str(agent.seen) + agent.stderr
+    for words in (["models"], ["models", "--json"], ["auth"], ["auth", "--json"]):
+        done = subprocess.run(
+            [LINNET, *words], capture_output=True, text=True, env={"PATH": os.environ["PATH"], **env}, timeout=20
+        )
+        assert "named" in done.stdout
+        assert KEY not in done.stdout + done.stderr

@@ -379,12 +379,28 @@ def sandbox_network(stage: Stage) -> None:
     assert sandboxed(stage, {"sandbox": True, "sandbox_network": True}) == {"engine": "bubblewrap", "network": True}
 
 
+def max_cost(stage: Stage) -> None:
+    loop = '!loop 3 bash {"command": "true"}'
+    assert stage.requests(loop, {}) == 4
+    assert stage.requests(loop, {"max_cost": 1e-9}) < 4
+
+
+def max_seconds(stage: Stage) -> None:
+    result = stage.run("!hang", {"max_seconds": 0.2, "retries": 0})
+    assert result.stop != "end_turn"
+    assert "max_seconds" in (result.error or "")
+
+
+def bash_timeout(stage: Stage) -> None:
+    assert "timed out" in stage.bash("sleep 60", {"bash_timeout": 0.1})
+
+
 HERE: tuple[Effect, ...] = (
     provider, model, base_url, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout, retries,
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
-    pass_keys, sandbox, sandbox_network,
+    pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

@@ -56,14 +56,14 @@ def test_every_field_of_a_config_is_a_setting_or_is_left_out_for_a_reason() -> N
 
 
 def test_each_layer_wins_over_those_below_it(files: Files) -> None:
-    assert files.resolve().max_steps == 100
+    assert files.resolve().limits.steps is None
     files.user.write_text('{"max_steps": 1}')
-    assert files.resolve().max_steps == 1
+    assert files.resolve().limits.steps == 1
     files.project.write_text('{"max_steps": 2}')
-    assert files.resolve().max_steps == 1
-    assert files.resolve({"trust": True}).max_steps == 2
-    assert files.resolve({"trust": True}, LINNET_MAX_STEPS="3").max_steps == 3
-    assert files.resolve({"trust": True, "max_steps": 4}, LINNET_MAX_STEPS="3").max_steps == 4
+    assert files.resolve().limits.steps == 1
+    assert files.resolve({"trust": True}).limits.steps == 2
+    assert files.resolve({"trust": True}, LINNET_MAX_STEPS="3").limits.steps == 3
+    assert files.resolve({"trust": True, "max_steps": 4}, LINNET_MAX_STEPS="3").limits.steps == 4
     files.user.write_text('{"save": false, "auto_compaction": false}')
     settings = files.resolve({"provider": "scripted"}, PI)
     assert (settings.sessions.saves, settings.auto_compaction) == (False, False)
@@ -216,7 +216,7 @@ def test_a_project_says_only_what_a_project_may(files: Files) -> None:
     settings = files.resolve({"trust": True})
     assert "127.0.0.1" not in settings.accounts.base_url("anthropic")
     assert settings.rules == (Rule("deny", "edit"),)
-    assert settings.max_steps == 7
+    assert settings.limits.steps == 7
     assert len(settings.remarks) == len(mine) + 1
     for name in mine:
         where = f"{files.project}:1: {name}: a project cannot set this, only you can; it is left out"

@@ -332,7 +332,7 @@ def script(folder: Path, command: str) -> str:
 
 @pytest.mark.parametrize("flags", [["rpc"], ["--mode", "rpc"]])
 def test_an_agent_says_that_there_is_one(flags: list[str], spawn: Callable[..., Agent], tmp_path: Path) -> None:
-    env = {"LINNET_HOME": str(tmp_path / "home")}
+    env = {"LINNET_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)}
     plain = spawn(*flags, "--provider", "scripted", env=env)
     assert "sandbox" not in plain.ask("get_state")["data"]
     agent = spawn(*flags, "--provider", "scripted", "--sandbox", env=env)
@@ -362,7 +362,7 @@ def test_nothing_in_it_outlives_an_abort_or_the_agent(
 ) -> None:
     mark = f"mark-{os.urandom(8).hex()}"
     flags = ("rpc", "--base-url", server.url, "--api-key", "x", "--sandbox")
-    agent = spawn(*flags, env={"LINNET_HOME": str(tmp_path / "home")})
+    agent = spawn(*flags, env={"LINNET_HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path)})
     stays = f"export MARK={mark}; (setsid sleep 600 >/dev/null 2>&1 &); sleep 601 & echo up"
     agent.prompt(f"!tool bash {json.dumps({'command': stays})}")
     wait_until(lambda: len(asleep(mark)) == 2)  # What is in the background goes on after its command.

@@ -117,6 +117,7 @@ def test_a_client_cannot_bring_a_tool_of_that_name(zot: Spawn, skills: Path) -> 
     refused = zot().ask("set_tools", tools=[tool])
     assert refused["success"] is False
     assert "skill" in refused["error"]
+    assert zot("--no-skills").ask("set_tools", tools=[tool])["success"] is True
 
 
 def test_templates_and_commands_are_an_addition(zot: Spawn, skills: Path, server: ModelServer) -> None:

@@ -31,8 +31,23 @@ class Model(Struct, frozen=True):
     base_url: str = ""
 
 
-def possible(level: Reasoning, model: Model) -> Reasoning:
+def possible(level: Reasoning, model: Model, *, with_tools: bool) -> Reasoning:
     """What the model can do of the level that was asked for."""
-    if not model.reasoning:
+    if not model.reasoning or (with_tools and not thinks_with_tools(model)):
         return "off"
     return "high" if level == "xhigh" and "codex-max" not in model.id else level
+
+
+def thinks_with_tools(model: Model) -> bool:
+    """OpenAI's Chat Completions refuses tools to models from GPT-5.4 on, if they are to think."""
+    if model.provider != "openai" or not model.id.startswith("gpt-"):
+        return True
+    return gpt_generation(model.id) < (5, 4)
+
+
+def gpt_generation(id: str) -> tuple[int, int]:
+    """Of `gpt-5.4-mini`, 5 and 4; zeros for what is no GPT."""
+    first, _, second = id.removeprefix("gpt-").partition("-")[0].partition(".")
+    if not (id.startswith("gpt-") and first.isdecimal()):
+        return 0, 0
+    return int(first), int(second) if second.isdecimal() else 0

@@ -2,19 +2,15 @@
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TypeVar
 
-from msgspec import MsgspecError
-from msgspec.json import decode
 from msgspec.structs import replace
 
 from linnet.core.models import Model
-from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
+from linnet.core.spelling import Spelling, flag
+from linnet.errors import MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.choosing import chosen
 from linnet.runtime.keys import Key, StoredKeys
-
-T = TypeVar("T")
 
 
 class Accounts:
@@ -24,12 +20,18 @@ class Accounts:
     """
 
     def __init__(
-        self, environ: Mapping[str, str], home: str, api_key: str | None = None, base_url: str | None = None
+        self,
+        environ: Mapping[str, str],
+        home: str,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        spelled: Spelling = flag,
     ) -> None:
         self._environ = environ
         self._home = home
         self._api_key = api_key
         self._base_url = base_url
+        self.spelled = spelled
         self._chosen: str | None = None
         self._named: list[Model] = []
         self._stored = StoredKeys(home)
@@ -72,7 +74,7 @@ class Accounts:
     def key(self, provider: str) -> Key:
         """The flag's, the variable's or the file's. Raises ConfigError if the file cannot be used."""
         if provider == self._chosen and self._api_key:
-            return Key(self._api_key, "flag", "--api-key")
+            return Key(self._api_key, "flag", self.spelled("api_key"))
         info = self.info(provider)
         if info.key_variable and (value := self._environ.get(info.key_variable)):
             return Key(value, "variable", info.key_variable)
@@ -103,7 +105,7 @@ class Accounts:
         if provider != "scripted" and not self.has_own_server(provider) and not key:
             variables = [each.key_variable for each in catalog.PROVIDERS.values() if each.key_variable]
             others = [each for each in variables if each != info.key_variable] if self._guessed else []
-            raise MissingKey(provider, info.key_variable, others, key.problem)
+            raise MissingKey(provider, info.key_variable, others, key.problem, self.spelled("api_key"))
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""
@@ -169,10 +171,3 @@ class Accounts:
 def base_url_variable(provider: str) -> str:
     """The variable that the vendors' own clients read, and its like for other providers."""
     return "".join(each if each.isalnum() else "_" for each in provider.upper()) + "_BASE_URL"
-
-
-def _decoded(text: bytes, type: type[T], path: str) -> T:
-    try:
-        return decode(text, type=type)
-    except (MsgspecError, UnicodeError) as error:
-        raise ConfigError(f"{path} cannot be used: {error}") from None

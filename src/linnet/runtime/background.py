@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Background, Bash, BashDone, Exported, ExportHtml, ListSessions, SessionList
 from linnet.errors import SessionError
+from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
 
 if TYPE_CHECKING:
@@ -19,7 +20,9 @@ LONGEST_NAME = 200  # Bytes.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
-def task(command: Background, cwd: str, storage: Storage, resources: "Resources", clock: Callable[[], int]) -> Task:
+def task(
+    command: Background, settings: Settings, storage: Storage, resources: "Resources", clock: Callable[[], int]
+) -> Task:
     """To be called in a thread of its own; what it needs to know of the session is looked up now, under the lock.
 
     Raises LinnetError.
@@ -30,7 +33,8 @@ def task(command: Background, cwd: str, storage: Storage, resources: "Resources"
             def bash(cancel: Cancel) -> Answer:
                 from linnet.runtime.client_bash import run_command
 
-                return BashDone(run_command(text, cwd, resources.shell, resources.processes, cancel, clock))
+                cwd, shell, timeout = settings.cwd, resources.shell, settings.bash_timeout
+                return BashDone(run_command(text, cwd, shell, resources.processes, cancel, clock, timeout))
 
             return bash
         case ListSessions(everywhere):

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.core.slash import Location
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError
 from linnet.runtime.config import Config, Path
 from linnet.runtime.project import Project
@@ -41,8 +42,9 @@ class Belongings(Struct, frozen=True, kw_only=True):
     @property
     def own_folders(self) -> Iterator[tuple[str, Location]]:
         """linnet's, and those of the agent that it stands in for: the project's, if it is trusted, then the user's."""
-        if self.project.resources is not None:
-            yield self.project.resources, "project"
+        resources = self.project.resources  # Asked once: trust may come and go meanwhile.
+        if resources is not None:
+            yield resources, "project"
         if self.peer is not None and self.project.trusted:
             yield os.path.join(self.project.root, f".{self.peer}"), "project"
         yield self.home, "user"
@@ -83,12 +85,14 @@ class Belongings(Struct, frozen=True, kw_only=True):
             yield from ((os.path.join(os.path.expanduser("~"), name), "user") for name in names)
 
 
-def belongings(config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project) -> Belongings:
+def belongings(
+    config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling = flag
+) -> Belongings:
     """Raises ConfigError if somebody asked for a file that is not there."""
-    for flag, named in (("--prompt-template", asked.template_paths), ("--skill", asked.skill_paths)):
+    for field, named in (("template_paths", asked.template_paths), ("skill_paths", asked.skill_paths)):
         for path in named or ():
             if not os.path.exists(os.path.expanduser(path)):
-                raise ConfigError(f"{flag} {os.fspath(path)} is not there")
+                raise ConfigError(f"{spelled(field)} {os.fspath(path)} is not there")
     return Belongings(
         project=project,
         home=home,

@@ -44,9 +44,10 @@ def _id(accounts: "Accounts", provider: str, model: str | None) -> str:
     if slash and first == provider and rest:
         return rest
     if slash and first in accounts.providers and not accounts.open_ended(provider):
+        say_provider, say_model = accounts.spelled("provider"), accounts.spelled("model")
         raise ConfigError(
-            f"--provider {provider} and --model {model} contradict each other: leave out --provider, or name a model "
-            f"of {provider}"
+            f"{say_provider} {provider} and {say_model} {model} contradict each other: "
+            f"leave out {say_provider}, or name a model of {provider}"
         )
     return model
 
@@ -71,5 +72,6 @@ def _found(accounts: "Accounts", model: str) -> tuple[str, str]:
 def _default_model(accounts: "Accounts", provider: str) -> str:
     model = accounts.info(provider).default_model
     if not model:
-        raise ConfigError(f"the provider {provider} lists no models in models.json; name one with --model")
+        name = accounts.spelled("model")
+        raise ConfigError(f"the provider {provider} lists no models in models.json; name one with {name}")
     return model

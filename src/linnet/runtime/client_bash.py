@@ -6,22 +6,35 @@ from contextlib import closing
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
 from linnet.errors import Cancelled
-from linnet.tools.bash import as_shells_say
+from linnet.tools.bash import TIMED_OUT, as_shells_say
 from linnet.tools.output import Output
 from linnet.tools.process import Processes
 from linnet.tools.shell import Shell
 
 
 def run_command(
-    command: str, cwd: str, shell: Shell, processes: Processes, cancel: Cancel, now: Callable[[], int]
+    command: str,
+    cwd: str,
+    shell: Shell,
+    processes: Processes,
+    cancel: Cancel,
+    now: Callable[[], int],
+    timeout: float | None = None,
 ) -> BashRun:
-    """What came of it. A command that was killed has no exit code; long output keeps its end, and a file has it all."""
+    """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
+    last line of its output says so. Long output keeps its end, and a file has it all.
+    """
     with closing(Output(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:
             argv = shell.argv(command)
-            exit_code = as_shells_say(processes.run(argv, cwd=cwd, sink=output, cancel=cancel).exit_code)
+            finished = processes.run(argv, cwd=cwd, sink=output, cancel=cancel, timeout=timeout)
+            cancelled = finished.timed_out
+            if cancelled:
+                output.feed(f"\n{TIMED_OUT} {timeout:g} seconds\n".encode())
+            else:
+                exit_code = as_shells_say(finished.exit_code)
         except Cancelled:
             cancelled = True
         kept = output.finish()

@@ -24,6 +24,7 @@ Tools: TypeAlias = "Sequence[str | FunctionTool]"
 """Names, and functions that are tools."""
 Amount: TypeAlias = Annotated[int, Meta(ge=0)]
 Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Dollars: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
 Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 
@@ -32,6 +33,10 @@ class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
 
     What is said here can be said in `settings.json` too, unless `runtime/setting_keys.py` says why not.
+
+    `max_steps`: most model calls of a run; `max_cost`: most US dollars, `max_seconds`: most time, for a prompt with all
+    its runs, retries and compactions. `bash_timeout`: seconds for a command that says nothing about that. No limit
+    unless said.
 
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
@@ -69,6 +74,9 @@ class Config(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
     max_steps: Count | None = None
+    max_cost: Dollars | None = None
+    max_seconds: Seconds | None = None
+    bash_timeout: Seconds | None = None
     tools: "Tools | None" = None
     script: Path | None = None
     timeout: Seconds | None = None
@@ -150,7 +158,6 @@ def provider_of(said: Mapping[str, Any]) -> str:
 
 DEFAULTS = Config(
     reasoning="off",
-    max_steps=100,
     timeout=600,
     retries=3,
     retry_delay=2.0,

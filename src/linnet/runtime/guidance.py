@@ -43,14 +43,16 @@ class Guidance:
         """The user's own first, then from the root down. Of one folder, the first that has any."""
         belongings = self._belongings
         root, cwd = repository(belongings.project.root), belongings.project.root
+        holds_home = is_inside(os.path.realpath(os.path.expanduser("~")), root)  # Some keep all of it in a repository.
         names = PI_NAMES if belongings.peer == "pi" else NAMES
         own = [belongings.home, belongings.peer_home] if belongings.peer is not None else [belongings.home]
         above = [folder for folder in folders(cwd, "/" if belongings.peer == "pi" else root) if folder not in own]
         for folder in [*own, *above]:
             # What a stranger's project links to is not the project's: it might be a key.
             guarded = folder in above and is_inside(folder, root) and not belongings.project.trusted
+            within = (folder if holds_home else root) if guarded else None
             for name in names:
-                found = self._instructions.get(os.path.join(folder, name), root if guarded else None)
+                found = self._instructions.get(os.path.join(folder, name), within)
                 if found is not None:
                     yield found
                     break

@@ -62,5 +62,10 @@ class Inputs:
         """As it was at the last look. Nothing is started and nobody waits."""
         known = self._resources.known_servers
         offered = [] if known is None else known.commands()
-        from_servers = [SlashCommand(each.name, each.description, "mcp", "user") for each in offered]
+        from_servers = [
+            SlashCommand(
+                each.name, each.description, "mcp", "user", hint=" ".join(f"<{name}>" for name in each.arguments)
+            )
+            for each in offered
+        ]
         return [*self._found, *from_servers]

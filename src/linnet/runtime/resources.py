@@ -1,6 +1,6 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
@@ -28,14 +28,17 @@ if TYPE_CHECKING:
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings, loop: "EventLoop | None" = None) -> None:
-        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. Raises ConfigError if
-        there is to be a sandbox, and cannot be.
+    def __init__(
+        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+    ) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
+        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self._settings = settings
         self._sandbox = _sandbox(settings) if settings.sandbox else None
         self._loop = loop
         self._foreign: Foreign | None = None
+        self._trace = trace
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
@@ -123,10 +126,12 @@ class Resources:
 
     @property
     def has_skill_tool(self) -> bool:
-        """Whether skills are loaded with a tool of their own, as with zot."""
-        settings = self._settings
+        """Whether skills are loaded with a tool of their own: as with zot, and where no other tool sees the user's."""
+        settings, belongings = self._settings, self._settings.belongings
         named = any(function.spec.name == "skill" for function in settings.functions)
-        return settings.wording == "zot" and settings.tools != () and not named
+        wanted = belongings.skills or belongings.skill_paths
+        needed = settings.wording == "zot" or self._sandbox is not None
+        return needed and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
         """Before a run: what people changed in their files since the last one is read again."""
@@ -178,7 +183,7 @@ class Resources:
             guidance.system if replacement is None else replacement,
             guidance.addition if addition is None else addition,
             (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
-            self._sandbox.described if self._sandbox is not None else "",
+            sandbox=self._sandbox.described if self._sandbox is not None else "",
         )
 
     @property
@@ -263,7 +268,12 @@ class Resources:
             from linnet.providers.script import built_in
             from linnet.providers.scripted import Scripted
 
-            return Retrying(Scripted(settings.script or built_in()), attempts)
+            model: Provider = Scripted(settings.script or built_in())
+            if self._trace is not None:
+                from linnet.providers.trace import Traced
+
+                model = Traced(model, self._trace)
+            return Retrying(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
         from linnet.providers.http import Timeouts
 
@@ -274,6 +284,7 @@ class Resources:
             api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
+            trace=self._trace,
         )
 
 

@@ -23,7 +23,7 @@ from linnet.core.run import (
     Task,
     not_run,
 )
-from linnet.errors import BadInput, Cancelled, ProviderError
+from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.fault import explained
@@ -37,7 +37,7 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """`failure` is why the last reply failed, if it did."""
+    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with."""
 
     def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
@@ -45,17 +45,19 @@ class Runner:
         self._resources = toolbox.resources
         self._settings = settings
         self.failure: ProviderError | None = None
+        self.limit: LimitReached | None = None
         self._unsaid = ""  # Why something that was said could not be made a message.
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
-        calls_at_once = self._settings.calls_at_once
-        run = Run(self._settings.max_steps, self._job.spent, self._job.queues, calls_at_once)
+        job = self._job
+        run = Run(job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier)
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
         self._resources.look()
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
+        self.limit = run.limit
         return following
 
     def prepared(self, input: Input) -> UserMessage:
@@ -122,7 +124,7 @@ class Runner:
                 if request.tools:
                     self._resources.expect_commands()
         except Cancelled:
-            stop = "aborted"
+            stop, error = self._job.cut_short()
         except ProviderError as failure:
             stop, error, self.failure = "error", str(failure), failure
         except Exception as fault:
@@ -130,7 +132,7 @@ class Runner:
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
-        return Draft().message(self._job.now(), self._job.model, Usage(), "aborted")
+        return Draft().message(self._job.now(), self._job.model, Usage(), *self._job.cut_short())
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
         untold = ""
@@ -142,14 +144,15 @@ class Runner:
                 untold = ""
 
         cancel = self._job.cancel
-        wording = self._settings.wording
+        settings = self._settings
         context = ToolContext(
-            self._settings.cwd,
+            settings.cwd,
             cancel,
             progress,
             self._resources.processes,
-            wording,
+            settings.wording,
             self._toolbox.asking(cancel),
+            settings.bash_timeout,
             self._resources.bounds,
             self._resources.shell,
         )

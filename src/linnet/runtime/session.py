@@ -27,6 +27,7 @@ from linnet.runtime.toolbox import Toolbox
 if TYPE_CHECKING:
     from linnet.runtime.adoption import Adoption
     from linnet.runtime.resources import Resources
+    from linnet.store.header import Header
 
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
@@ -54,7 +55,7 @@ class Session:
         )
         state.queues.steering_mode = settings.steering_mode
         state.queues.follow_up_mode = settings.follow_up_mode
-        storage = Storage(new_id)
+        storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
@@ -72,6 +73,7 @@ class Session:
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
+        state.has_tools = self._toolbox.offers_any
         self._settings = settings
         self._accounts = settings.accounts
         self._adoption: Adoption | None = None
@@ -120,6 +122,12 @@ class Session:
         return self._broadcast.state.session_file
 
     @property
+    def header(self) -> "Header | None":
+        """Of the session that is open, kept or not; None if there is none."""
+        journal = self._storage.journal
+        return journal.store.header if journal is not None else None
+
+    @property
     def name(self) -> str:
         journal = self._storage.journal
         return journal.store.name if journal is not None else ""
@@ -165,7 +173,6 @@ class Session:
     def _trust(self, command: commands.Trust, requester: Requester) -> None:
         """Files are read without the lock. What follows from them is for the next run."""
         from linnet.runtime.adoption import Adoption
-        from linnet.runtime.settings import resolve
 
         settings, was = self._settings, self._settings.project.trusted
         try:
@@ -174,7 +181,7 @@ class Session:
             self.survey()  # There is something else by now, which should be seen before it is trusted.
             raise
         if settings.project.trusted != was:
-            settings = resolve(settings.asked, settings.environ, *settings.below, project=settings.project)
+            settings = settings.again()
         with self._broadcast.lock:
             if settings.project.trusted != was:
                 if self._adoption is None:

@@ -1,14 +1,17 @@
 """What holds, for as long as the runtime lives: all layers of configuration, resolved once."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
 from linnet.core.events import QueueMode
+from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
@@ -38,6 +41,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     resume: bool
     fork: str | None
     confine: bool
+    spelled: Spelling
 
     @property
     def remembers(self) -> bool:
@@ -64,7 +68,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
-    max_steps: int
+    limits: Limits
+    bash_timeout: float | None
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
@@ -94,46 +99,67 @@ class Settings(Struct, frozen=True, kw_only=True):
     sandbox: bool
     sandbox_network: bool
 
+    def again(self) -> "Settings":
+        """What holds now that something else was decided about the project. Raises ConfigError."""
+        spelled = self.sessions.spelled
+        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=self.project)
 
-def resolve(asked: Config, environ: Mapping[str, str], *below: Config, project: Project | None = None) -> Settings:
+
+def resolve(
+    asked: Config,
+    environ: Mapping[str, str],
+    *below: Config,
+    spelled: Spelling = flag,
+    project: Project | None = None,
+) -> Settings:
     """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
-    between. `project` is one about which something was decided already.
+    between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
 
     Raises ConfigError with a sentence that says what to do.
     """
     home = home_folder(environ)
     below = below or (ZOT,)
     said = layered(*below, asked)
-    project = project or Project(work_folder(said.cwd), home, stands_for=said.stands_in_for)
+    project = project or Project(work_folder(said.cwd, spelled), home, stands_for=said.stands_in_for)
     layers = found(asked, environ, below, home, project)
     try:
-        return _resolved(layers, asked, environ, below, home, project)
+        return _resolved(layers, asked, environ, below, home, project, spelled)
     except ConfigError as error:
         others = [layer for layer in layers.all if layer.source != "pi"]
         if len(others) == len(layers.all):
             raise
         remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
-        return _resolved(Layers(others, remarks), asked, environ, below, home, project)
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
 
 
 def _resolved(
-    layers: Layers, asked: Config, environ: Mapping[str, str], below: tuple[Config, ...], home: str, project: Project
+    layers: Layers,
+    asked: Config,
+    environ: Mapping[str, str],
+    below: tuple[Config, ...],
+    home: str,
+    project: Project,
+    spelled: Spelling,
 ) -> Settings:
     config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
-        raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
+        raise ConfigError(
+            f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
+            f"leave out {spelled('provider')}"
+        )
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
-    max_steps = _given(config.max_steps)
-    if max_steps < 1:
-        raise ConfigError("--max-steps must be at least 1")
+    limits = _limits(config, spelled)
+    bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+        raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     if config.sandbox_network and not config.sandbox:
-        raise ConfigError("--sandbox-network lets commands in the sandbox use the network; it goes with --sandbox")
-    if config.question_timeout is not None and not 0 < config.question_timeout < float("inf"):
-        raise ConfigError(f"--question-timeout must be a number of seconds, not {config.question_timeout}")
-    accounts = Accounts(environ, home, config.api_key, config.base_url)
+        raise ConfigError(
+            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; "
+            f"it goes with {spelled('sandbox')}"
+        )
+    question_timeout = _seconds(config, "question_timeout", spelled)
+    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = config.provider or ("scripted" if config.script is not None else None)
         model = accounts.begin(named, config.model)
@@ -141,7 +167,7 @@ def _resolved(
         shell = _shell(config.shell, environ)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
-    sessions = _session_options(config, asked, home)
+    sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
@@ -153,11 +179,12 @@ def _resolved(
         accounts=accounts,
         cwd=project.root,
         project=project,
-        belongings=belongings(config, asked, environ, home, project),
+        belongings=belongings(config, asked, environ, home, project, spelled),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,
-        max_steps=max_steps,
+        limits=limits,
+        bash_timeout=bash_timeout,
         tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),
@@ -175,12 +202,12 @@ def _resolved(
         permission=_given(config.permission),
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
-        question_timeout=config.question_timeout,
+        question_timeout=question_timeout,
         shell=shell,
         shell_prefix=config.shell_prefix or "",
         steering_mode=_given(config.steering_mode),
         follow_up_mode=_given(config.follow_up_mode),
-        mcp=_mcp(config, environ, home, project),
+        mcp=_mcp(config, environ, home, project, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
         pass_keys=_given(config.pass_keys),
@@ -195,20 +222,35 @@ def _given(value: T | None) -> T:
     return value
 
 
-def _session_options(config: Config, asked: Config, home: str) -> SessionOptions:
-    flags = [
-        ("--session", config.session is not None),
-        ("--continue", config.resume),
-        ("--fork", config.fork is not None),
+def _limits(config: Config, spelled: Spelling) -> Limits:
+    if config.max_steps is not None and config.max_steps < 1:
+        raise ConfigError(f"{spelled('max_steps')} must be at least 1")
+    if config.max_cost is not None and not 0 < config.max_cost < 1e9:
+        raise ConfigError(f"{spelled('max_cost')} must be a number of dollars above 0, not {config.max_cost:g}")
+    return Limits(config.max_steps, config.max_cost, _seconds(config, "max_seconds", spelled), spelled)
+
+
+def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
+    seconds: float | None = getattr(config, field)
+    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
+    return seconds
+
+
+def _session_options(config: Config, asked: Config, home: str, spelled: Spelling) -> SessionOptions:
+    given = [
+        ("session", config.session is not None),
+        ("resume", config.resume),
+        ("fork", config.fork is not None),
     ]
-    named = [flag for flag, given in flags if given]
+    named = [spelled(field) for field, is_given in given if is_given]
     if len(named) > 1:
         raise Contradiction(*named)
     if asked.save is False and (config.session is not None or config.resume):
-        raise Contradiction("--no-session", *named)
-    for flag, word in (("--session", config.session), ("--fork", config.fork)):
+        raise Contradiction(spelled("no_session"), *named)
+    for field, word in (("session", config.session), ("fork", config.fork)):
         if word is not None and not os.fspath(word).strip():
-            raise ConfigError(f"{flag} must name a file, or the beginning of a session's id")
+            raise ConfigError(f"{spelled(field)} must name a file, or the beginning of a session's id")
     saves = asked.save if asked.save is not None else bool(config.save or named)
     return SessionOptions(
         insists=asked.save is True or bool(named),
@@ -220,6 +262,7 @@ def _session_options(config: Config, asked: Config, home: str) -> SessionOptions
         resume=_given(config.resume),
         fork=None if config.fork is None else os.fspath(config.fork),
         confine=_given(config.confine),
+        spelled=spelled,
     )
 
 
@@ -236,14 +279,14 @@ def home_folder(environ: Mapping[str, str]) -> str:
     return os.path.abspath(given)
 
 
-def work_folder(cwd: Path | None) -> str:
+def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
     """What is worked on has one name, whichever link led there."""
     try:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
-        raise ConfigError("the current folder no longer exists; pass --cwd") from None
+        raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
     if not os.path.isdir(path):
-        raise ConfigError(f"--cwd {path} is not a folder")
+        raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
     return path
 
 
@@ -275,7 +318,9 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
     return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
-def _mcp(config: Config, environ: Mapping[str, str], home: str, project: Project) -> "tuple[ServerConfig, ...]":
+def _mcp(
+    config: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling
+) -> "tuple[ServerConfig, ...]":
     """Nothing is imported, and one file is looked for, where there are no servers."""
     folders = [home, *([project.resources] if project.resources else [])]
     files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
@@ -286,9 +331,11 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str, project: Project
     from linnet.extensions.mcp.files import load
 
     inside = os.path.join(project.root, FOLDER, "")
-    return load(
-        files, config.mcp_servers, environ, lambda path: project.read(path) if path.startswith(inside) else None
-    )
+
+    def read(path: str) -> bytes | None:
+        return project.read(path) if path.startswith(inside) else None
+
+    return load(files, config.mcp_servers, environ, spelled, read)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

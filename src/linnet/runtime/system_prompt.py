@@ -28,6 +28,7 @@ def system_prompt(
     replacement: str | None,
     addition: str | None,
     sections: Sequence[str] = (),
+    *,
     sandbox: str = "",
 ) -> str:
     """`replacement` stands in for linnet's own words, `addition` follows whichever was used, then come `sections`.

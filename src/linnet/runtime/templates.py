@@ -36,8 +36,7 @@ class Templates:
             for path in self._paths(place):
                 each = self._files.get(path)
                 if each is not None:
-                    command = SlashCommand(each.name, each.description, "prompt", place.location, path, place.base)
-                    found.setdefault(each.name, command)
+                    found.setdefault(each.name, _command(each, place, path))
         order = ("project", "user", "path")
         return sorted(found.values(), key=lambda command: order.index(command.location))
 
@@ -51,13 +50,17 @@ class Templates:
         yield from (os.path.join(place.path, name) for name in names[:MOST])
 
 
+def _command(found: Template, place: Place, path: str) -> SlashCommand:
+    return SlashCommand(found.name, found.description, "prompt", place.location, path, place.base, found.hint)
+
+
 def _of_name(place: Place, name: str) -> str:
     """The file that a template of this name would be in; empty if it cannot be there."""
     if not name or "/" in name or "\0" in name:
         return ""
+    if place.location == "path" and os.path.isfile(place.path):
+        return place.path if _name(place.path) == name else ""
     file = name + _END
-    if os.path.basename(place.path) == file and not os.path.isdir(place.path):
-        return place.path
     try:
         return os.path.join(place.path, file) if file in os.listdir(place.path) else ""  # Capitals count everywhere.
     except (OSError, ValueError):
@@ -68,5 +71,9 @@ def _is_template(name: str) -> bool:
     return name.endswith(_END) and not name.startswith(".")
 
 
+def _name(path: str) -> str:
+    return os.path.basename(path).removesuffix(_END)
+
+
 def _template(file: Text) -> Template:
-    return template.parse(os.path.basename(file.path).removesuffix(_END), file.text)
+    return template.parse(_name(file.path), file.text)

@@ -49,6 +49,12 @@ class Toolbox(Listener):
         self._made = None
         self._permissions = None
 
+    def offers_any(self) -> bool:
+        """Whether the model is offered tools; nothing is built to know it."""
+        settings = self._settings
+        declared = self._client is not None and bool(self._client.specs)
+        return settings.tools != () or bool(settings.functions or settings.mcp) or declared
+
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools
@@ -102,13 +108,12 @@ class Toolbox(Listener):
         from linnet.runtime.permission import Called, Permissions
 
         settings = self._settings
-        rules = settings.rules
-        if self.resources.has_skill_tool and settings.permission in ("ask", "read-only"):
-            from linnet.runtime.skill_tool import ALLOWED
-
-            rules = (ALLOWED, *rules)
         if self._permissions is None:
-            callback = settings.permission_callback
+            callback, rules = settings.permission_callback, settings.rules
+            if self.resources.has_skill_tool and settings.permission in ("ask", "read-only"):
+                from linnet.runtime.skill_tool import ALLOWED
+
+                rules = (ALLOWED, *rules)
             self._permissions = Permissions(
                 settings.permission,
                 rules,

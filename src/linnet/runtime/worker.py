@@ -30,6 +30,7 @@ from linnet.runtime.cancel import CancelToken
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.warnings import warnings
 
 if TYPE_CHECKING:
     from linnet.runtime.compactor import Compactor
@@ -47,13 +48,15 @@ class Worker:
 
     def prompt(self, input: Input) -> None:
         """Until everything that was said has been answered, one way or the other."""
+        for sentence in warnings(self._job):
+            self._job.warn(sentence)
         heard: tuple[Input, ...] = (input,)
         while heard:
             if self._is_full():
                 self._try_compact("threshold", [])
             ended, failure, closing = self._answer(heard)
-            settled = Settled("prompt", ended.stop, ended.error)
-            heard = self._job.settle(closing, settled, Done(ended.stop, ended.error, failure))
+            done = self._done(ended, failure)
+            heard = self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
 
     def compact(self, command: Compact) -> None:
         failure: LinnetError | None = None
@@ -70,6 +73,13 @@ class Worker:
             outcome = failure or LinnetError(ended.error or COMPACTION_CANCELLED)
         self._job.settle([ended], settled, outcome)
 
+    def _done(self, ended: RunEnded, failure: ProviderError | None) -> Done:
+        """What came of it: a limit that cut it short is the reason, whatever else went wrong by then."""
+        limit = self._job.limit or self._runner.limit
+        if limit is None or ended.stop not in ("error", "aborted"):
+            return Done(ended.stop, ended.error, failure)
+        return Done("error", str(limit), limit)
+
     def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, ProviderError | None, list[Event]]:
         """Returns how the last run ended, why it failed, and the events that are still to be told."""
         prompted = Prompted(tuple(map(self._runner.prepared, heard)))
@@ -78,18 +88,19 @@ class Worker:
             ended = self._runner.run(prompted)
             failure = self._runner.failure if ended.stop == "error" else None
             prompted = Prompted()
-            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed:
+            may_go_on = self._job.over is None
+            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed and may_go_on:
                 overflowed = True
                 if self._try_compact("overflow", [ended]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
-            if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
+            if isinstance(failure, ProviderUnavailable) and may_go_on and self._may_retry(failure, attempt):
                 attempt += 1
                 delay = self._delay(failure, attempt)
                 scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
                 if self._wait(delay, [ended, scheduled]):
                     continue
-                return ended, failure, [RetryEnded(False, attempt, RETRY_CANCELLED)]
+                return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
             closing: list[Event] = [ended]
             if attempt:
                 succeeded = ended.stop not in ("error", "aborted")
@@ -128,7 +139,7 @@ class Worker:
 
     def _is_full(self) -> bool:
         conversation, model = self._job.conversation, self._job.model
-        if not self._job.auto_compaction or conversation.compacted:
+        if not self._job.auto_compaction or conversation.compacted or self._job.over is not None:
             return False
         return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
 

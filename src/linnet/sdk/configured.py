@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
+from linnet.core.spelling import keyword
 from linnet.runtime.config import SDK, Callback, Config, Path, Tools
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
@@ -32,6 +33,9 @@ class Configured:
         append_system_prompt: str | None = None,
         reasoning: Reasoning | None = None,
         max_steps: int | None = None,
+        max_cost: float | None = None,
+        max_seconds: float | None = None,
+        bash_timeout: float | None = None,
         tools: "Tools | None" = None,
         script: Path | None = None,
         timeout: float | None = None,
@@ -89,6 +93,9 @@ class Configured:
             append_system_prompt=append_system_prompt,
             reasoning=reasoning,
             max_steps=max_steps,
+            max_cost=max_cost,
+            max_seconds=max_seconds,
+            bash_timeout=bash_timeout,
             tools=tools,
             script=script,
             timeout=timeout,
@@ -142,7 +149,7 @@ class Configured:
 
         Raises ConfigError or SessionError if that cannot be done.
         """
-        settings = resolve(self._config, os.environ, SDK)
+        settings = resolve(self._config, os.environ, SDK, spelled=keyword)
         for remark in settings.remarks:
             from linnet.runtime.text_files import warn
 

@@ -29,6 +29,7 @@ class Sources(Struct, frozen=True):
 
 
 DEFAULT = Sources()
+_SETTINGS = {"model_change", "thinking_level_change"}
 
 
 class Store:
@@ -53,6 +54,12 @@ class Store:
     def path(self) -> str | None:
         """The file; None for a session in memory."""
         return self.log.path
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was said, done, named or changed in it: what is set at its beginning does not count."""
+        types = [node.type for node in self.tree.nodes]
+        return len(types) == len(set(types)) and set(types) <= _SETTINGS
 
     @property
     def leaf(self) -> str | None:

@@ -21,6 +21,8 @@ class ToolContext:
 
     `ask` puts a question to whoever drives the agent, and waits; None is no answer.
 
+    `bash_timeout`: seconds for a command whose caller says nothing about that; None is as long as it takes.
+
     `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
     was written for.
 
@@ -35,6 +37,7 @@ class ToolContext:
         processes: "Processes",
         wording: Wording = "zot",
         ask: "Callable[[Question], Reply | None]" = lambda question: None,
+        bash_timeout: float | None = None,
         bounds: "Bounds | None" = None,
         shell: Shell | None = None,
     ) -> None:
@@ -43,6 +46,7 @@ class ToolContext:
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
+        self.bash_timeout = bash_timeout
         self.bounds = bounds
         self.shell = shell or Shell()
         self._ask = ask

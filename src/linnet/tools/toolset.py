@@ -96,4 +96,5 @@ class Guarded:
 
 
 def refused(reason: str) -> ToolOutput:
-    return ToolOutput((Text(reason),), is_error=True)
+    """For the model a sentence; for clients a mark, since a refusal is no failure of the tool's."""
+    return ToolOutput((Text(reason),), is_error=True, details={"denied": True})

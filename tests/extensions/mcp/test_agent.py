@@ -173,9 +173,9 @@ def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelSer
         assert user["content"] == [{"type": "text", "text": said}]
         assert server.requests[-1].body["messages"][-1]["content"][-1]["text"] == said
     listed = agent.ask("get_commands")["data"]["commands"]
-    assert [(each["name"], each["source"]) for each in listed] == [
-        ("mcp__odd__greet", "mcp"),
-        ("mcp__odd__first_note", "mcp"),
+    assert [(each["name"], each["source"], "argument_hint" in each) for each in listed] == [
+        ("mcp__odd__greet", "mcp", True),
+        ("mcp__odd__first_note", "mcp", False),
     ]
     asked = len(server.requests)
     frames = agent.prompt("/mcp__odd__greet")

@@ -135,7 +135,8 @@ def _slash(command: slash.SlashCommand) -> responses.SlashItem:
     source = named if command.location == "path" else "auto"
     info = responses.SlashSource(command.path, source, scope, base_dir=command.base or UNSET)
     description = command.description or UNSET
-    return responses.SlashItem(command.name, description, command.source, command.location, command.path or UNSET, info)
+    path, hint = command.path or UNSET, command.hint or UNSET
+    return responses.SlashItem(command.name, description, command.source, command.location, path, info, hint)
 
 
 def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:

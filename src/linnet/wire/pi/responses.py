@@ -157,6 +157,7 @@ class SlashItem(Plain, frozen=True):
     location: str
     path: str | UnsetType
     source_info: SlashSource
+    argument_hint: str | UnsetType = UNSET
 
 
 class CommandsData(Plain, frozen=True):

@@ -204,6 +204,7 @@ class SlashCommand(Heard, frozen=True):
     source: str = ""
     location: str | None = None
     path: str | None = None
+    argument_hint: str | None = None
 
 
 class SlashCommands(Heard, frozen=True):

@@ -39,7 +39,10 @@ def data(answer: commands.Answer) -> Any:
             )
         case commands.CommandList(found):
             return responses.CommandsData(
-                [responses.SlashItem(c.name, c.description, c.source, c.location, c.path) for c in found]
+                [
+                    responses.SlashItem(c.name, c.description, c.source, c.location, c.path, c.hint or UNSET)
+                    for c in found
+                ]
             )
         case commands.Pong():
             return responses.PongData(pong=True)

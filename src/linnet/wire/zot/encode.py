@@ -48,8 +48,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 out += _reply_ended(reply, total)
             case events.ToolFinished(result):
                 out.append(frames.ToolResult(result.call_id, result.is_error, plain(result.content)))
-            case events.Interrupted():
-                out.append(frames.TurnEnd("aborted"))
+            case events.Interrupted(reply):
+                out.append(frames.TurnEnd(STOP[reply.stop], reply.error or UNSET))
             case events.CompactionEnded():
                 if event.result is not None:
                     out.append(frames.CompactDone(event.result.summary.text))

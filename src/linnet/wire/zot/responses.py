@@ -76,6 +76,7 @@ class SlashItem(Struct, frozen=True):
     source: str
     location: str
     path: str
+    argument_hint: str | UnsetType = UNSET
 
 
 class CommandsData(Struct, frozen=True):

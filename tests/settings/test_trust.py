@@ -374,12 +374,12 @@ def test_people_in_a_terminal_are_asked_once(bench: Bench) -> None:
         assert "extension      .linnet/extensions/?evil.py" in said
         file = bench.home / "trust.json"
         assert (json.loads(file.read_text())[str(bench.work)]["answer"] if file.exists() else None) == kept
-    assert "brings" not in in_terminal(bench, b"")[0]
+    assert "Use it?" not in in_terminal(bench, b"")[0]
     bench.plant(SETTINGS, '{"max_steps": 9}')
     said, _ = in_terminal(bench, b"v\n")
     assert "has changed since you trusted it:" in said
     assert ".linnet/settings.json" in said
-    assert in_terminal(bench, b"")[0] == ""
+    assert "Use it?" not in in_terminal(bench, b"")[0]
 
 
 def test_folders_are_trusted_listed_and_forgotten_from_the_command_line(bench: Bench) -> None:

@@ -134,6 +134,8 @@ def _rpc(flags: Flags, program: Program) -> int:
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
+    if not spoken.asks:  # Nor can its clients be told.
+        settings = _asked(settings)
     if os.isatty(0):
         say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
     trace = _trace(flags, settings)

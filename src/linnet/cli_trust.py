@@ -118,7 +118,7 @@ def _project(flags: Flags) -> "Project":
     from linnet.runtime.settings import home_folder, work_folder
 
     project = Project(work_folder(flags.config.get("cwd")), home_folder(os.environ))
-    project.look()
+    project.look(for_all=True)
     return project
 
 

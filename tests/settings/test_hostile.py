@@ -71,7 +71,7 @@ def lines(ground: Ground) -> None:
 
 
 def zots_namesake(ground: Ground) -> None:
-    assert ground.bench.run("--json", COMMAND, program="linnet-zot").returncode == 0
+    assert ground.bench.run("--json", COMMAND, "--with-skills", program="linnet-zot").returncode == 0
 
 
 def module(ground: Ground) -> None:

@@ -397,6 +397,21 @@ def test_folders_are_trusted_listed_and_forgotten_from_the_command_line(bench: B
     assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
 
 
+def test_what_is_trusted_from_the_command_line_is_trusted_as_any_program(bench: Bench) -> None:
+    bench.plant(".pi/settings.json", "{}")
+    bench.plant(".claude/skills/s/SKILL.md")
+    assert bench.run("trust").stdout == "  skill          .claude/skills/s\n  settings       .pi/settings.json\n"
+    for stands_for in ("zot", "pi"):
+        assert project(bench, stands_for=stands_for).trusted
+
+
+def test_a_protocol_without_a_word_for_it_says_it_on_stderr(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+    done = bench.run("rpc", "--dialect", "pi-legacy", "--provider", "scripted")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"linnet: what {bench.work} brings is left out" in done.stderr
+
+
 def test_linnet_pi_takes_pis_words_for_it(bench: Bench) -> None:
     bench.plant(".pi/settings.json", '{"defaultThinkingLevel": "high", "shellCommandPrefix": "x=1"}')
 

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from linnet.core.events import ProjectUntrusted
     from linnet.runtime.guarded import Print
 
+Answer: TypeAlias = Literal["once", "always", "never"]
+Peer: TypeAlias = Literal["zot", "pi"]
 FOLDER = ".linnet"
 SHARED = os.path.join(".agents", "skills")  # Of this folder, and of those above it up to the repository's.
-PEERS = {"zot": (".zot", os.path.join(".claude", "skills")), "pi": (".pi",)}
-Answer: TypeAlias = Literal["once", "always", "never"]
+PEERS: dict[Peer, tuple[str, ...]] = {"zot": (".zot", os.path.join(".claude", "skills")), "pi": (".pi",)}
 
 
 class Project:
@@ -25,9 +26,7 @@ class Project:
     `decided`: somebody has said yes or no.
     """
 
-    def __init__(
-        self, root: str, home: str = "", *, trusted: bool = False, stands_for: Literal["zot", "pi"] | None = None
-    ) -> None:
+    def __init__(self, root: str, home: str = "", *, trusted: bool = False, stands_for: Peer | None = None) -> None:
         self.root = root
         self.trusted = trusted
         self.folders: tuple[str, ...] = ()
@@ -128,15 +127,16 @@ class Project:
                 raise ConfigError(f"{path} is not what was trusted: it has changed since")
         return text
 
-    def look(self) -> None:
-        """See which of the folders that are guarded are there, of those that would be used."""
-        self.folders = self._there((FOLDER, *(PEERS[self._stands_for] if self._stands_for else ())))
+    def look(self, *, for_all: bool = False) -> None:
+        """See which of the folders that are guarded are there: of those that would be used, or that anybody would."""
+        peers = PEERS if for_all else (self._stands_for,)
+        self.folders = self._there((FOLDER, *(name for peer in peers if peer for name in PEERS[peer])))
 
     def _fingerprint(self) -> "Print":
         """Of all that is guarded, whoever would use it: what one program was trusted with, another is."""
         from linnet.runtime.guarded import fingerprint
 
-        return fingerprint(self.root, self._there((FOLDER, *PEERS["zot"], *PEERS["pi"])))
+        return fingerprint(self.root, self._there((FOLDER, *(name for peer in PEERS.values() for name in peer))))
 
     def _there(self, names: Sequence[str]) -> tuple[str, ...]:
         """The user's own home is never a project's, whichever link led there."""

@@ -302,6 +302,20 @@ def test_templates_and_skills_are_there_once_it_is_answered(bench: Bench, dialec
         assert listed(agent) == []
 
 
+@pytest.mark.parametrize("answer", ["once", "always"])
+def test_what_cannot_be_used_is_refused_when_it_is_trusted(bench: Bench, answer: str) -> None:
+    file = bench.plant(SETTINGS, '{"max_steps": "many"}')
+    bench.plant(".linnet/prompts/sing.md", "Tweet")
+    with rpc(bench, "zot") as agent:
+        refused = agent.ask("trust", answer=answer)
+        assert (refused["success"], refused["error"].partition(", ")[0]) == (
+            False,
+            f"{file}:1: max_steps: expected a whole number",
+        )
+        assert agent.ask("get_commands")["data"]["commands"] == []
+    assert "always" not in bench.run("trust", "--list").stdout
+
+
 def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
     bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted"}')
     script = {

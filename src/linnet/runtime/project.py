@@ -83,6 +83,15 @@ class Project:
         with self._lock:
             self._answer(answer)
 
+    def withdraw(self) -> None:
+        """As if nobody had answered. Raises ConfigError."""
+        with self._lock:
+            self.trusted = self.decided = False
+            if self.home:
+                from linnet.runtime.trust import TrustFile
+
+                TrustFile(self.home).forget(self.root)
+
     def _survey(self) -> "ProjectUntrusted | None":
         if self.decided or not self.folders:
             return None

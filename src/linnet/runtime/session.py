@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
-from linnet.errors import BadInput, Closed
+from linnet.errors import BadInput, Closed, ConfigError
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
@@ -181,7 +181,7 @@ class Session:
             self.survey()  # There is something else by now, which should be seen before it is trusted.
             raise
         if settings.project.trusted != was:
-            settings = settings.again()
+            settings = self._resolved_again(settings)
         with self._broadcast.lock:
             if settings.project.trusted != was:
                 if self._adoption is None:
@@ -189,6 +189,14 @@ class Session:
                     self._broadcast.add(self._adoption)
                 self._adoption.offer(settings, active=self._jobs.active)
             requester.finished(commands.Ok())
+
+    @staticmethod
+    def _resolved_again(settings: Settings) -> Settings:
+        try:
+            return settings.again()
+        except ConfigError:
+            settings.project.withdraw()  # What cannot be used is not trusted either.
+            raise
 
     def _adopt(self, settings: Settings, events: list[Event]) -> None:
         self._settings, self._accounts = settings, settings.accounts

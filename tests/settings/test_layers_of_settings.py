@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any, get_args
 
@@ -13,6 +15,7 @@ from linnet.errors import ConfigError
 from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.setting_keys import EXCLUDED, FROM_A_PROJECT, keys
 from linnet.runtime.settings import Settings, resolve
+from tests.settings.conftest import Bench
 
 
 @pytest.fixture
@@ -293,3 +296,15 @@ def test_a_program_that_hosts_the_runtime_reads_the_same_files(
     assert [record.getMessage() for record in caplog.records] == [
         f'linnet: {files.user}:1: modle: is not known here; did you mean "model"?'
     ]
+
+
+def test_who_has_no_settings_imports_nothing_for_them(bench: Bench) -> None:
+    lazy = ("setting_keys", "settings_text", "pi_settings", "small_file", "guarded", "trust", "adoption")
+    program = (
+        "import os, sys; from linnet.runtime.config import PI, Config; from linnet.runtime.settings import resolve\n"
+        "resolve(Config(provider='scripted', stands_in_for='pi'), os.environ, PI)\n"
+        f"print([name for name in {lazy} if f'linnet.runtime.{{name}}' in sys.modules])"
+    )
+    command = [sys.executable, "-c", program]
+    done = subprocess.run(command, cwd=bench.work, env=bench.env, capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("[]\n", "")

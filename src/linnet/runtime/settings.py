@@ -273,9 +273,9 @@ def check_reasoning(level: str) -> None:
 
 def home_folder(environ: Mapping[str, str]) -> str:
     """Where linnet keeps what is the user's own. Nothing is created here by looking. Raises ConfigError."""
-    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", ".linnet"))
-    if not os.path.isabs(given):  # Or else it would be a folder of whatever project linnet is started in.
-        raise ConfigError(f"LINNET_HOME must be an absolute path, not {given}")
+    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
+    if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
+        raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
     return os.path.abspath(given)
 
 

@@ -16,6 +16,7 @@ from linnet.runtime.setting_keys import EXCLUDED, Key, file_type, keys
 
 IGNORED = ("$schema",)  # Editors find it helpful.
 PREFIX = "LINNET_"
+NEAR = 0.75  # How much a variable is like a key's to be taken for it. Others may have variables of that prefix.
 
 
 def said(text: bytes, file: str, folder: str, *, of_project: bool = False) -> tuple[Config, list[str]]:
@@ -53,7 +54,7 @@ def from_variables(environ: Mapping[str, str]) -> tuple[Config, list[str]]:
             continue
         if key := variables.get(name):
             values[key.name] = _value(key, parsed(key, word, name), b"", name, os.getcwd())
-        elif meant := nearest(name.removeprefix(PREFIX).lower(), keys()):
+        elif meant := nearest(name.removeprefix(PREFIX).lower(), keys(), NEAR):
             remarks.append(f"{name} is not known; did you mean {keys()[meant].variable}?")
     return Config(**values), remarks
 

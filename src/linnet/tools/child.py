@@ -2,7 +2,7 @@
 
 import os
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -15,15 +15,27 @@ KEPT = 64 * 1024
 class Child:
     """Invariant: once it is closed, nothing that the program started is running.
 
-    Lines are read from `stdout` and written with `write`, by any thread; if one is blocked, a `kill` by another shows
-    it the end of the pipe.
+    Lines are read from `stdout` and written with `write` or `offer`, by any thread; if one is blocked, a `kill` by
+    another shows it the end of the pipe.
     """
 
     def __init__(
-        self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], spawner: Spawner
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        env: Mapping[bytes, bytes],
+        spawner: Spawner,
+        *,
+        errors: Callable[[bytes], None] = lambda data: None,
+        exited: Callable[[], None] = lambda: None,
     ) -> None:
-        """Returns when it has started. Raises OSError or ValueError if it cannot be."""
+        """Returns when it has started. Raises OSError or ValueError if it cannot be.
+
+        `errors` takes what it prints on stderr; `exited` is called when it has ended. Both are in a thread of ours.
+        """
         self.closed = False
+        self._take_errors = errors
+        self._tell_exit = exited
         self._writing = Lock()
         self._errors = bytearray()
         self._exited = Event()
@@ -32,6 +44,7 @@ class Child:
             stdin, self._stdin = os.pipe()
             theirs.callback(os.close, stdin)
             undo.callback(os.close, self._stdin)
+            os.set_blocking(self._stdin, False)  # Our end only.
             stdout_fd, stdout = os.pipe()
             theirs.callback(os.close, stdout)
             self.stdout = undo.enter_context(open(stdout_fd, "rb"))
@@ -59,8 +72,30 @@ class Child:
             if self._stdin is None:
                 raise BrokenPipeError
             left = memoryview(data)
-            while left:
-                left = left[os.write(self._stdin, left) :]
+            poller = select.poll()
+            poller.register(self._stdin, select.POLLOUT)
+            while left := left[self._write_some(left) :]:
+                poller.poll()
+
+    def offer(self, data: bytes | memoryview) -> int:
+        """Write as much as there is room for, and return how much that was. Raises BrokenPipeError if nobody reads it
+        any more.
+        """
+        with self._writing:
+            return self._write_some(data)
+
+    @property
+    def stdin(self) -> int | None:
+        """The descriptor that has room again when it can be written to; None when the input has ended."""
+        return self._stdin
+
+    def _write_some(self, data: bytes | memoryview) -> int:
+        if self._stdin is None:
+            raise BrokenPipeError
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
 
     def wait(self, timeout: float | None = None) -> int | None:
         """The exit code, negative for the signal that ended it; None if it is still running after `timeout` seconds.
@@ -80,15 +115,15 @@ class Child:
             return
         self.closed = True
         deadline = monotonic() + grace
-        self._end_input(grace)
+        self.end_input(grace)
         self._exited.wait(max(0, deadline - monotonic()))
         self.kill()
         self._watcher.join(PATIENCE)
-        self._end_input(PATIENCE)
+        self.end_input(PATIENCE)
         self.stdout.close()
 
-    def _end_input(self, patience: float) -> None:
-        """Unless a thread is still writing when patience is over."""
+    def end_input(self, patience: float = PATIENCE) -> None:
+        """The program reads to the end of its input, unless a thread is still writing when patience is over."""
         if self._writing.acquire(timeout=patience):
             stdin, self._stdin = self._stdin, None
             self._writing.release()
@@ -106,8 +141,9 @@ class Child:
                     self._spawned.receive()
                 elif not self._read_errors():
                     poller.unregister(fd)
-            if self._spawned.exit_code is not None:
+            if self._spawned.exit_code is not None and not self._exited.is_set():
                 self._exited.set()
+                self._tell_exit()
         while self._read_errors():
             pass
         self._spawned.close()
@@ -121,4 +157,6 @@ class Child:
             return False
         self._errors += data
         del self._errors[:-KEPT]
+        if data:
+            self._take_errors(data)
         return bool(data)

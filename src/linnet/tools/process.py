@@ -2,7 +2,7 @@
 
 import os
 import select
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from math import ceil
 from threading import Lock, Thread
@@ -91,13 +91,23 @@ class Processes:
             self._end(command)
         return Finished(None if timed_out else command.spawned.exit_code, timed_out)
 
-    def start(self, argv: Sequence[str], *, cwd: str | os.PathLike[str], env: Mapping[str, str] | None = None) -> Child:
-        """Start a program that stays. `env` is set besides what every command gets.
+    def start(
+        self,
+        argv: Sequence[str],
+        *,
+        cwd: str | os.PathLike[str],
+        env: Mapping[str, str] | None = None,
+        errors: Callable[[bytes], None] = lambda data: None,
+        exited: Callable[[], None] = lambda: None,
+    ) -> Child:
+        """Start a program that stays. `env` is set besides what every command gets. `errors` is given what it prints
+        on stderr, and `exited` is called when it has ended.
 
         Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
-        child = Child(argv, cwd, {**self._environment(), **added}, self._spawner)
+        environment = {**self._environment(), **added}
+        child = Child(argv, cwd, environment, self._spawner, errors=errors, exited=exited)
         with self._lock:
             self._children = [each for each in self._children if not each.closed]
             self._children.append(child)

@@ -31,8 +31,10 @@ from linnet.extensions.programs.protocol import (
     GuardAsked,
     Happened,
     Heard,
+    Idled,
     Kill,
     Log,
+    NotStarted,
     Notify,
     Offer,
     OfferCommand,
@@ -129,6 +131,8 @@ facts = st.one_of(
     st.builds(Happened, st.builds(lambda event: frames.Occasion(event=event), st.sampled_from(["turn_start", "x"]))),
     st.builds(Answered, st.builds(frames.Answer, ids)),
     st.just(Closing()),
+    st.just(Idled()),
+    st.just(NotStarted("spawn: no such file")),
     st.just(Exited("exited with code 1")),
 )
 
@@ -369,14 +373,13 @@ def test_what_a_guard_may_say(answer: dict[str, Any], outcome: Allow | Deny) -> 
         Heard(Oversized(1 << 26, b"", b"")),
     ],
 )
-def test_a_guard_that_fails_denies_and_the_client_is_told(fact: Fact) -> None:
+def test_a_guard_that_fails_denies(fact: Fact) -> None:
     protocol = begun(said(type="subscribe", intercept=["tool_call"]))
     protocol.feed(guard())
     effects = protocol.feed(fact)
     (settle,) = (effect for effect in effects if isinstance(effect, Settle))
     assert isinstance(settle.outcome, Deny)
     assert settle.outcome.failed
-    assert any(isinstance(effect, Report) and effect.event == "tool_call" for effect in effects)
 
 
 def test_an_answer_with_a_wrong_id_is_told_of_and_allows_nothing() -> None:
@@ -391,10 +394,7 @@ def test_an_answer_with_a_wrong_id_is_told_of_and_allows_nothing() -> None:
 def test_a_guard_that_is_gone_goes_on_denying() -> None:
     protocol = begun(said(type="subscribe", intercept=["tool_call"]))
     protocol.feed(Exited("exited with code 1"))
-    settle, report = protocol.feed(guard())
-    assert isinstance(settle, Settle)
-    assert isinstance(settle.outcome, Deny)
-    assert report == Report("tool_call", "the extension exited with code 1")
+    assert protocol.feed(guard()) == [Settle("1", Deny("the extension exited with code 1", failed=True))]
 
 
 @pytest.mark.parametrize(
@@ -426,12 +426,6 @@ def test_an_abort_is_told_only_to_those_who_know_the_frame() -> None:
     assert knowing.feed(Aborted("1")) == []
 
 
-def test_an_aborted_guard_is_no_failure() -> None:
-    protocol = begun(said(type="subscribe", intercept=["tool_call"]))
-    protocol.feed(guard())
-    assert [type(effect) for effect in protocol.feed(Aborted("1"))] == [Settle]
-
-
 def test_progress_questions_and_notices_are_passed_on() -> None:
     protocol = begun()
     protocol.feed(CallAsked("1", "weather", {}))
@@ -460,6 +454,18 @@ def test_one_that_is_closed_is_told_goodbye_and_its_end_is_no_news() -> None:
     assert protocol.feed(Closing()) == [Write(frames.Shutdown()), EndInput()]
     assert protocol.feed(said(type="shutdown_ack")) == []
     assert protocol.feed(Exited("exited with code 0")) == []
+
+
+def test_one_that_says_hello_and_no_more_counts_as_ready_after_a_while() -> None:
+    protocol = Protocol("tour", ACK)
+    assert protocol.feed(Idled()) == []
+    protocol.feed(said(type="hello", name="tour"))
+    assert protocol.feed(Idled()) == [Log("no ready frame; auto-readying after idle (legacy SDK?)"), Become()]
+    assert protocol.feed(Idled()) == []
+
+
+def test_one_that_cannot_be_started_is_a_load_failure() -> None:
+    assert Protocol("tour", ACK).feed(NotStarted("spawn: x")) == [Report("load", "spawn: x")]
 
 
 def test_one_that_dies_before_its_hello_is_a_load_failure() -> None:

@@ -36,6 +36,16 @@ class Exited(Struct, frozen=True):
     how: str
 
 
+class NotStarted(Struct, frozen=True):
+    """There is no such program, or it may not be run."""
+
+    why: str
+
+
+class Idled(Struct, frozen=True):
+    """It has said hello, and nothing for a while: older programs do not say that they are ready."""
+
+
 class CallAsked(Struct, frozen=True):
     id: str
     tool: str
@@ -80,7 +90,18 @@ class Closing(Struct, frozen=True):
 
 
 Fact: TypeAlias = (
-    Heard | Exited | CallAsked | GuardAsked | CommandAsked | Expired | Aborted | Happened | Answered | Closing
+    Heard
+    | Exited
+    | NotStarted
+    | Idled
+    | CallAsked
+    | GuardAsked
+    | CommandAsked
+    | Expired
+    | Aborted
+    | Happened
+    | Answered
+    | Closing
 )
 
 
@@ -93,7 +114,7 @@ class Allow(Struct, frozen=True):
 
 
 class Deny(Struct, frozen=True):
-    """`failed`: it did not say so; it failed to judge."""
+    """`failed`: it did not say so but failed to judge, and this is why. Whoever asked tells the client."""
 
     reason: str
     failed: bool = False
@@ -150,6 +171,10 @@ class Ask(Struct, frozen=True):
     question: frames.Ask
 
 
+class Withdraw(Struct, frozen=True):
+    """Its open questions to whoever drives the agent: nobody waits for the answers any more."""
+
+
 class Notify(Struct, frozen=True):
     level: str
     message: str
@@ -192,8 +217,8 @@ class Protocol:
         """`ack` is how its hello is answered; `ack.linnet` has the events and interceptions that are linnet's own."""
         self.name = name
         self.phase: Literal["starting", "greeted", "ready", "closing", "gone"] = "starting"
-        self.events: set[str] = set()
-        self.intercepts: set[str] = set()
+        self.events: frozenset[str] = frozenset()
+        self.intercepts: frozenset[str] = frozenset()
         self.tools: dict[str, ToolSpec] = {}
         self.commands: dict[str, str] = {}
         self.knows_linnet = False
@@ -208,6 +233,11 @@ class Protocol:
                 return self._heard(line) if self.phase != "gone" else []
             case Exited(how):
                 return self._exited(how) if self.phase != "gone" else []
+            case NotStarted(why):
+                return [*self._end("was not started"), Report("load", why)] if self.phase == "starting" else []
+            case Idled():
+                note = Log("no ready frame; auto-readying after idle (legacy SDK?)")
+                return [note, *self._ready()] if self.phase == "greeted" else []
             case CallAsked(id, tool, args):
                 if tool not in self.tools or self.phase == "gone":
                     why = f'no extension registered for tool "{tool}"'
@@ -221,7 +251,9 @@ class Protocol:
             case Expired(id):
                 return [*self._cancel(id), *self._fail(id, f"timeout waiting for {self._path(id)}")]
             case Aborted(id):
-                return [*self._cancel(id), *self._fail(id, "context canceled", report=False)]
+                if id not in self._waiting:
+                    return []
+                return [*self._cancel(id), *self._fail(id, "context canceled"), Withdraw()]
             case Happened(what):
                 told = self.phase == "ready" and what.event in self.events
                 return [Write(_event(what))] if told else []
@@ -320,7 +352,9 @@ class Protocol:
     def _subscribe(self, events: list[str], intercept: list[str]) -> list[Effect]:
         """To what there is; the rest is dropped, as zot does. What is linnet's own is for those who know linnet."""
         more = self._ack.linnet if self.knows_linnet else None
-        self.events |= {*EVENTS, *(more.events if more else ())} & {*events}
+        self.events |= {*EVENTS, *(more.events if more else ())} & {
+            *events
+        }  # Others read it meanwhile: it is replaced.
         self.intercepts |= {*INTERCEPTS, *(more.intercept if more else ())} & {*intercept}
         return []
 
@@ -397,16 +431,16 @@ class Protocol:
         greeted = self.phase != "starting"
         self.phase, self.how = "closing", "it is being closed"
         goodbye: list[Effect] = [Write(frames.Shutdown())] if greeted else []
-        return [*self._fail_all(self.how, report=False), *goodbye, EndInput()]
+        return [*self._fail_all(self.how), Withdraw(), *goodbye, EndInput()]
 
     def _end(self, how: str) -> list[Effect]:
         self.phase, self.how = "gone", f"the extension {how}"
-        return self._fail_all(self.how)
+        return [*self._fail_all(self.how), Withdraw()]
 
-    def _fail_all(self, why: str, *, report: bool = True) -> list[Effect]:
-        return [effect for id in list(self._waiting) for effect in self._fail(id, why, report=report)]
+    def _fail_all(self, why: str) -> list[Effect]:
+        return [effect for id in list(self._waiting) for effect in self._fail(id, why)]
 
-    def _fail(self, id: str, why: str, *, report: bool = True) -> list[Effect]:
+    def _fail(self, id: str, why: str) -> list[Effect]:
         """Whoever waits for this gets the one answer that can do no harm."""
         asked = self._waiting.pop(id, None)
         if asked is None:
@@ -417,8 +451,7 @@ class Protocol:
             case "command":
                 return [Settle(id, CommandFailed(f"extension {self.name}/{asked.name} failed: {why}"))]
             case "guard":
-                reason = f"denied, for the extension {self.name} guards {asked.name} and failed: {why}"
-                return [Settle(id, Deny(reason, failed=True)), *([Report(asked.name, why)] if report else [])]
+                return [Settle(id, Deny(why, failed=True))]
 
     def _take(self, id: str, kind: str) -> _Asked | None:
         asked = self._waiting.get(id)

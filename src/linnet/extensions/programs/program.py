@@ -1,0 +1,188 @@
+"""An extension that is a program, as the runtime knows extensions: hooks and events in, frames out, and back."""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from linnet import __version__
+from linnet.core import hooks, observed
+from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Select
+from linnet.core.shown import EditorTextSet, Notified
+from linnet.errors import Cancelled, LinnetError
+from linnet.extensions.extension import Command
+from linnet.extensions.programs import frames, protocol
+from linnet.extensions.programs.exchange import Exchange, Patience
+from linnet.extensions.programs.log import Log
+from linnet.extensions.programs.occasions import MORE_EVENTS, MORE_INTERCEPTS, asked, decision, occasions, sources
+from linnet.extensions.programs.tools import ProgramTools
+from linnet.tools.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.core.shown import Level
+    from linnet.core.slash import Location
+    from linnet.extensions.host import Host
+    from linnet.extensions.programs.manifest import Manifest
+    from linnet.tools.process import Processes
+    from linnet.tools.toolset import Toolset
+
+ZOT_VERSION = "0.1.62"  # The zot whose frames these are.
+MOST_QUESTIONS = 8
+_LEVELS: "dict[str, Level]" = {"warn": "warning", "warning": "warning", "error": "error"}
+
+
+class Program:
+    """Nothing is started before `start`. Restarted never: what a program that died guarded is denied, and what it
+    offered is gone, until extensions are read again.
+    """
+
+    replaces_tools = False
+
+    def __init__(
+        self,
+        manifest: "Manifest",
+        location: "Location",
+        host: "Host",
+        log: Log,
+        patience: Patience = Patience(),  # noqa: B008 (frozen)
+    ) -> None:
+        self.name = manifest.name
+        self.path = manifest.folder
+        self.location = location
+        self._host = host
+        self._open: set[CancelToken] = set()  # Questions of its to the user, and what withdraws each.
+        model = host.model
+        offers = frames.Offers(__version__, events=MORE_EVENTS, intercept=MORE_INTERCEPTS)
+        ack = frames.HelloAck(
+            ZOT_VERSION, model.provider, model.id, host.cwd, manifest.folder, manifest.folder, linnet=offers
+        )
+        self._exchange = Exchange(manifest, ack, log, self._told, patience)
+        self.tools: Toolset = ProgramTools(self._exchange)
+
+    def start(self, processes: "Processes") -> None:
+        self._exchange.start(processes)
+
+    def wait_until_ready(self, cancel: "Cancel") -> None:
+        """As long as patience lasts. Raises Cancelled."""
+        self._exchange.wait_until_ready(cancel)
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        machine = self._exchange.machine
+        gone = machine.phase in ("closing", "gone")
+        return () if gone else [Command(name, text) for name, text in list(machine.commands.items())]
+
+    @property
+    def asked(self) -> Collection[hooks.Name]:
+        """Also when it is gone: a guard that cannot be asked says no."""
+        intercepts = self._exchange.machine.intercepts
+        return [kind.name for kind in hooks.HOOKS if kind.name in intercepts] if intercepts else ()
+
+    @property
+    def told(self) -> Collection[observed.Name]:
+        return {*sources(self._exchange.machine.events), "session_shutdown"}
+
+    def ask(self, event: hooks.Hook, cancel: "Cancel", patience: float) -> hooks.Decision | None:
+        about = asked(event)
+        if about is None:
+            return None
+        exchange = self._exchange
+        verdict = exchange.ask(
+            lambda id: protocol.GuardAsked(id, about), min(patience, exchange.patience.judge), cancel
+        )
+        cancel.check()
+        assert isinstance(verdict, protocol.Allow | protocol.Deny)
+        if isinstance(verdict, protocol.Deny) and verdict.failed:
+            raise LinnetError(verdict.reason)
+        return decision(event, verdict)
+
+    def tell(self, event: observed.Observed) -> None:
+        if isinstance(event, observed.SessionEnded):
+            self._exchange.feed(protocol.Closing())
+        for occasion in occasions(event):
+            self._exchange.feed(protocol.Happened(occasion))
+
+    def run_command(self, name: str, arguments: str, cancel: "Cancel") -> None:
+        exchange = self._exchange
+        done = exchange.ask(lambda id: protocol.CommandAsked(id, name, arguments), exchange.patience.command, cancel)
+        cancel.check()
+        match done:
+            case protocol.CommandFailed(why):
+                raise LinnetError(why)
+            case protocol.CommandDone("prompt", text):
+                self._host.say(text, "prompt")
+            case protocol.CommandDone("insert", text):
+                self._host.show(EditorTextSet(self.name, text))
+            case protocol.CommandDone("display", text):
+                self._host.show(Notified(self.name, text))
+            case _:
+                pass
+
+    def close(self, patience: float) -> None:
+        self._exchange.close()
+
+    def _told(self, effect: protocol.Effect) -> None:
+        match effect:
+            case protocol.Notify(level, message):
+                self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
+            case protocol.Report("load", error):
+                _warn(f"extension load: {self.path}: {error}")
+                self._host.failed(self.path, "load", error)
+            case protocol.Report(event, error):
+                self._host.failed(self.path, event, error)
+            case protocol.Ask(question):
+                self._put(question)
+            case protocol.Withdraw():
+                for withdrawal in list(self._open):
+                    withdrawal.set()
+            case _:
+                pass
+
+    def _put(self, frame: frames.Ask) -> None:
+        """To the user, in a thread of its own: the answer may take its time."""
+        question = _question(frame)
+        if question is None or len(self._open) >= MOST_QUESTIONS:
+            why = f'unknown method "{frame.method}"' if question is None else "too many questions at once"
+            self._host.failed(self.path, "ask", why)
+            self._exchange.feed(protocol.Answered(frames.Answer(frame.id, cancelled=True)))
+            return
+        withdrawal = CancelToken()
+        self._open.add(withdrawal)
+        self._exchange.asking = len(self._open)
+        Thread(target=self._ask, args=(frame.id, question, withdrawal), name="linnet-ext-ask", daemon=True).start()
+
+    def _ask(self, id: str, question: Question, withdrawal: CancelToken) -> None:
+        answer = frames.Answer(id, cancelled=True)
+        with suppress(Cancelled, LinnetError):
+            match self._host.ask(question, withdrawal):
+                case Chosen(text):
+                    answer = frames.Answer(id, value=text)
+                case Confirmed(yes):
+                    answer = frames.Answer(id, confirmed=yes)
+                case _:
+                    pass
+        self._open.discard(withdrawal)
+        self._exchange.asking = len(self._open)
+        self._exchange.feed(protocol.Answered(answer))
+
+
+def _question(frame: frames.Ask) -> Question | None:
+    match frame.method:
+        case "confirm":
+            return Confirm(frame.title, frame.message or "")
+        case "select" if frame.options:
+            return Select(frame.title, tuple(frame.options))
+        case "input":
+            return EnterText(frame.title, frame.placeholder or "")
+        case "editor":
+            return EditText(frame.title, frame.prefill or "")
+        case _:
+            return None
+
+
+def _warn(sentence: str) -> None:
+    """Without a handler of the program's own, this is a line on stderr."""
+    import logging  # 5 ms that nothing healthy pays
+
+    logging.getLogger("linnet.extensions").warning("%s", sentence)

@@ -1,7 +1,7 @@
 """Core events as pi's lines. A small machine: it remembers what the protocol repeats."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Raw, structs
 
@@ -25,6 +25,9 @@ Outside: TypeAlias = (
     | events.QuestionClosed
     | events.SessionNamed
     | events.SessionFailed
+    | events.NoteAdded
+    | events.HookFailed
+    | events.Shown
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 
@@ -53,6 +56,7 @@ class PiEncoder:
         self._reply: Reply | None = None
         self._running: dict[str, _Running] = {}
         self._compacting = False
+        self._shown = 0
 
     def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
         for event in batch:
@@ -204,8 +208,16 @@ class PiEncoder:
                 return [frames.SessionError(path, error)]
             case events.BashRan():
                 return []
+            case events.NoteAdded(note):
+                said = self._words.message(note)
+                return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
+            case events.HookFailed(path, name, error):
+                return [frames.HookError(path, name, error)]
             case _:
-                assert_never(event)
+                from linnet.wire.pi.shown import request  # Most agents have no extensions.
+
+                self._shown += 1
+                return [request(event, f"shown-{self._shown}")]
 
 
 def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Frame]:

@@ -1,0 +1,60 @@
+"""What an extension may do to the session it belongs to. The runtime implements it."""
+
+from typing import Any, Literal, Protocol, TypeAlias
+
+from linnet.core.cancel import Cancel
+from linnet.core.commands import Answer
+from linnet.core.commands import Command as CoreCommand
+from linnet.core.models import Model
+from linnet.core.questions import Question, Reply
+from linnet.core.shown import Shown
+
+Saying: TypeAlias = Literal["prompt", "steer", "follow_up", "note"]
+
+
+class Host(Protocol):
+    """All of it may be used from any thread, and none of it under the session's lock."""
+
+    @property
+    def cwd(self) -> str: ...
+
+    @property
+    def session_id(self) -> str: ...
+
+    @property
+    def session_file(self) -> str | None: ...
+
+    @property
+    def model(self) -> Model: ...
+
+    @property
+    def busy(self) -> bool:
+        """Whether the agent is at work."""
+
+    def ask(self, question: Question, cancel: Cancel, timeout: float | None = None) -> Reply | None:
+        """Put it to the user, and wait. None is no answer. Raises Cancelled."""
+
+    def show(self, shown: Shown) -> None:
+        """Tell whoever drives the agent. Returns at once."""
+
+    def say(self, text: str, how: Saying, kind: str = "", details: Any = None) -> None:
+        """To the agent. One that works hears it when `how` says; one that does not begins to work, unless it is a note,
+        which it will be shown with the next prompt. With a `kind` it is nothing that the user said. Raises LinnetError.
+        """
+
+    def run(self, command: CoreCommand, cancel: Cancel) -> Answer:
+        """What a client could have asked for, and what it is answered. Raises LinnetError; Cancelled if there is an
+        abort before the answer.
+        """
+
+    def abort(self) -> None:
+        """What the agent does now. Returns at once."""
+
+    def keep(self, owner: str, data: Any) -> None:
+        """Plain JSON, in the session, behind what was said last. Raises SessionError if that cannot be written."""
+
+    def kept(self, owner: str) -> Any:
+        """What was kept last on the way to where the conversation stands; None if nothing was."""
+
+    def failed(self, path: str, event: str, error: str) -> None:
+        """Tell whoever drives the agent that an extension did. Returns at once."""

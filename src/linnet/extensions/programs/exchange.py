@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from linnet.errors import Cancelled, Closed
-from linnet.extensions.programs import frames, protocol
+from linnet.extensions.programs import effects, facts, frames, protocol
 from linnet.extensions.programs.pipe import Pipe
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class Exchange:
         manifest: "Manifest",
         ack: frames.HelloAck,
         log: "Log",
-        told: Callable[[protocol.Effect], None],
+        told: Callable[[effects.Effect], None],
         patience: Patience,
     ) -> None:
         self.patience = patience
@@ -55,7 +55,7 @@ class Exchange:
         self._log = log
         self._told = told
         self._changed = Condition()  # Its lock is the machine's.
-        self._waiting: dict[str, SimpleQueue[protocol.Outcome | str]] = {}
+        self._waiting: dict[str, SimpleQueue[effects.Outcome | str]] = {}
         self._ids = count(1)
         self._pipe: Pipe | None = None
         self._thread: Thread | None = None
@@ -70,10 +70,10 @@ class Exchange:
         try:
             pipe = Pipe(processes, manifest.argv, manifest.folder, self._log)
         except Closed:
-            self.feed(protocol.Closing())
+            self.feed(facts.Closing())
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) else str(error)
-            self.feed(protocol.NotStarted(f"spawn: {manifest.argv[0]}: {reason}"))
+            self.feed(facts.NotStarted(f"spawn: {manifest.argv[0]}: {reason}"))
         else:
             self._began = self._heard = monotonic()
             self._pipe = pipe
@@ -90,44 +90,44 @@ class Exchange:
                 if left <= 0:
                     break
                 self._changed.wait(left)
-        self.feed(protocol.Idled())
+        self.feed(facts.Idled())
         if self.machine.phase == "starting" and not self._late:
             self._late = True
             why = f"has said nothing for {self.patience.ready:g} s; the run goes on without it until it does"
-            self._told(protocol.Report("load", why))
+            self._told(effects.Report("load", why))
 
     def ask(
         self,
-        question: Callable[[str], protocol.Fact],
+        question: Callable[[str], facts.Fact],
         patience: float,
         cancel: "Cancel",
         progress: Callable[[str], None] = lambda text: None,
-    ) -> protocol.Outcome:
+    ) -> effects.Outcome:
         """Ask it, and return what came of it. An abort is an answer too; Cancelled is raised only if it came before."""
         cancel.check()
         id = f"{next(self._ids):012d}"
-        queue: SimpleQueue[protocol.Outcome | str] = SimpleQueue()
+        queue: SimpleQueue[effects.Outcome | str] = SimpleQueue()
         self._waiting[id] = queue
         self.feed(question(id))
         try:
-            with cancel.interrupting(lambda: self.feed(protocol.Aborted(id))):
+            with cancel.interrupting(lambda: self.feed(facts.Aborted(id))):
                 return self._answer(id, queue, patience, progress)
         except Cancelled:
-            self.feed(protocol.Aborted(id))  # If it came before anybody could be told of it.
+            self.feed(facts.Aborted(id))  # If it came before anybody could be told of it.
             return self._answer(id, queue, None, lambda text: None)
         finally:
             del self._waiting[id]
 
-    def feed(self, fact: protocol.Fact) -> None:
+    def feed(self, fact: facts.Fact) -> None:
         """Tell the machine, and carry out what follows. Never blocks, but for writing to the log."""
         with self._changed:
-            effects = [effect for effect in self.machine.feed(fact) if not self._done_inside(effect)]
+            outward = [effect for effect in self.machine.feed(fact) if not self._done_inside(effect)]
             self._changed.notify_all()
-        for effect in effects:
+        for effect in outward:
             match effect:
-                case protocol.Log(text):
+                case effects.Log(text):
                     self._log.say(text)
-                case protocol.Kill():
+                case effects.Kill():
                     if self._pipe is not None:
                         self._pipe.child.kill()
                 case _:
@@ -135,24 +135,24 @@ class Exchange:
 
     def close(self) -> None:
         """Say goodbye, wait a little for it to go, and leave nothing of it behind. Idempotent."""
-        self.feed(protocol.Closing())
+        self.feed(facts.Closing())
         if self._pipe is not None:
             self._pipe.close(self.patience.end)
         if self._thread is not None and self._thread is not current_thread():
             self._thread.join(self.patience.end)
         self._log.close()
 
-    def _done_inside(self, effect: protocol.Effect) -> bool:
+    def _done_inside(self, effect: effects.Effect) -> bool:
         match effect:
-            case protocol.Write(frame):
+            case effects.Write(frame):
                 if self._pipe is not None:
                     self._pipe.send(frames.encode(frame))
-            case protocol.EndInput():
+            case effects.EndInput():
                 if self._pipe is not None:
                     self._pipe.end()
-            case protocol.Settle(id, outcome):
+            case effects.Settle(id, outcome):
                 self._waiting[id].put(outcome)
-            case protocol.Progress(id, text):
+            case effects.Progress(id, text):
                 self._waiting[id].put(text)
             case _:
                 return False
@@ -161,10 +161,10 @@ class Exchange:
     def _answer(
         self,
         id: str,
-        queue: "SimpleQueue[protocol.Outcome | str]",
+        queue: "SimpleQueue[effects.Outcome | str]",
         patience: float | None,
         progress: Callable[[str], None],
-    ) -> protocol.Outcome:
+    ) -> effects.Outcome:
         """Progress shows that it is alive, and a question to the user is no fault of its own: both give it more time.
 
         Without patience, the answer is there already.
@@ -175,7 +175,7 @@ class Exchange:
             except Empty:
                 if not self.asking:
                     patience = None
-                    self.feed(protocol.Expired(id))
+                    self.feed(facts.Expired(id))
                 continue
             if not isinstance(item, str):
                 return item
@@ -185,8 +185,8 @@ class Exchange:
         for batch in pipe.batches():
             self._heard = monotonic()
             for line in batch:
-                self.feed(protocol.Heard(line))
-        self.feed(protocol.Exited(self._how(pipe)))
+                self.feed(facts.Heard(line))
+        self.feed(facts.Exited(self._how(pipe)))
 
     def _how(self, pipe: Pipe) -> str:
         """It ended, as the rest of a sentence about it."""

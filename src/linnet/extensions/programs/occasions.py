@@ -6,9 +6,9 @@ from typing import Any
 from msgspec import to_builtins
 
 from linnet.core import hooks, observed
-from linnet.core.messages import AssistantMessage, Image, UserPart
+from linnet.core.messages import AssistantMessage, Image, UserMessage, UserPart
+from linnet.extensions.programs.effects import Allow, Deny
 from linnet.extensions.programs.frames import Occasion
-from linnet.extensions.programs.protocol import Allow, Deny
 
 MORE_EVENTS = (
     "user_message",
@@ -59,8 +59,8 @@ def occasions(event: observed.Observed) -> list[Occasion]:
             return [Occasion(event="turn_start", step=step)]
         case observed.MessageEnded(AssistantMessage() as reply):
             return _replied(reply)
-        case observed.MessageEnded(said):
-            return [Occasion(event="user_message", content=_blocks(said.content))]
+        case observed.MessageEnded(UserMessage(content)):
+            return [Occasion(event="user_message", content=_blocks(content))]
         case observed.ToolEnded(result):
             return [
                 Occasion(

@@ -11,7 +11,7 @@ from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterTex
 from linnet.core.shown import EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.extension import Command
-from linnet.extensions.programs import frames, protocol
+from linnet.extensions.programs import effects, facts, frames
 from linnet.extensions.programs.exchange import Exchange, Patience
 from linnet.extensions.programs.log import Log
 from linnet.extensions.programs.occasions import MORE_EVENTS, MORE_INTERCEPTS, asked, decision, occasions, sources
@@ -89,32 +89,34 @@ class Program:
             return None
         exchange = self._exchange
         verdict = exchange.ask(
-            lambda id: protocol.GuardAsked(id, about), min(patience, exchange.patience.judge), cancel
+            lambda number: facts.GuardAsked(number, about), min(patience, exchange.patience.judge), cancel
         )
         cancel.check()
-        assert isinstance(verdict, protocol.Allow | protocol.Deny)
-        if isinstance(verdict, protocol.Deny) and verdict.failed:
+        assert isinstance(verdict, effects.Allow | effects.Deny)
+        if isinstance(verdict, effects.Deny) and verdict.failed:
             raise LinnetError(verdict.reason)
         return decision(event, verdict)
 
     def tell(self, event: observed.Observed) -> None:
         if isinstance(event, observed.SessionEnded):
-            self._exchange.feed(protocol.Closing())
+            self._exchange.feed(facts.Closing())
         for occasion in occasions(event):
-            self._exchange.feed(protocol.Happened(occasion))
+            self._exchange.feed(facts.Happened(occasion))
 
     def run_command(self, name: str, arguments: str, cancel: "Cancel") -> None:
         exchange = self._exchange
-        done = exchange.ask(lambda id: protocol.CommandAsked(id, name, arguments), exchange.patience.command, cancel)
+        done = exchange.ask(
+            lambda number: facts.CommandAsked(number, name, arguments), exchange.patience.command, cancel
+        )
         cancel.check()
         match done:
-            case protocol.CommandFailed(why):
+            case effects.CommandFailed(why):
                 raise LinnetError(why)
-            case protocol.CommandDone("prompt", text):
+            case effects.CommandDone("prompt", text):
                 self._host.say(text, "prompt")
-            case protocol.CommandDone("insert", text):
+            case effects.CommandDone("insert", text):
                 self._host.show(EditorTextSet(self.name, text))
-            case protocol.CommandDone("display", text):
+            case effects.CommandDone("display", text):
                 self._host.show(Notified(self.name, text))
             case _:
                 pass
@@ -122,18 +124,18 @@ class Program:
     def close(self, patience: float) -> None:
         self._exchange.close()
 
-    def _told(self, effect: protocol.Effect) -> None:
+    def _told(self, effect: effects.Effect) -> None:
         match effect:
-            case protocol.Notify(level, message):
+            case effects.Notify(level, message):
                 self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
-            case protocol.Report("load", error):
+            case effects.Report("load", error):
                 _warn(f"extension load: {self.path}: {error}")
                 self._host.failed(self.path, "load", error)
-            case protocol.Report(event, error):
+            case effects.Report(event, error):
                 self._host.failed(self.path, event, error)
-            case protocol.Ask(question):
+            case effects.Ask(question):
                 self._put(question)
-            case protocol.Withdraw():
+            case effects.Withdraw():
                 for withdrawal in list(self._open):
                     withdrawal.set()
             case _:
@@ -145,7 +147,7 @@ class Program:
         if question is None or len(self._open) >= MOST_QUESTIONS:
             why = f'unknown method "{frame.method}"' if question is None else "too many questions at once"
             self._host.failed(self.path, "ask", why)
-            self._exchange.feed(protocol.Answered(frames.Answer(frame.id, cancelled=True)))
+            self._exchange.feed(facts.Answered(frames.Answer(frame.id, cancelled=True)))
             return
         withdrawal = CancelToken()
         self._open.add(withdrawal)
@@ -164,7 +166,7 @@ class Program:
                     pass
         self._open.discard(withdrawal)
         self._exchange.asking = len(self._open)
-        self._exchange.feed(protocol.Answered(answer))
+        self._exchange.feed(facts.Answered(answer))
 
 
 def _question(frame: frames.Ask) -> Question | None:

@@ -7,14 +7,49 @@ waits elsewhere; here every question gets exactly one answer, whatever becomes o
 """
 
 import re
-from typing import Any, Literal, TypeAlias, assert_never
+from typing import Any, Literal, assert_never
 
 from msgspec import UNSET, Struct
 
 from linnet.core.toolspec import ToolSpec
 from linnet.extensions.lines import Oversized
 from linnet.extensions.programs import frames, results
-from linnet.tools.spec import ToolOutput
+from linnet.extensions.programs.effects import (
+    Allow,
+    Ask,
+    Become,
+    CommandDone,
+    CommandFailed,
+    Deny,
+    Effect,
+    EndInput,
+    Kill,
+    Log,
+    Notify,
+    Offer,
+    OfferCommand,
+    Outcome,
+    Progress,
+    Report,
+    Settle,
+    Withdraw,
+    Write,
+)
+from linnet.extensions.programs.facts import (
+    Aborted,
+    Answered,
+    CallAsked,
+    Closing,
+    CommandAsked,
+    Exited,
+    Expired,
+    Fact,
+    GuardAsked,
+    Happened,
+    Heard,
+    Idled,
+    NotStarted,
+)
 
 EVENTS = ("session_start", "turn_start", "turn_end", "tool_call", "assistant_message")
 INTERCEPTS = ("tool_call", "turn_start", "assistant_message")
@@ -22,182 +57,6 @@ TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # What every vendor accepts.
 COMMAND_NAME = re.compile(r"[^\s/]{1,64}")
 MOST_REPORTS = 10  # Of frames that make no sense; what comes after that is in the log.
 _ANSWERED = re.compile(rb'(?<!\\)"id"\s*:\s*"(\d{1,20})"')
-
-
-class Heard(Struct, frozen=True):
-    """It printed this line."""
-
-    line: bytes | Oversized
-
-
-class Exited(Struct, frozen=True):
-    """Nothing more will come of it. `how` completes a sentence about it: "exited with code 1"."""
-
-    how: str
-
-
-class NotStarted(Struct, frozen=True):
-    """There is no such program, or it may not be run."""
-
-    why: str
-
-
-class Idled(Struct, frozen=True):
-    """It has said hello, and nothing for a while: older programs do not say that they are ready."""
-
-
-class CallAsked(Struct, frozen=True):
-    id: str
-    tool: str
-    args: Any
-
-
-class GuardAsked(Struct, frozen=True):
-    """It is asked about something that is about to happen."""
-
-    id: str
-    about: frames.Occasion
-
-
-class CommandAsked(Struct, frozen=True):
-    id: str
-    name: str
-    args: str
-
-
-class Expired(Struct, frozen=True):
-    """Nobody waits for this answer any longer, for it took too long."""
-
-    id: str
-
-
-class Aborted(Struct, frozen=True):
-    id: str
-
-
-class Happened(Struct, frozen=True):
-    what: frames.Occasion
-
-
-class Answered(Struct, frozen=True):
-    """To a question that it asked."""
-
-    answer: frames.Answer
-
-
-class Closing(Struct, frozen=True):
-    pass
-
-
-Fact: TypeAlias = (
-    Heard
-    | Exited
-    | NotStarted
-    | Idled
-    | CallAsked
-    | GuardAsked
-    | CommandAsked
-    | Expired
-    | Aborted
-    | Happened
-    | Answered
-    | Closing
-)
-
-
-class Allow(Struct, frozen=True):
-    """`args`, `text` and `output` are what is to be used instead, if anything."""
-
-    args: dict[str, Any] | None = None
-    text: str = ""
-    output: ToolOutput | None = None
-
-
-class Deny(Struct, frozen=True):
-    """`failed`: it did not say so but failed to judge, and this is why. Whoever asked tells the client."""
-
-    reason: str
-    failed: bool = False
-
-
-class CommandDone(Struct, frozen=True):
-    action: Literal["prompt", "insert", "display", "noop"]
-    text: str = ""
-
-
-class CommandFailed(Struct, frozen=True):
-    why: str
-
-
-Outcome: TypeAlias = ToolOutput | Allow | Deny | CommandDone | CommandFailed
-
-
-class Write(Struct, frozen=True):
-    frame: frames.Outgoing
-
-
-class EndInput(Struct, frozen=True):
-    """No frame will follow."""
-
-
-class Offer(Struct, frozen=True):
-    spec: ToolSpec
-
-
-class OfferCommand(Struct, frozen=True):
-    name: str
-    description: str
-
-
-class Become(Struct, frozen=True):
-    """It is ready, and from here on it is told what happens."""
-
-
-class Settle(Struct, frozen=True):
-    """The answer to a question, for whoever asked it."""
-
-    id: str
-    outcome: Outcome
-
-
-class Progress(Struct, frozen=True):
-    id: str
-    text: str
-
-
-class Ask(Struct, frozen=True):
-    """Whoever drives the agent."""
-
-    question: frames.Ask
-
-
-class Withdraw(Struct, frozen=True):
-    """Its open questions to whoever drives the agent: nobody waits for the answers any more."""
-
-
-class Notify(Struct, frozen=True):
-    level: str
-    message: str
-
-
-class Report(Struct, frozen=True):
-    """Something went wrong that the client should know of. `event` is what it was about."""
-
-    event: str
-    error: str
-
-
-class Log(Struct, frozen=True):
-    text: str
-
-
-class Kill(Struct, frozen=True):
-    pass
-
-
-Effect: TypeAlias = (
-    Write | EndInput | Offer | OfferCommand | Become | Settle | Progress | Ask | Notify | Report | Log | Kill
-)
 
 
 class _Asked(Struct, frozen=True):
@@ -225,6 +84,7 @@ class Protocol:
         self.how = ""
         self._ack = ack
         self._waiting: dict[str, _Asked] = {}
+        self._asks: set[str] = set()  # Its questions to the user that are open.
         self._reports = 0
 
     def feed(self, fact: Fact) -> list[Effect]:
@@ -253,11 +113,12 @@ class Protocol:
             case Aborted(id):
                 if id not in self._waiting:
                     return []
-                return [*self._cancel(id), *self._fail(id, "context canceled"), Withdraw()]
+                return [*self._cancel(id), *self._fail(id, "context canceled"), *self._withdraw()]
             case Happened(what):
                 told = self.phase == "ready" and what.event in self.events
                 return [Write(_event(what))] if told else []
             case Answered(answer):
+                self._asks.discard(answer.id)
                 return [Write(answer)] if self.phase in ("greeted", "ready") else []
             case Closing():
                 return self._close() if self.phase not in ("closing", "gone") else []
@@ -302,7 +163,8 @@ class Protocol:
             case frames.ToolProgress(id, text):
                 asked = self._waiting.get(id)
                 return [Progress(id, text)] if asked is not None and asked.kind == "tool" else []
-            case frames.Ask():
+            case frames.Ask(id):
+                self._asks.add(id)
                 return [Ask(frame)]
             case frames.PanelRender() | frames.PanelClose() | frames.ShutdownAck():
                 return []
@@ -431,11 +293,11 @@ class Protocol:
         greeted = self.phase != "starting"
         self.phase, self.how = "closing", "it is being closed"
         goodbye: list[Effect] = [Write(frames.Shutdown())] if greeted else []
-        return [*self._fail_all(self.how), Withdraw(), *goodbye, EndInput()]
+        return [*self._fail_all(self.how), *self._withdraw(), *goodbye, EndInput()]
 
     def _end(self, how: str) -> list[Effect]:
         self.phase, self.how = "gone", f"the extension {how}"
-        return [*self._fail_all(self.how), Withdraw()]
+        return [*self._fail_all(self.how), *self._withdraw()]
 
     def _fail_all(self, why: str) -> list[Effect]:
         return [effect for id in list(self._waiting) for effect in self._fail(id, why)]
@@ -452,6 +314,9 @@ class Protocol:
                 return [Settle(id, CommandFailed(f"extension {self.name}/{asked.name} failed: {why}"))]
             case "guard":
                 return [Settle(id, Deny(why, failed=True))]
+
+    def _withdraw(self) -> list[Effect]:
+        return [Withdraw()] if self._asks else []
 
     def _take(self, id: str, kind: str) -> _Asked | None:
         asked = self._waiting.get(id)

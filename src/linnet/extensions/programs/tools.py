@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
-from linnet.extensions.programs import protocol
+from linnet.extensions.programs import facts
 from linnet.extensions.programs.results import failed
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
@@ -31,7 +31,7 @@ class ProgramTools:
             return failed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
         exchange = self._exchange
         output = exchange.ask(
-            lambda id: protocol.CallAsked(id, call.name, call.args),
+            lambda number: facts.CallAsked(number, call.name, call.args),
             exchange.patience.call,
             context.cancel,
             context.progress,

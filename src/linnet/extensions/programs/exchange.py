@@ -4,7 +4,7 @@ from collections.abc import Callable
 from itertools import count
 from queue import Empty, SimpleQueue
 from signal import Signals
-from threading import Condition, Thread, current_thread
+from threading import Condition, Thread
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from msgspec import Struct
 from linnet.errors import Cancelled, Closed
 from linnet.extensions.programs import effects, facts, frames, protocol
 from linnet.extensions.programs.pipe import Pipe
+from linnet.tools.spawner import PATIENCE
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from linnet.tools.process import Processes
 
 LAST_WORDS = 200
+DYING = 0.3  # How long it may take until a program that has closed its output is seen to have ended.
 
 
 class Patience(Struct, frozen=True):
@@ -109,14 +111,19 @@ class Exchange:
         queue: SimpleQueue[effects.Outcome | str] = SimpleQueue()
         self._waiting[id] = queue
         self.feed(question(id))
+        outcome: effects.Outcome | None = None
         try:
             with cancel.interrupting(lambda: self.feed(facts.Aborted(id))):
-                return self._answer(id, queue, patience, progress)
+                outcome = self._answer(id, queue, patience, progress)
         except Cancelled:
             self.feed(facts.Aborted(id))  # If it came before anybody could be told of it.
-            return self._answer(id, queue, None, lambda text: None)
+            outcome = outcome or self._answer(id, queue, None, lambda text: None)
+        except BaseException:
+            self.feed(facts.Aborted(id))
+            raise
         finally:
             del self._waiting[id]
+        return outcome
 
     def feed(self, fact: facts.Fact) -> None:
         """Tell the machine, and carry out what follows. Never blocks, but for writing to the log."""
@@ -136,10 +143,10 @@ class Exchange:
     def close(self) -> None:
         """Say goodbye, wait a little for it to go, and leave nothing of it behind. Idempotent."""
         self.feed(facts.Closing())
-        if self._pipe is not None:
-            self._pipe.close(self.patience.end)
-        if self._thread is not None and self._thread is not current_thread():
-            self._thread.join(self.patience.end)
+        if self._pipe is not None and self._thread is not None:
+            self._pipe.child.wait(self.patience.end)
+            self._pipe.child.kill()
+            self._thread.join(PATIENCE)
         self._log.close()
 
     def _done_inside(self, effect: effects.Effect) -> bool:
@@ -186,15 +193,15 @@ class Exchange:
             self._heard = monotonic()
             for line in batch:
                 self.feed(facts.Heard(line))
-        self.feed(facts.Exited(self._how(pipe)))
+        code = pipe.child.wait(DYING)
+        pipe.close()
+        self.feed(facts.Exited(self._how(pipe, code)))
 
-    def _how(self, pipe: Pipe) -> str:
+    def _how(self, pipe: Pipe, code: int | None) -> str:
         """It ended, as the rest of a sentence about it."""
         if pipe.stuck:
             return "was stopped, for it does not read its input"
-        code = pipe.child.wait(0)
         if code is None:
-            pipe.child.kill()
             return "closed its output"
         how = f"exited with code {code}" if code >= 0 else f"was ended by {_signal(-code)}"
         said = pipe.child.stderr.strip().rpartition("\n")[2][-LAST_WORDS:]

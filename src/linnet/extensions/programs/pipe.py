@@ -98,14 +98,13 @@ class Pipe:
         with suppress(BlockingIOError):
             os.read(self._woken, READ_SIZE)
 
-    def close(self, grace: float) -> None:
-        """Give it so many seconds to exit by itself, then end it and all it started. Idempotent."""
-        self.child.close(grace)
+    def close(self) -> None:
+        """End it and all it started, and close the pipes. For the thread that reads, when it has read all."""
+        self.child.close()
         with self._lock:
-            if not self._closed:
-                self._closed = True
-                os.close(self._woken)
-                os.close(self._wake)
+            self._ending = self._closed = True
+            os.close(self._woken)
+            os.close(self._wake)
 
     def _flush(self) -> None:
         try:

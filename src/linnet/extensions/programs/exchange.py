@@ -82,9 +82,10 @@ class Exchange:
             self._thread = Thread(target=self._serve, args=(pipe,), name=f"linnet-ext-{manifest.name}", daemon=True)
             self._thread.start()
 
-    def wait_until_ready(self, cancel: "Cancel") -> None:
-        """As long as patience lasts, counted from its start. Raises Cancelled."""
-        until = self._began + self.patience.ready
+    def wait_until_ready(self, patience: float, cancel: "Cancel") -> None:
+        """As long as either patience lasts, counted from its start. Raises Cancelled."""
+        patience = min(patience, self.patience.ready)
+        until = self._began + patience
         with cancel.interrupting(self._notify), self._changed:
             while (phase := self.machine.phase) in ("starting", "greeted") and not cancel.is_set:
                 limit = until if phase == "starting" else min(until, self._heard + self.patience.idle)
@@ -95,7 +96,7 @@ class Exchange:
         self.feed(facts.Idled())
         if self.machine.phase == "starting" and not self._late:
             self._late = True
-            why = f"has said nothing for {self.patience.ready:g} s; the run goes on without it until it does"
+            why = f"has said nothing for {patience:g} s; the run goes on without it until it does"
             self._told(effects.Report("load", why))
 
     def ask(

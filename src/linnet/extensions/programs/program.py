@@ -63,9 +63,9 @@ class Program:
     def start(self, processes: "Processes") -> None:
         self._exchange.start(processes)
 
-    def wait_until_ready(self, cancel: "Cancel") -> None:
-        """As long as patience lasts. Raises Cancelled."""
-        self._exchange.wait_until_ready(cancel)
+    def wait_ready(self, patience: float, cancel: "Cancel") -> None:
+        """As long as patience lasts; one that is not ready then joins when it is. Raises Cancelled."""
+        self._exchange.wait_until_ready(patience, cancel)
 
     @property
     def commands(self) -> Sequence[Command]:

@@ -56,6 +56,11 @@ class Extension(Protocol):
     def told(self) -> Collection[observed.Name]:
         """What it wants to be told of."""
 
+    def wait_ready(self, patience: float, hurry: Cancel) -> None:
+        """Until it has said what it offers, or until `hurry` is set: nobody wants to wait any more. Called once, before
+        anything else. Raises what keeps it from being used; TimeoutError when the time is over.
+        """
+
     def ask(self, event: hooks.Hook, cancel: Cancel, patience: float) -> hooks.Decision | None:
         """None if it has nothing to say about it. It has so many seconds, not counted while it waits for the user.
 

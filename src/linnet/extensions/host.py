@@ -1,6 +1,7 @@
 """What an extension may do to the session it belongs to. The runtime implements it."""
 
-from typing import Any, Literal, Protocol, TypeAlias
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer
@@ -8,6 +9,9 @@ from linnet.core.commands import Command as CoreCommand
 from linnet.core.models import Model
 from linnet.core.questions import Question, Reply
 from linnet.core.shown import Shown
+
+if TYPE_CHECKING:
+    from linnet.tools.process import Processes
 
 Saying: TypeAlias = Literal["prompt", "steer", "follow_up", "note"]
 
@@ -17,6 +21,18 @@ class Host(Protocol):
 
     @property
     def cwd(self) -> str: ...
+
+    @property
+    def home(self) -> str:
+        """Where linnet keeps what is the user's own."""
+
+    @property
+    def flags(self) -> Mapping[str, Any]:
+        """What the command line said in flags that extensions have registered."""
+
+    @property
+    def processes(self) -> "Processes":
+        """What starts children, and sees that none is left."""
 
     @property
     def session_id(self) -> str: ...

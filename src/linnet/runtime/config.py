@@ -35,6 +35,10 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
+    `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
+    are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
+    answer.
+
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
     otherwise the provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many;
@@ -72,6 +76,10 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
     mcp_wait: float | None = None
+    extensions: Sequence[Path] | None = None
+    find_extensions: bool | None = None
+    extension_flags: Mapping[str, Any] | None = None
+    hook_timeout: float | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -107,6 +115,8 @@ DEFAULTS = Config(
     trust=False,
     mcp=True,
     mcp_wait=10,
+    find_extensions=True,
+    hook_timeout=10,
     sessions=False,
     wording="zot",
     retry_runs=False,

@@ -101,6 +101,16 @@ class Moves:
             case _:
                 assert_never(work)
 
+    def called_off(self, work: Move) -> commands.Answer:
+        """What is answered if somebody cancelled it. Nothing has changed."""
+        match work:
+            case Branch(entry):
+                return commands.Branched(_branched_from(entry, self._storage.kept)[0], cancelled=True)
+            case Navigate():
+                return commands.Navigated(self._storage.kept.store.leaf, cancelled=True)
+            case _:
+                return commands.SessionOpened(cancelled=True)
+
     def _enter(self, reason: Entered, place: Place, *settings: Event) -> None:
         entered = self._storage.enter(place, self._state.model, self._state.asked_thinking, reason)
         self._broadcast.publish([entered, *settings])

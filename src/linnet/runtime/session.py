@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
 from linnet.core.messages import Usage
-from linnet.errors import Closed
+from linnet.core.slash import split
+from linnet.errors import BadInput, Closed
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
@@ -23,8 +24,14 @@ from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from linnet.runtime.door import Door, Waiting
+    from linnet.runtime.extending import Extending
     from linnet.runtime.resources import Resources
 
+_ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
+NOT_QUEUED = (
+    'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
+)
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
 
@@ -68,6 +75,11 @@ class Session:
         self._broadcast.add(self._toolbox)
         self._accounts = settings.accounts
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
+        self._settings = settings
+        self._clock = clock
+        self._extending: Extending | None = None
+        self._door: Door | None = None
+        self._looked = False
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -77,14 +89,12 @@ class Session:
         """
         number = self._jobs.new_number()
         try:
-            if isinstance(command, commands.Work):
-                self._jobs.submit(number, command, requester, may_wait=may_wait)
-            elif isinstance(command, commands.Background):
-                self._jobs.launch(number, command, requester)
-            elif isinstance(command, commands.Control):
-                self._control(command, requester)
+            if isinstance(command, _ORDERED) and (door := self._find_door(command)) is not None:
+                from linnet.runtime.door import Waiting
+
+                door.submit(Waiting(number, command, requester, may_wait))
             else:
-                self._answer(command, requester)
+                self._carry_out(number, command, requester, may_wait=may_wait)
         except Exception as fault:
             requester.refused(as_error(fault, f"a command broke: {type(command).__name__}"))
         return number
@@ -120,6 +130,8 @@ class Session:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
 
+        if (door := self._find_door()) is not None:
+            door.begin()
         with self._broadcast.lock:
             self._broadcast.state.conversation.read()
         self._storage.sync()
@@ -136,12 +148,67 @@ class Session:
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
         self._questions.close()
+        if self._door is not None:
+            self._door.close()
         self._jobs.close()
         self._jobs.wait(timeout)
+        if self._extending is not None:
+            self._extending.close()
         with self._broadcast.lock:
             self._storage.close()
         self._toolbox.close()
         self._resources.close()
+
+    def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
+        """Raises LinnetError for what is refused at once."""
+        if isinstance(command, commands.Work):
+            self._jobs.submit(number, command, requester, may_wait=may_wait)
+        elif isinstance(command, commands.Background):
+            self._jobs.launch(number, command, requester)
+        elif isinstance(command, commands.Control):
+            self._control(command, requester)
+        else:
+            self._answer(command, requester)
+
+    def _find_door(self, command: commands.Command | None = None) -> "Door | None":
+        """None if there are no extensions: then nothing is in the way."""
+        if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
+            with self._broadcast.lock:
+                if self._door is None and (self._settings.has_extensions or isinstance(command, commands.Reload)):
+                    self._door = self._jobs.door = self._build_door()
+                self._looked = True
+        return self._door
+
+    def _build_door(self) -> "Door":
+        from linnet.runtime.door import Door
+        from linnet.runtime.extending import Extending
+        from linnet.runtime.hosting import SessionHost
+
+        host = SessionHost(
+            self,
+            self._settings,
+            self._resources,
+            self._broadcast,
+            self._storage,
+            self._questions,
+            self._jobs,
+            self._clock,
+        )
+        self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
+        self._broadcast.add(self._extending)
+        self._slash.add(self._extending.commands)
+        return Door(self._extending, self._jobs, self._let_in)
+
+    def _let_in(self, waiting: "Waiting") -> None:
+        """What came through the door. Raises LinnetError for what is refused at once."""
+        command, chain = waiting.command, self._toolbox.chain
+        if isinstance(command, commands.Prompt) and chain is not None and command.slash in ("at_once", "refuse"):
+            words = split(command.text)
+            if words is not None and chain.has_command(words[0]):
+                if command.slash == "refuse":
+                    raise BadInput(NOT_QUEUED.format(words[0]))
+                command = commands.RunCommand(*words)
+        self._carry_out(waiting.number, command, waiting.requester, may_wait=waiting.may_wait)
 
     def _control(self, command: commands.Control, requester: Requester) -> None:
         """It is answered first: what it leads to comes after that."""

@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -79,6 +79,19 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    extensions: tuple[str, ...]
+    find_extensions: bool
+    extension_flags: Mapping[str, Any]
+    hook_timeout: float
+
+    @property
+    def has_extensions(self) -> bool:
+        """Whether there may be any. No more is looked at than where they would be."""
+        if self.extensions:
+            return True
+        project = self.project.resources
+        folders = (self.sessions.home, *([project] if project else ()))
+        return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
 
 def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
@@ -138,6 +151,10 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         mcp=_mcp(config, environ, home),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
+        find_extensions=_given(config.find_extensions),
+        extension_flags=dict(config.extension_flags or {}),
+        hook_timeout=_given(config.hook_timeout),
     )
 
 

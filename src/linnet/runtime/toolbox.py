@@ -13,6 +13,7 @@ from linnet.runtime.resources import Resources
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from linnet.extensions.chain import Chain
     from linnet.runtime.client_tools import ClientTools
     from linnet.runtime.permission import Permissions
     from linnet.tools.function import FunctionTools
@@ -28,6 +29,7 @@ class Toolbox(Listener):
         self.resources = resources
         self._settings = settings
         self._questions = questions
+        self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
         self._client: ClientTools | None = None
         self._functions: FunctionTools | None = None
         self._permissions: Permissions | None = None
@@ -39,6 +41,11 @@ class Toolbox(Listener):
             self._tools = self._assembled()
         return self._tools
 
+    def extend(self, chain: "Chain | None") -> None:
+        """These are the extensions from now on."""
+        self.chain = chain
+        self._tools = None
+
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools
@@ -48,7 +55,7 @@ class Toolbox(Listener):
             self._tools = None
         own = [(spec.name, OWN) for spec in self.resources.tools.specs]
         functions = [(function.spec.name, "a function") for function in self._settings.functions]
-        self._client.declare(specs, [*own, *functions])
+        self._client.declare(specs, [*own, *functions, *self._extensions_tools()])
 
     def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
         """How a tool asks whoever drives the agent."""
@@ -62,9 +69,15 @@ class Toolbox(Listener):
         if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
             self._permissions.forget()
 
+    def _extensions_tools(self) -> list[tuple[str, str]]:
+        """Their names, and whose they are."""
+        found = self.chain.extensions if self.chain is not None else ()
+        return [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
+
     def _assembled(self) -> "Toolset":
         tools: Toolset = self.resources.tools
         settings = self._settings
+        before: list[Toolset] = []
         others: list[Toolset] = []
         if settings.functions:
             if self._functions is None:
@@ -74,12 +87,25 @@ class Toolbox(Listener):
             others.append(self._functions)
         if settings.mcp:
             others.append(self.resources.servers)
+        if self.chain is not None and settings.tools != ():
+            for extension in self.chain.extensions:
+                if extension.tools is not None:
+                    (before if extension.replaces_tools else others).append(extension.tools)
         if self._client is not None:
             others.append(self._client)
-        if others:
+        if others or before:
             from linnet.tools.toolset import Combined
 
-            tools = Combined(tools, *others)
+            tools = Combined(tools, *others, before=before)
+        tools = self._guarded(tools)
+        if self.chain is None:
+            return tools
+        from linnet.extensions.hooked import Hooked
+
+        return Hooked(tools, self.chain)  # Outermost: the gate sees what will really run.
+
+    def _guarded(self, tools: "Toolset") -> "Toolset":
+        settings = self._settings
         if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
             return tools
         from linnet.runtime.permission import Permissions

@@ -79,7 +79,7 @@ def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Promp
 
 def said(text: str, images: Sequence[bytes | Image], when: Literal["steer", "follow_up"]) -> commands.Prompt:
     prompt = prompt_command(text, images)
-    return commands.Prompt(prompt.text, prompt.images, when, "refuse")
+    return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
 
 def bash(command: str) -> Question[BashRun]:

@@ -65,11 +65,16 @@ class Context:
 class FunctionTool:
     """A function that the model may call. Calling it calls the function, as if it were not a tool."""
 
-    def __init__(self, function: Callable[..., Any], name: str = "", description: str = "") -> None:
-        """Raises TypeError for a function whose parameters a model cannot be told of."""
+    def __init__(
+        self, function: Callable[..., Any], name: str = "", description: str = "", *, context: str = ""
+    ) -> None:
+        """`context` is the name of a parameter that gets what the tool may ask for, whatever its type says.
+
+        Raises TypeError for a function whose parameters a model cannot be told of.
+        """
         self._function = function
-        self._is_async = inspect.iscoroutinefunction(function)
-        self._context, self._args, self._whole = _parameters(function)
+        self.is_async = inspect.iscoroutinefunction(function)
+        self._context, self._args, self._whole = _parameters(function, context)
         self.spec = ToolSpec(
             name or function.__name__, description or described(function.__doc__ or ""), schema_of(self._args)
         )
@@ -79,12 +84,12 @@ class FunctionTool:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self._function(*args, **keywords)
 
-    def run(self, args: dict[str, Any], context: Context, cancel: Cancel, loop: Loop) -> ToolOutput:
+    def run(self, args: dict[str, Any], context: Any, cancel: Cancel, loop: Loop) -> ToolOutput:
         """Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does."""
         keywords = self._keywords(args)
         if self._context:
             keywords[self._context] = context
-        if not self._is_async:
+        if not self.is_async:
             return output(self._function(**keywords))
         return output(_awaited(lambda: self._function(**keywords), cancel, loop))
 
@@ -176,7 +181,7 @@ def _picture(data: bytes) -> UserPart:
     return Text(data.decode("utf-8", "replace"))
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[str, type[Any], str]:
+def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[str, type[Any], str]:
     """The name of the context parameter; the arguments as one type; the name of the parameter that takes all of them,
     where the function wants them as one struct.
     """
@@ -187,7 +192,7 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, type[Any], str]:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError(f"{function.__name__}: a model cannot give {parameter}; name every parameter")
         kind = hints.get(name, Any)
-        if kind is Context:
+        if kind is Context or (context_name and name == context_name):
             context = name
         elif parameter.default is parameter.empty:
             fields.append((name, kind))

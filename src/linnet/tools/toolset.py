@@ -23,10 +23,12 @@ class Combined:
     restart; of a name that two have, only the first one's is there.
     """
 
-    def __init__(self, first: Toolset, *others: Toolset) -> None:
-        """What no toolset has is given to the first, which says that it does not know it."""
+    def __init__(self, first: Toolset, *others: Toolset, before: Sequence[Toolset] = ()) -> None:
+        """What no toolset has is given to the first, which says that it does not know it. Those `before` it may have
+        tools of the same name, which are then used instead.
+        """
         self._first = first
-        self._all = (first, *others)
+        self._all = (*before, first, *others)
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:

@@ -52,11 +52,14 @@ class Session:
     """Stands for what extensions belong to: keeps what it is told."""
 
     cwd = "/work"
+    home = "/home"
     session_id = "s"
     session_file = None
     busy = False
 
-    def __init__(self) -> None:
+    def __init__(self, processes: Processes) -> None:
+        self.processes = processes
+        self.flags: dict[str, Any] = {}
         self.model: Model = catalog.models("anthropic")[0]
         self.shown: list[Shown] = []
         self.failures: list[tuple[str, str]] = []
@@ -109,8 +112,8 @@ def processes() -> Iterator[Processes]:
 
 
 @pytest.fixture
-def session() -> Session:
-    return Session()
+def session(processes: Processes) -> Session:
+    return Session(processes)
 
 
 Run = Callable[..., Program]

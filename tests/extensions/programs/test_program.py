@@ -94,13 +94,15 @@ def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_sp
     assert len(session.failures) == 1
 
 
-def test_an_abort_ends_the_wait_for_a_silent_one(run: Run) -> None:
-    program = run('take("x")', wait=False, ready=600)
-    cancel = CancelToken()
+def test_whoever_is_in_a_hurry_does_not_wait_for_a_silent_one_and_may_wait_later(run: Run, tmp_path: Path) -> None:
+    program = run(f'while not os.path.exists("go"): time.sleep(0.01)\n{HELLO}{READY}take("x")', wait=False, ready=600)
+    hurry = CancelToken()
     with ThreadPoolExecutor() as threads:
-        waiting = threads.submit(program.wait_ready, 600, cancel)
-        cancel.set()
-        assert isinstance(waiting.exception(10), Cancelled)
+        waiting = threads.submit(program.wait_ready, 600, hurry)
+        hurry.set()
+        waiting.result(10)
+    (tmp_path / "guard" / "go").touch()
+    program.wait_ready(600, CancelToken())
 
 
 def test_a_call_that_takes_too_long_is_given_up(run: Run, processes: Processes) -> None:

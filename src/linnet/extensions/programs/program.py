@@ -11,6 +11,7 @@ from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterTex
 from linnet.core.shown import EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.extension import Command
+from linnet.extensions.loader import tell_failure
 from linnet.extensions.programs import effects, facts, frames
 from linnet.extensions.programs.exchange import Exchange, Patience
 from linnet.extensions.programs.log import Log
@@ -63,9 +64,10 @@ class Program:
     def start(self, processes: "Processes") -> None:
         self._exchange.start(processes)
 
-    def wait_ready(self, patience: float, cancel: "Cancel") -> None:
-        """As long as patience lasts; one that is not ready then joins when it is. Raises Cancelled."""
-        self._exchange.wait_until_ready(patience, cancel)
+    def wait_ready(self, patience: float, hurry: "Cancel") -> None:
+        """As long as patience lasts. If it is not ready then, or has failed, that was told; it joins when it is."""
+        with suppress(Cancelled):
+            self._exchange.wait_until_ready(patience, hurry)
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -129,7 +131,7 @@ class Program:
             case effects.Notify(level, message):
                 self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
             case effects.Report("load", error):
-                _warn(f"extension load: {self.path}: {error}")
+                tell_failure(self.path, error)
                 self._host.failed(self.path, "load", error)
             case effects.Report(event, error):
                 self._host.failed(self.path, event, error)
@@ -181,10 +183,3 @@ def _question(frame: frames.Ask) -> Question | None:
             return EditText(frame.title, frame.prefill or "")
         case _:
             return None
-
-
-def _warn(sentence: str) -> None:
-    """Without a handler of the program's own, this is a line on stderr."""
-    import logging  # 5 ms that nothing healthy pays
-
-    logging.getLogger("linnet.extensions").warning("%s", sentence)

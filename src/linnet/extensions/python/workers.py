@@ -1,0 +1,164 @@
+"""Threads to run foreign code in: whoever waits for it stops when the time is over, or when there is an abort."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from queue import SimpleQueue
+from threading import Condition, Lock, Thread
+from time import monotonic
+from typing import Any, Generic, TypeVar
+
+from linnet.core.cancel import Cancel
+from linnet.errors import Cancelled
+from linnet.tools.cancel import CancelToken
+
+T = TypeVar("T")
+MOST_IDLE = 4
+
+
+class Broke(Exception):
+    """Foreign code did something that would have ended a program of its own."""
+
+
+class Call(Generic[T]):
+    """One call of foreign code. `cancel` is set when nobody waits for it any more.
+
+    The time that it waits for the user is not counted.
+    """
+
+    def __init__(self, function: "Callable[[Call[T]], T]", patience: float | None) -> None:
+        self._function = function
+        self._changed = Condition(Lock())
+        self._left = patience
+        self._since: float | None = monotonic()  # None while the time is not counted.
+        self._pauses = 0
+        self._over = self._aborted = False
+        self._value: T | None = None
+        self._fault: Exception | None = None
+        self.cancel = CancelToken()
+
+    @contextmanager
+    def paused(self) -> Iterator[None]:
+        """While the body waits for somebody else, the time does not run."""
+        with self._changed:
+            self._pauses += 1
+            if self._since is not None and self._left is not None:
+                self._left -= monotonic() - self._since
+            self._since = None
+            self._changed.notify()
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._pauses -= 1
+                if not self._pauses:
+                    self._since = monotonic()
+                self._changed.notify()
+
+    def run(self) -> None:
+        """In a thread of its own. Never raises."""
+        try:
+            self._value = self._function(self)
+        except Exception as fault:
+            self._fault = fault
+        except SystemExit as fault:
+            self._fault = Broke(f"it called sys.exit({'' if fault.code is None else fault.code!r})")
+        except BaseException as fault:
+            self._fault = Broke(f"it raised {type(fault).__name__}")
+
+    def end(self) -> None:
+        with self._changed:
+            self._over = True
+            self._changed.notify()
+
+    def wait(self, cancel: Cancel | None, patience: float | None) -> T:
+        """What it returned. Raises what it raised; TimeoutError, or Cancelled, as soon as that is so."""
+        try:
+            if cancel is None:
+                self._wait(patience)
+            else:
+                with cancel.interrupting(self._abort):
+                    self._wait(patience)
+        finally:
+            if not self._over:
+                self.cancel.set()
+        if self._fault is not None:
+            raise self._fault
+        return self._value  # type: ignore[return-value]  # It returned, so this is what it returned.
+
+    def _wait(self, patience: float | None) -> None:
+        with self._changed:
+            while not self._over:
+                if self._aborted:
+                    raise Cancelled
+                left = None
+                if self._left is not None and self._since is not None:
+                    left = self._left - (monotonic() - self._since)
+                    if left <= 0:
+                        raise TimeoutError(f"it took longer than {patience:g} s")
+                self._changed.wait(left)
+
+    def _abort(self) -> None:
+        with self._changed:
+            self._aborted = True
+            self._changed.notify()
+
+
+class Workers:
+    """Invariant: a call that hangs keeps one thread, and holds up no other call."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._idle: list[SimpleQueue[Call[Any] | None]] = []
+        self._open: set[Call[Any]] = set()
+        self._closed = False
+
+    def call(self, function: Callable[[Call[T]], T], cancel: Cancel | None, patience: float | None) -> T:
+        """What the function returns, which is given the call. Raises what it raises, and what `Call.wait` does; and
+        RuntimeError if there is no thread to be had.
+        """
+        call = Call(function, patience)
+        self._begin(call)
+        return call.wait(cancel, patience)
+
+    def begin(self, function: Callable[[], None]) -> None:
+        """Call it, and wait for nothing. Raises RuntimeError if there is no thread to be had."""
+        self._begin(Call(lambda call: function(), None))
+
+    def close(self) -> None:
+        """End idle threads, and tell those at work that nobody waits for them. Idempotent."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+            calls = list(self._open)
+        for queue in idle:
+            queue.put(None)
+        for call in calls:
+            call.cancel.set()
+
+    def _begin(self, call: Call[Any]) -> None:
+        with self._lock:
+            self._open.add(call)
+            queue = self._idle.pop() if self._idle else None
+        if queue is None:
+            queue = SimpleQueue()
+            try:
+                Thread(target=self._serve, args=(queue,), name="linnet-extension", daemon=True).start()
+            except RuntimeError:
+                with self._lock:
+                    self._open.discard(call)
+                raise
+        queue.put(call)
+
+    def _serve(self, queue: "SimpleQueue[Call[Any] | None]") -> None:
+        while (call := queue.get()) is not None:
+            call.run()
+            with self._lock:
+                self._open.discard(call)
+                ends = self._closed or len(self._idle) >= MOST_IDLE
+                if not ends:
+                    self._idle.append(queue)  # Before anybody knows: the next call can have this thread.
+            with suppress(Exception):
+                call.end()
+            del call  # What it returned is not kept alive by an idle thread.
+            if ends:
+                return

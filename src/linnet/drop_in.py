@@ -43,6 +43,11 @@ def _text_or_file(word: str) -> str:
         raise ConfigError(f"cannot read {word}: {error}") from None
 
 
+def _zots_folders(flags: Flags) -> None:
+    """What is installed for zot is there for what stands in for it."""
+    flags.config.setdefault("zot_folders", True)
+
+
 def _amend(flags: Flags) -> None:
     """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
     model: str = flags.config.get("model", "")
@@ -121,14 +126,15 @@ Flags
         Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
         _like("--continue", "-c"),
         _accepted("-r", "--resume", note=_UNPICKED),
-        _accepted("--ext", word="FOLDER", note=_UNLOADED),
-        _accepted("--no-ext"),
+        _like("--extension", "--ext"),
+        _like("--no-extensions", "--no-ext"),
         _accepted("--with-skills", note=_UNREAD),
         _accepted("--no-skill"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
         Flag(("--list-models",), "", "", refusal="is not here yet"),
     ),
     dialect="zot",
+    amend=_zots_folders,
 )
 
 

@@ -42,12 +42,20 @@ def listed(folder: str) -> list[str]:
     return [path for name in names if _is_extension(path := os.path.join(folder, name))]
 
 
-def found(named: Sequence[str], folders: Sequence[tuple[str | None, Location]]) -> list[Found]:
-    """Those that were named, then those of each folder, then those of installed packages; each of them once."""
+def found(
+    named: Sequence[str],
+    folders: Sequence[tuple[str | None, Location]],
+    zots: Sequence[tuple[str, Location]] = (),
+) -> list[Found]:
+    """Those that were named, then those of each folder, then those of zot's folders; each of them once."""
     everything = [
         *(Found(path, "path") for path in named),
         *(Found(path, location) for folder, location in folders if folder for path in listed(folder)),
     ]
+    if zots:
+        from linnet.extensions.programs import discovery
+
+        everything += [Found(path, location) for folder, location in zots for path in discovery.zots(folder)]
     once: dict[str, Found] = {}
     for each in everything:
         once.setdefault(os.path.realpath(each.path), each)

@@ -35,6 +35,8 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
+    `zot_folders`: zot's own folders of extensions are looked in, too; and switching tools off leaves extensions' tools.
+
     `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
     are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
     answer.
@@ -80,6 +82,7 @@ class Config(Struct, frozen=True, kw_only=True):
     find_extensions: bool | None = None
     extension_flags: Mapping[str, Any] | None = None
     hook_timeout: float | None = None
+    zot_folders: bool | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -117,6 +120,7 @@ DEFAULTS = Config(
     mcp_wait=10,
     find_extensions=True,
     hook_timeout=10,
+    zot_folders=False,
     sessions=False,
     wording="zot",
     retry_runs=False,

@@ -94,7 +94,7 @@ class Extending(Listener):
 
     def _load(self) -> None:
         settings = self._settings
-        places = found(settings.extensions, extension_folders(settings))
+        places = found(settings.extensions, extension_folders(settings), zot_folders(settings))
         loaded = load(places, self._host, settings.hook_timeout, self._hurry)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:
@@ -133,3 +133,12 @@ def extension_folders(settings: Settings) -> list[tuple[str | None, Location]]:
         (project and os.path.join(project, FOLDER), "project"),
         (os.path.join(settings.sessions.home, FOLDER), "user"),
     ]
+
+
+def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
+    """Where zot looks for extensions, if linnet stands in for it; the project's only while it is trusted."""
+    if settings.zot_home is None or not settings.find_extensions:
+        return []
+    user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")
+    project = os.path.join(settings.cwd, ".zot", FOLDER)
+    return [(project, "project"), user] if settings.project.trusted else [user]

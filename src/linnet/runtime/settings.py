@@ -83,6 +83,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     find_extensions: bool
     extension_flags: Mapping[str, Any]
     hook_timeout: float
+    zot_home: str | None
 
     @property
     def has_extensions(self) -> bool:
@@ -90,7 +91,8 @@ class Settings(Struct, frozen=True, kw_only=True):
         if self.extensions:
             return True
         project = self.project.resources
-        folders = (self.sessions.home, *([project] if project else ()))
+        zots = () if self.zot_home is None else (self.zot_home, os.path.join(self.cwd, ".zot"))
+        folders = (self.sessions.home, *([project] if project else ()), *zots)
         return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
 
@@ -155,6 +157,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         find_extensions=_given(config.find_extensions),
         extension_flags=dict(config.extension_flags or {}),
         hook_timeout=_given(config.hook_timeout),
+        zot_home=_zot_home(environ) if config.zot_folders else None,
     )
 
 
@@ -201,6 +204,11 @@ def home_folder(environ: Mapping[str, str]) -> str:
     """Where linnet keeps what is the user's own. Nothing is created here by looking."""
     given = environ.get("LINNET_HOME") or os.path.join("~", ".linnet")
     return os.path.abspath(os.path.expanduser(given))
+
+
+def _zot_home(environ: Mapping[str, str]) -> str:
+    state = environ.get("XDG_STATE_HOME") or os.path.join("~", ".local", "state")
+    return os.path.abspath(os.path.expanduser(environ.get("ZOT_HOME") or os.path.join(state, "zot")))
 
 
 def work_folder(cwd: Path | None) -> str:

@@ -87,7 +87,7 @@ class Toolbox(Listener):
             others.append(self._functions)
         if settings.mcp:
             others.append(self.resources.servers)
-        if self.chain is not None and settings.tools != ():
+        if self.chain is not None and (settings.tools != () or settings.zot_home is not None):
             for extension in self.chain.extensions:
                 if extension.tools is not None:
                     (before if extension.replaces_tools else others).append(extension.tools)

@@ -16,6 +16,7 @@ from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
 
 FOLDER = "extensions"
+PATIENCE = 10.0  # Seconds that one of them has to be loaded, where nobody said otherwise.
 CLOSING = 2.0  # Seconds that all of them together have to hear that it is over.
 
 
@@ -77,7 +78,8 @@ class Extending(Listener):
 
     def _load(self) -> None:
         settings = self._settings
-        places = found(settings.extensions, extension_folders(settings))
+        folders = extension_folders(settings.sessions.home, settings.project.resources)
+        places = found(settings.extensions, folders if settings.find_extensions else ())
         loaded = load(places, self._host, settings.hook_timeout)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:
@@ -91,8 +93,9 @@ class Extending(Listener):
                 extension.close(0)
 
     def _start(self, chain: Chain | None, loaded: Loaded) -> None:
-        failures = [HookFailed(path, "load", error) for path, error in loaded.failures]
-        self._broadcast.publish(failures)
+        for path, error in loaded.failures:
+            _warn(f"extension {path}: {error}")
+        self._broadcast.publish([HookFailed(path, "load", error) for path, error in loaded.failures])
         if chain is not None:
             state = self._broadcast.state
             chain.tell(SessionStarted("startup", state.session_id, state.session_file))
@@ -106,12 +109,13 @@ class Extending(Listener):
             chain.close(CLOSING)
 
 
-def extension_folders(settings: Settings) -> list[tuple[str | None, Location]]:
-    """Where extensions are looked for; the project's only while it is trusted."""
-    if not settings.find_extensions:
-        return []
-    project = settings.project.resources
-    return [
-        (project and os.path.join(project, FOLDER), "project"),
-        (os.path.join(settings.sessions.home, FOLDER), "user"),
-    ]
+def extension_folders(home: str, project: str | None) -> list[tuple[str | None, Location]]:
+    """Where extensions are looked for: in the folder of a project, if that is trusted, and in the user's own."""
+    return [(project and os.path.join(project, FOLDER), "project"), (os.path.join(home, FOLDER), "user")]
+
+
+def _warn(sentence: str) -> None:
+    """Where nobody listens for events, somebody may read this: without a handler it is a line on stderr."""
+    import logging  # 5 ms that nothing healthy pays
+
+    logging.getLogger("linnet.extensions").warning("%s", sentence)

@@ -27,6 +27,7 @@ ALLOWED: dict[str, set[str]] = {
     "drop_in.py": {"core", "flags"},
     "cli_sessions.py": ANYTHING,
     "cli_monitor.py": ANYTHING,
+    "cli_extensions.py": ANYTHING,
     "session_table.py": {"core"},
     "cli.py": ANYTHING,
     "entry_points.py": ANYTHING,

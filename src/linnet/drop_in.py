@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from linnet.core.commands import Prompt
 
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
-_UNLOADED = "is ignored: extensions are not loaded yet"
+_FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
 _UNREAD = "is ignored: skills and prompt templates are not loaded yet"
 _NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
 
@@ -60,6 +60,10 @@ def _amend(flags: Flags) -> None:
         model = id
     if model:
         flags.config["model"] = model
+    named = flags.config.get("extensions", ())
+    if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
+        flags.notes += [_FOR_PI.format(path) for path in foreign]
+        flags.config["extensions"] = [path for path in named if path not in foreign]
     if flags.mode == "rpc" and flags.words:
         if any(word.startswith("@") for word in flags.words):
             raise ConfigError("@file arguments are not supported in RPC mode")
@@ -90,8 +94,7 @@ Flags
         ),
         _like("--continue", "-c"),
         _accepted("-r", "--resume", note=_UNPICKED),
-        _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
-        _accepted("-ne", "--no-extensions"),
+        _like("--no-extensions", "-ne"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
         _accepted("--skill", "--skills", word="NAMES", note=_UNREAD),
         _accepted("-ns", "--no-skills"),

@@ -31,6 +31,10 @@ class UsageError(ConfigError):
     code = "usage"
 
 
+class UnknownFlag(UsageError):
+    """One that an extension may know."""
+
+
 class Flag(Struct, frozen=True):
     """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
 
@@ -224,8 +228,10 @@ class Program(Struct, frozen=True):
 LINNET = Program("linnet", USAGE)
 
 
-def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
-    """Raises UsageError with a sentence that names the flag and what it wants."""
+def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = False) -> Flags:
+    """Raises UsageError with a sentence that names the flag and what it wants; `tolerant`: not for one that is unknown,
+    which may then leave a word behind.
+    """
     flags = Flags()
     known = program.by_name()
     rest = list(argv)
@@ -243,7 +249,9 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
         name, equals, value = word.partition("=")
         flag = known.get(name)
         if flag is None:
-            raise UsageError(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
+            if tolerant:
+                continue
+            raise UnknownFlag(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
         if flag.refusal:
             raise UsageError(f"{name} {flag.refusal}")
         if flag.note:

@@ -17,6 +17,7 @@ from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
 
 FOLDER = "extensions"
+PATIENCE = 10.0  # Seconds that one of them has to be loaded, where nobody said otherwise.
 CLOSING = 2.0  # Seconds that all of them together have to hear that it is over.
 
 
@@ -94,8 +95,10 @@ class Extending(Listener):
 
     def _load(self) -> None:
         settings = self._settings
-        places = found(settings.extensions, extension_folders(settings), zot_folders(settings))
-        loaded = load(places, self._host, settings.hook_timeout, self._hurry)
+        home, project = settings.sessions.home, settings.project.resources
+        folders = extension_folders(home, project) if settings.find_extensions else []
+        zots = zot_folders(settings) if settings.find_extensions else []
+        loaded = load(found(settings.extensions, folders, zots), self._host, settings.hook_timeout, self._hurry)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:
             closed = self._closed
@@ -124,20 +127,14 @@ class Extending(Listener):
             chain.close(CLOSING)
 
 
-def extension_folders(settings: Settings) -> list[tuple[str | None, Location]]:
-    """Where extensions are looked for; the project's only while it is trusted."""
-    if not settings.find_extensions:
-        return []
-    project = settings.project.resources
-    return [
-        (project and os.path.join(project, FOLDER), "project"),
-        (os.path.join(settings.sessions.home, FOLDER), "user"),
-    ]
+def extension_folders(home: str, project: str | None) -> list[tuple[str | None, Location]]:
+    """Where extensions are looked for: in the folder of a project, if that is trusted, and in the user's own."""
+    return [(project and os.path.join(project, FOLDER), "project"), (os.path.join(home, FOLDER), "user")]
 
 
 def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
     """Where zot looks for extensions, if linnet stands in for it; the project's only while it is trusted."""
-    if settings.zot_home is None or not settings.find_extensions:
+    if settings.zot_home is None:
         return []
     user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")
     project = os.path.join(settings.cwd, ".zot", FOLDER)

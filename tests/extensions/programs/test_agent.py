@@ -163,7 +163,8 @@ def test_a_silent_one_does_not_hold_up_the_start_and_an_abort_does_not_wait_for_
     assert agent.ask("ping")["success"] is True
     agent.send({"id": "p", "type": "prompt", "message": "hello"}, {"id": "a", "type": "abort"})
     frames = agent.until("done")
-    assert [frame for frame in frames if frame["type"] == "hook_error"] == []  # It had not waited for three seconds.
+    assert [frame for frame in frames if frame["type"] == "ext_error"] == []  # It had not waited for three seconds.
+    wait_until(lambda: (folder / "noted").exists() and (folder / "noted").read_text().endswith("\n"))
     pid = int((folder / "noted").read_text())
     agent.end()
     wait_until(lambda: not alive(pid))
@@ -224,7 +225,7 @@ def test_a_guard_that_crashes_denies_and_the_client_is_told(zot: Start, tmp_path
         result = next(frame for frame in frames if frame["type"] == "tool_result")
         assert result["is_error"] is True
         assert "exited with code 1" in result["content"][0]["text"]
-        errors = [frame for frame in frames if frame["type"] == "hook_error"]
+        errors = [frame for frame in frames if frame["type"] == "ext_error"]
         assert any(error["event"] == "tool_call" for error in errors)
     assert not (tmp_path / "work" / "ran").exists()
 
@@ -236,7 +237,7 @@ def test_tools_of_one_name_belong_to_the_first_and_both_owners_are_named(zot: St
     frames = agent.prompt("!tool tt {}")
     result = next(frame for frame in frames if frame["type"] == "tool_result")
     assert result["content"] == [{"type": "text", "text": "one"}]
-    (error,) = (frame for frame in agent.seen if frame["type"] == "hook_error")
+    (error,) = (frame for frame in agent.seen if frame["type"] == "ext_error")
     assert str(one) in error["error"]
     assert str(two) in json.dumps(error)
 
@@ -247,7 +248,7 @@ def test_load_failures_are_a_line_on_stderr_and_told_to_the_client(zot: Start, t
     nameless = extension(tmp_path / "nameless", "", name="")
     agent = zot(*(word for folder in (good, broken, nameless) for word in ("--extension", str(folder))))
     agent.prompt("hello")
-    errors = {frame["hook_path"]: frame["error"] for frame in agent.seen if frame["type"] == "hook_error"}
+    errors = {frame["path"]: frame["error"] for frame in agent.seen if frame["type"] == "ext_error"}
     assert errors[str(broken)].startswith("spawn: ")
     assert errors[str(nameless)].startswith("manifest: name is required")
     lines = [line for line in agent.stderr.splitlines() if line.startswith("extension load: ")]
@@ -287,10 +288,8 @@ def test_nothing_of_a_program_outlives_an_agent_that_is_killed(zot: Start, tmp_p
     folder = extension(
         tmp_path / "child",
         "import subprocess\n"
-        'note(f"{os.getpid()} {subprocess.Popen([chr(115) + chr(108) + "eep", "600"], start_new_session=True).pid}")\n'
-        + HELLO
-        + READY
-        + "while True: time.sleep(600)",
+        "child = subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
+        "note(f'{os.getpid()} {child.pid}')\n" + HELLO + READY + "while True: time.sleep(600)",
     )
     agent = zot("--extension", str(folder))
     agent.prompt("hello")
@@ -312,7 +311,7 @@ def test_an_agent_without_programs_imports_nothing_of_them() -> None:
     code = (
         "import sys\nfrom linnet import Runtime\n"
         "with Runtime(provider='scripted') as runtime: runtime.prompt('hi')\n"
-        "print([name for name in sys.modules if 'extensions' in name])"
+        "print([name for name in sys.modules if 'linnet.extensions' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -93,6 +93,11 @@ class Linnet:
             "key_variable": key_variable,
         }
 
+    @property
+    def flags(self) -> Mapping[str, tuple[str, Any]]:
+        """Those that were registered: a description and a default for each."""
+        return self._flags
+
     @staticmethod
     def block(reason: str = "") -> hooks.Block:
         """It must not happen; the model, or whoever asked for it, is told why."""

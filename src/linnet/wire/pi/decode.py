@@ -64,6 +64,7 @@ _BARE: dict[str, commands.Command] = {
     "get_fork_messages": commands.GetBranchMessages(),
     "get_tree": commands.GetTree(),
     "get_commands": commands.GetCommands(),
+    "reload": commands.Reload(),
     "clone": commands.CloneSession(),
 }
 

@@ -4,7 +4,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Level: TypeAlias = Literal["info", "warning", "error"]
+Level: TypeAlias = Literal["info", "success", "warning", "error"]
 Placement: TypeAlias = Literal["above_editor", "below_editor"]
 
 
@@ -12,6 +12,13 @@ class Notified(Struct, frozen=True):
     extension: str
     message: str
     level: Level = "info"
+
+
+class Displayed(Struct, frozen=True):
+    """A text that somebody asked for, such as what a command has to say."""
+
+    extension: str
+    text: str
 
 
 class StatusSet(Struct, frozen=True):
@@ -45,4 +52,4 @@ class EditorTextSet(Struct, frozen=True):
     text: str
 
 
-Shown: TypeAlias = Notified | StatusSet | WidgetSet | TitleSet | EditorTextSet
+Shown: TypeAlias = Notified | Displayed | StatusSet | WidgetSet | TitleSet | EditorTextSet

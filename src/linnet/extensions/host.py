@@ -72,5 +72,10 @@ class Host(Protocol):
     def kept(self, owner: str) -> Any:
         """What was kept last on the way to where the conversation stands; None if nothing was."""
 
+    def owner(self, tool: str, path: str) -> str:
+        """Who but the extension at this path has a tool of this name: linnet itself, or the path of another extension
+        that was loaded before; empty if nobody has.
+        """
+
     def failed(self, path: str, event: str, error: str) -> None:
         """Tell whoever drives the agent that an extension did. Returns at once."""

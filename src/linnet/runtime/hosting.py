@@ -23,6 +23,7 @@ from linnet.runtime.questions import Questions
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
+from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
@@ -68,7 +69,9 @@ class SessionHost:
         questions: Questions,
         jobs: Jobs,
         clock: Callable[[], int],
+        toolbox: Toolbox,
     ) -> None:
+        self._toolbox = toolbox
         self._session = session
         self._settings = settings
         self._resources = resources
@@ -160,6 +163,9 @@ class SessionHost:
             journal = self._storage.journal
             found = self._memory.get(owner) if journal is None else journal.store.custom(owner)
         return _plain(found)  # A copy: what the extension does to it changes nothing that is kept.
+
+    def owner(self, tool: str, path: str) -> str:
+        return next((owner for name, owner in self._toolbox.owners() if name == tool and owner != path), "")
 
     def failed(self, path: str, event: str, error: str) -> None:
         with self._broadcast.lock:

@@ -193,6 +193,7 @@ class Session:
             self._questions,
             self._jobs,
             self._clock,
+            self._toolbox,
         )
         self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
         self._broadcast.add(self._extending)

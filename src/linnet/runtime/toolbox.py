@@ -53,9 +53,7 @@ class Toolbox(Listener):
         if self._client is None:
             self._client = ClientTools(self._questions, self._settings.question_timeout)
             self._tools = None
-        own = [(spec.name, OWN) for spec in self.resources.tools.specs]
-        functions = [(function.spec.name, "a function") for function in self._settings.functions]
-        self._client.declare(specs, [*own, *functions, *self._extensions_tools()])
+        self._client.declare(specs, self.owners())
 
     def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
         """How a tool asks whoever drives the agent."""
@@ -69,10 +67,13 @@ class Toolbox(Listener):
         if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
             self._permissions.forget()
 
-    def _extensions_tools(self) -> list[tuple[str, str]]:
-        """Their names, and whose they are."""
+    def owners(self) -> list[tuple[str, str]]:
+        """The names of all tools but the client's and those of servers, and whose they are."""
+        own = [(spec.name, OWN) for spec in self.resources.tools.specs]
+        functions = [(function.spec.name, "a function") for function in self._settings.functions]
         found = self.chain.extensions if self.chain is not None else ()
-        return [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
+        theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
+        return [*own, *functions, *theirs]
 
     def _assembled(self) -> "Toolset":
         tools: Toolset = self.resources.tools

@@ -95,6 +95,9 @@ class Session:
     def kept(self, owner: str) -> Any:
         raise NotImplementedError
 
+    def owner(self, tool: str, path: str) -> str:
+        return "linnet itself" if tool == "bash" else ""
+
     def failed(self, path: str, event: str, error: str) -> None:
         self.failures.append((event, error))
 

@@ -11,7 +11,7 @@ import pytest
 from linnet.core import hooks, observed
 from linnet.core.messages import AssistantMessage, Text, ToolCall
 from linnet.core.questions import Chosen, Confirm, Confirmed, Select
-from linnet.core.shown import EditorTextSet, Notified
+from linnet.core.shown import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.programs.pipe import MOST_UNREAD
 from linnet.extensions.programs.program import Program
@@ -72,6 +72,12 @@ def test_a_tool_is_offered_and_called(run: Run, processes: Processes) -> None:
 def test_tools_that_are_registered_after_ready_are_offered_too(run: Run) -> None:
     program = run(HELLO + READY + TOOL + 'take("x")')
     wait_until(lambda: [spec.name for spec in program.tools.specs] == ["tt"])
+
+
+def test_a_tool_whose_name_is_taken_is_refused_whenever_it_comes(run: Run, session: Session) -> None:
+    program = run(HELLO + 'send(type="register_tool", name="bash", schema={})\n' + TOOL + READY + 'take("x")')
+    assert [spec.name for spec in program.tools.specs] == ["tt"]
+    assert session.wait_for("register_tool") == 'the tool "bash" is refused: linnet itself has one of that name'
 
 
 def test_one_that_never_says_ready_is_ready_when_it_is_quiet(run: Run, session: Session, tmp_path: Path) -> None:
@@ -381,7 +387,7 @@ def test_notices_come_through_even_before_it_is_ready(run: Run, session: Session
     run(HELLO + f'for level in {levels}: send(type="notify", level=level, message=str(level))\n' + READY + 'take("x")')
     assert session.shown == [
         Notified("guard", "info", "info"),
-        Notified("guard", "success", "info"),
+        Notified("guard", "success", "success"),
         Notified("guard", "warn", "warning"),
         Notified("guard", "error", "error"),
         Notified("guard", "None", "info"),
@@ -403,7 +409,7 @@ def test_commands_are_run(run: Run, session: Session) -> None:
     for arguments in ("prompt do it", "insert a text", "display  hello", "noop"):
         program.run_command("hi", arguments, CancelToken())
     assert session.said == [("prompt", "do it")]
-    assert session.shown == [EditorTextSet("guard", "a text"), Notified("guard", " hello")]
+    assert session.shown == [EditorTextSet("guard", "a text"), Displayed("guard", " hello")]
     with pytest.raises(LinnetError, match="no luck"):
         program.run_command("hi", 'raw {"error": "no luck"}', CancelToken())
 

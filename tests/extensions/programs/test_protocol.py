@@ -44,6 +44,7 @@ from linnet.extensions.programs.facts import (
     Heard,
     Idled,
     NotStarted,
+    Taken,
 )
 from linnet.extensions.programs.protocol import MOST_REPORTS, Protocol
 from linnet.tools.spec import ToolOutput
@@ -134,6 +135,7 @@ facts = st.one_of(
     st.builds(Answered, st.builds(frames.Answer, ids)),
     st.just(Closing()),
     st.just(Idled()),
+    st.just(Taken("weather", "linnet itself")),
     st.just(NotStarted("spawn: no such file")),
     st.just(Exited("exited with code 1")),
 )

@@ -30,6 +30,13 @@ class Idled(Struct, frozen=True):
     """It has said hello, and nothing for a while: older programs do not say that they are ready."""
 
 
+class Taken(Struct, frozen=True):
+    """A tool that it registered cannot be had, for somebody else has one of that name."""
+
+    tool: str
+    owner: str
+
+
 class CallAsked(Struct, frozen=True):
     id: str
     tool: str
@@ -78,6 +85,7 @@ Fact: TypeAlias = (
     | Exited
     | NotStarted
     | Idled
+    | Taken
     | CallAsked
     | GuardAsked
     | CommandAsked

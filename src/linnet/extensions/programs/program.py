@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from linnet import __version__
 from linnet.core import hooks, observed
 from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Select
-from linnet.core.shown import EditorTextSet, Notified
+from linnet.core.shown import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.extension import Command
 from linnet.extensions.loader import tell_failure
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 ZOT_VERSION = "0.1.62"  # The zot whose frames these are.
 MOST_QUESTIONS = 8
-_LEVELS: "dict[str, Level]" = {"warn": "warning", "warning": "warning", "error": "error"}
+_LEVELS: "dict[str, Level]" = {"success": "success", "warn": "warning", "warning": "warning", "error": "error"}
 
 
 class Program:
@@ -119,7 +119,7 @@ class Program:
             case effects.CommandDone("insert", text):
                 self._host.show(EditorTextSet(self.name, text))
             case effects.CommandDone("display", text):
-                self._host.show(Notified(self.name, text))
+                self._host.show(Displayed(self.name, text))
             case _:
                 pass
 
@@ -135,6 +135,9 @@ class Program:
                 self._host.failed(self.path, "load", error)
             case effects.Report(event, error):
                 self._host.failed(self.path, event, error)
+            case effects.Offer(spec):
+                if owner := self._host.owner(spec.name, self.path):
+                    self._exchange.feed(facts.Taken(spec.name, owner))
             case effects.Ask(question):
                 self._put(question)
             case effects.Withdraw():

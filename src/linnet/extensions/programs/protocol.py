@@ -49,6 +49,7 @@ from linnet.extensions.programs.facts import (
     Heard,
     Idled,
     NotStarted,
+    Taken,
 )
 
 EVENTS = ("session_start", "turn_start", "turn_end", "tool_call", "assistant_message")
@@ -98,6 +99,10 @@ class Protocol:
             case Idled():
                 note = Log("no ready frame; auto-readying after idle (legacy SDK?)")
                 return [note, *self._ready()] if self.phase == "greeted" else []
+            case Taken(tool, owner):
+                if self.tools.pop(tool, None) is None:
+                    return []
+                return self._tell("register_tool", f'the tool "{tool}" is refused: {owner} has one of that name')
             case CallAsked(id, tool, args):
                 if tool not in self.tools or self.phase == "gone":
                     why = f'no extension registered for tool "{tool}"'

@@ -12,7 +12,9 @@ def request(event: shown.Shown, id: str) -> frames.UiRequest:
     """`id` is one that no question has: nobody waits for an answer."""
     match event:
         case shown.Notified(_, message, level):
-            return frames.UiRequest(id, "notify", message=message, notify_type=level)
+            return frames.UiRequest(id, "notify", message=message, notify_type="info" if level == "success" else level)
+        case shown.Displayed(_, text):
+            return frames.UiRequest(id, "notify", message=text, notify_type="info")
         case shown.StatusSet(_, key, text):
             return frames.UiRequest(id, "setStatus", status_key=key, status_text=UNSET if text is None else text)
         case shown.WidgetSet(_, key, lines, placement):

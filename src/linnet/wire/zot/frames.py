@@ -199,6 +199,11 @@ class ExtNotify(Frame, frozen=True, tag="ext_notify"):
     message: str
 
 
+class ExtDisplay(Frame, frozen=True, tag="ext_display"):
+    extension: str
+    text: str
+
+
 class ExtError(Frame, frozen=True, tag="ext_error"):
     """An addition: an extension did something wrong, or nothing in time."""
 
@@ -265,6 +270,7 @@ Event: TypeAlias = (
     | ToolRequest
     | ToolRequestClosed
     | ExtNotify
+    | ExtDisplay
     | ExtError
     | ExtStatus
     | ExtWidget

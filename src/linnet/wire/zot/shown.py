@@ -10,6 +10,8 @@ def frame(event: shown.Shown) -> frames.Event:
     match event:
         case shown.Notified(extension, message, level):
             return frames.ExtNotify(extension, "warn" if level == "warning" else level, message)
+        case shown.Displayed(extension, text):
+            return frames.ExtDisplay(extension, text)
         case shown.StatusSet(extension, key, text):
             return frames.ExtStatus(extension, key, text)
         case shown.WidgetSet(extension, key, lines, placement):

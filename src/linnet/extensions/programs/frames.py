@@ -215,7 +215,7 @@ class Answer(Struct, frozen=True, tag="answer"):
     id: str
     value: str | UnsetType = UNSET
     confirmed: bool | UnsetType = UNSET
-    cancelled: bool = False
+    cancelled: bool | UnsetType = UNSET
 
 
 Outgoing: TypeAlias = HelloAck | ToolCall | Event | EventIntercept | CommandInvoked | Shutdown | Cancel | Answer

@@ -80,7 +80,7 @@ class Extending(Listener):
         settings = self._settings
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         places = found(settings.extensions, folders if settings.find_extensions else ())
-        loaded = load(places, self._host, settings.hook_timeout)
+        loaded = load(places, self._host, PATIENCE, settings.hook_timeout)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:
             closed = self._closed

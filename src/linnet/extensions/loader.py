@@ -62,9 +62,10 @@ def found(
     return list(once.values())
 
 
-def load(places: Sequence[Found], host: Host, patience: float, hurry: Cancel) -> Loaded:
+def load(places: Sequence[Found], host: Host, patience: float, hook_timeout: float, hurry: Cancel) -> Loaded:
     """All of them, in their order; programs are begun first, for they get ready side by side. One that takes longer
-    than so many seconds is left out; once `hurry` is set, none is waited for that can join later.
+    than `patience` seconds is left out; once `hurry` is set, none is waited for that can join later. `hook_timeout`:
+    seconds that each of their handlers has for an event.
     """
     programs = [place for place in places if _is_program(place)]
     begun: list[Extension] = []
@@ -77,7 +78,7 @@ def load(places: Sequence[Found], host: Host, patience: float, hurry: Cancel) ->
     for place in places:
         if place not in programs:
             try:
-                begun.append(_load(place, _unique(place, names), host, patience))
+                begun.append(_load(place, _unique(place, names), host, patience, hook_timeout))
                 names.add(begun[-1].name)
             except Exception as fault:
                 failures.append((place.path, _why(fault)))
@@ -95,12 +96,12 @@ def load(places: Sequence[Found], host: Host, patience: float, hurry: Cancel) ->
     return Loaded(ready, [*failures, *_conflicts(ready)])
 
 
-def _load(place: Found, name: str, host: Host, patience: float) -> "Extension":
+def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
     path = place.path
     if place.entry or path.endswith(".py") or os.path.isfile(os.path.join(path, "__init__.py")):
         from linnet.extensions.python import loading
 
-        return loading.load(place, name, host, patience)
+        return loading.load(place, name, host, patience, hook_timeout)
     raise ValueError(NOT_OURS.format(os.path.basename(path)) if os.path.exists(path) else MISSING)
 
 

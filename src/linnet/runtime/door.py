@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from linnet.core import commands
 from linnet.core.hooks import Hook, SessionBranching, SessionSwitching
-from linnet.errors import Busy, Cancelled, Closed, LinnetError
+from linnet.errors import BadInput, Cancelled, Closed, LinnetError
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.extending import Extending
 from linnet.runtime.fault import as_error, start
 from linnet.runtime.jobs import SHUTTING_DOWN, Jobs
 from linnet.runtime.requester import Requester
 
+AT_WORK = "Extensions are read again between runs; wait for the last event of this one, or abort it."
 Ordered: TypeAlias = commands.Work | commands.RunCommand | commands.GetCommands | commands.Reload
 """What keeps its order, and needs to know the extensions."""
 
@@ -163,7 +164,7 @@ class Door:
     def _reload(self, waiting: Waiting) -> None:
         with self._lock:
             if self._jobs.active:
-                raise Busy
+                raise BadInput(AT_WORK)
         self._extending.reload()
         waiting.requester.finished(commands.Ok())
 

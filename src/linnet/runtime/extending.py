@@ -53,7 +53,7 @@ class Extending(Listener):
             elif self._hurry.is_set:
                 hurry = self._hurry = CancelToken()
                 for extension in self.chain.extensions if self.chain is not None else ():
-                    extension.wait_ready(self._settings.hook_timeout, hurry)
+                    extension.wait_ready(PATIENCE, hurry)
 
     def hurry(self) -> None:
         """Whoever waits for `load` waits no longer for what can join later. Returns at once."""
@@ -95,10 +95,10 @@ class Extending(Listener):
 
     def _load(self) -> None:
         settings = self._settings
-        home, project = settings.sessions.home, settings.project.resources
-        folders = extension_folders(home, project) if settings.find_extensions else []
-        zots = zot_folders(settings) if settings.find_extensions else []
-        loaded = load(found(settings.extensions, folders, zots), self._host, settings.hook_timeout, self._hurry)
+        folders = extension_folders(settings.sessions.home, settings.project.resources)
+        looked_in = (folders, zot_folders(settings)) if settings.find_extensions else ((), ())
+        places = found(settings.extensions, *looked_in)
+        loaded = load(places, self._host, PATIENCE, settings.hook_timeout, self._hurry)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:
             closed = self._closed

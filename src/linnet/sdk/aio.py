@@ -160,7 +160,7 @@ class AsyncRuntime(Configured):
         return await self._ask(questions.slash_commands())
 
     async def reload(self) -> None:
-        """Read the extensions again. Raises Busy while a run goes on."""
+        """Read the extensions again. Raises BadInput while a run goes on."""
         await self._ask(questions.reload())
 
     async def abort_bash(self) -> None:

@@ -195,7 +195,7 @@ class Runtime(Configured):
         return ask(self._session, questions.slash_commands())
 
     def reload(self) -> None:
-        """Read the extensions again. Raises Busy while a run goes on."""
+        """Read the extensions again. Raises BadInput while a run goes on."""
         ask(self._session, questions.reload())
 
     def set_thinking(self, level: Reasoning) -> None:

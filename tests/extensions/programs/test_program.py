@@ -438,8 +438,7 @@ def test_the_user_is_asked_and_the_time_for_that_does_not_count(
     thread.join(10)
     assert session.questions == [Confirm("Sure?", "Really?"), Select("Which?", ("a", "b"))]
     assert text(outputs[0]) == (
-        '[{"type": "answer", "id": "q1", "confirmed": true}, '
-        '{"type": "answer", "id": "q2", "value": "b"}]'
+        '[{"type": "answer", "id": "q1", "confirmed": true}, {"type": "answer", "id": "q2", "value": "b"}]'
     )
 
 

@@ -27,10 +27,10 @@ class _Fresh(SourceFileLoader):
         raise OSError
 
 
-def load(place: "Found", name: str, host: Host, patience: float) -> PythonExtension:
+def load(place: "Found", name: str, host: Host, patience: float, hook_timeout: float) -> PythonExtension:
     """Raises ConfigError, or TimeoutError if it takes too long."""
     registered = register(place, name, host.flags, host.home, host.cwd, patience)
-    return PythonExtension(registered, place.location, host, patience)
+    return PythonExtension(registered, place.location, host, hook_timeout)
 
 
 def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd: str, patience: float) -> Linnet:

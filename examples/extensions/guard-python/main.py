@@ -6,6 +6,7 @@ If it hangs, crashes or says something that makes no sense, the call is denied.
 import json
 import re
 import sys
+from typing import Any
 
 REFUSED = [
     (re.compile(r"\bgit\s+push\b.*(--force|-f\b)"), "nothing is pushed with force from here"),
@@ -13,11 +14,11 @@ REFUSED = [
 ]
 
 
-def send(**frame):
+def send(**frame: Any) -> None:
     print(json.dumps(frame), flush=True)
 
 
-def judged(tool, args):
+def judged(tool: str, args: dict[str, Any]) -> dict[str, Any]:
     """What is to be said about a call: nothing lets it pass."""
     command = args.get("command", "") if tool == "bash" else ""
     for pattern, reason in REFUSED:
@@ -28,7 +29,7 @@ def judged(tool, args):
     return {}
 
 
-def main():
+def main() -> None:
     send(type="hello", name="guard", version="1.0.0")
     send(type="subscribe", intercept=["tool_call"])
     send(type="ready")

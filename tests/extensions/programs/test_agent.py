@@ -142,6 +142,14 @@ def test_a_command_of_a_program_is_a_command(zot: Start, tmp_path: Path) -> None
     assert said["content"] == [{"type": "text", "text": "said there"}]
 
 
+def test_what_a_command_shows_is_told(zot: Start, tmp_path: Path) -> None:
+    showing = 'send(type="command_response", id=take("command_invoked")["id"], action="display", display="a list")\n'
+    register = 'send(type="register_command", name="list")\n'
+    agent = zot("--extension", str(extension(tmp_path / "tour", HELLO + register + READY + showing + SILENT)))
+    agent.send({"id": "c", "type": "prompt", "message": "/list"})
+    assert agent.until("ext_display")[-1] == {"type": "ext_display", "extension": "tour", "text": "a list"}
+
+
 def test_zots_extensions_run_under_pi_and_in_print_mode(pi: Start, server: ModelServer, tmp_path: Path) -> None:
     folder = extension(tmp_path / "tour", TOUR)
     agent = pi("--extension", str(folder), "--no-session")

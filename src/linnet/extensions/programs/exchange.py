@@ -141,11 +141,11 @@ class Exchange:
                 case _:
                     self._told(effect)
 
-    def close(self) -> None:
-        """Say goodbye, wait a little for it to go, and leave nothing of it behind. Idempotent."""
+    def close(self, patience: float) -> None:
+        """Say goodbye, wait so many seconds for it to go, and leave nothing of it behind. Idempotent."""
         self.feed(facts.Closing())
         if self._pipe is not None and self._thread is not None:
-            self._pipe.child.wait(self.patience.end)
+            self._pipe.child.wait(min(patience, self.patience.end))
             self._pipe.child.kill()
             self._thread.join(PATIENCE)
         self._log.close()

@@ -124,7 +124,7 @@ class Program:
                 pass
 
     def close(self, patience: float) -> None:
-        self._exchange.close()
+        self._exchange.close(patience)
 
     def _told(self, effect: effects.Effect) -> None:
         match effect:

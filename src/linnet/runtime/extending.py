@@ -8,6 +8,7 @@ from linnet.core.events import PASSING, Cleared, Event, HookFailed, SessionEnter
 from linnet.core.observed import SessionEnded, SessionStarted, observed
 from linnet.core.slash import Location, SlashCommand
 from linnet.extensions.chain import Chain
+from linnet.extensions.installed import installed
 from linnet.extensions.loader import Loaded, found, load
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.hosting import SessionHost
@@ -79,7 +80,8 @@ class Extending(Listener):
     def _load(self) -> None:
         settings = self._settings
         folders = extension_folders(settings.sessions.home, settings.project.resources)
-        places = found(settings.extensions, folders if settings.find_extensions else ())
+        others = (folders, installed()) if settings.find_extensions else ((), ())
+        places = found(settings.extensions, *others)
         loaded = load(places, self._host, PATIENCE, settings.hook_timeout)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:

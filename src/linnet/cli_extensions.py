@@ -29,6 +29,7 @@ def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
 
 def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
     """Of every extension in Python that can be loaded: a description and a default for each name."""
+    from linnet.extensions.installed import installed
     from linnet.extensions.loader import found
     from linnet.extensions.python.loading import register
     from linnet.runtime.config import Config
@@ -45,7 +46,8 @@ def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
         else extension_folders(home, Project(cwd, trusted=bool(config.trust)).resources)
     )
     known: dict[str, tuple[str, Any]] = {}
-    for place in found(named, folders):
+    packages = () if config.find_extensions is False else installed()
+    for place in found(named, folders, packages):
         try:
             known.update(register(place, os.path.basename(place.path), {}, home, cwd, PATIENCE).flags)
         except (LinnetError, TimeoutError):

@@ -677,6 +677,10 @@ class Nasty(Conversation):
     def reload(self, hold: bool) -> None:
         self.send({"type": "reload"}, hold=hold)
 
+    def send(self, command: Frame, *, hold: bool) -> None:
+        """Without pages, which take too long to be made while a signal ends everything."""
+        super().send({"type": "get_state"} if command["type"] == "export_html" else command, hold=hold)
+
     def check_stderr(self) -> None:
         """What is printed ends up there, and so do the last words of a thread that was left behind."""
         assert "internal error" not in self.agent.stderr

@@ -9,6 +9,7 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.core.slash import Location
 from linnet.extensions.host import Host
+from linnet.extensions.installed import Installed
 
 if TYPE_CHECKING:
     from linnet.extensions.extension import Extension
@@ -19,11 +20,11 @@ MISSING = "there is no such file or folder"
 
 
 class Found(Struct, frozen=True):
-    """Somewhere that an extension should be: a file or a folder; `entry` instead names one of an installed package."""
+    """Somewhere that an extension should be: a file or a folder, or the module of an installed package."""
 
     path: str
     location: Location
-    entry: str = ""
+    entry: Installed | None = None
 
 
 class Loaded(Struct, frozen=True):
@@ -45,9 +46,10 @@ def listed(folder: str) -> list[str]:
 def found(
     named: Sequence[str],
     folders: Sequence[tuple[str | None, Location]],
+    packages: Sequence[Installed] = (),
     zots: Sequence[tuple[str, Location]] = (),
 ) -> list[Found]:
-    """Those that were named, then those of each folder, then those of zot's folders; each of them once."""
+    """Those that were named, then those of each folder, of zot's folders and of installed packages; each once."""
     everything = [
         *(Found(path, "path") for path in named),
         *(Found(path, location) for folder, location in folders if folder for path in listed(folder)),
@@ -59,7 +61,7 @@ def found(
     once: dict[str, Found] = {}
     for each in everything:
         once.setdefault(os.path.realpath(each.path), each)
-    return list(once.values())
+    return [*once.values(), *(Found(each.module, "user", each) for each in packages)]
 
 
 def load(places: Sequence[Found], host: Host, patience: float, hook_timeout: float, hurry: Cancel) -> Loaded:
@@ -98,7 +100,7 @@ def load(places: Sequence[Found], host: Host, patience: float, hook_timeout: flo
 
 def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
     path = place.path
-    if place.entry or path.endswith(".py") or os.path.isfile(os.path.join(path, "__init__.py")):
+    if place.entry is not None or path.endswith(".py") or os.path.isfile(os.path.join(path, "__init__.py")):
         from linnet.extensions.python import loading
 
         return loading.load(place, name, host, patience, hook_timeout)
@@ -106,7 +108,7 @@ def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: fl
 
 
 def _is_program(place: Found) -> bool:
-    return not place.entry and os.path.isfile(os.path.join(place.path, MANIFEST))
+    return place.entry is None and os.path.isfile(os.path.join(place.path, MANIFEST))
 
 
 def _is_extension(path: str) -> bool:
@@ -119,7 +121,7 @@ def _is_extension(path: str) -> bool:
 
 
 def _unique(place: Found, taken: set[str]) -> str:
-    stem = place.entry or os.path.basename(place.path).removesuffix(".py")
+    stem = place.entry.name if place.entry is not None else os.path.basename(place.path).removesuffix(".py")
     return next(name for name in _numbered(stem) if name not in taken)
 
 

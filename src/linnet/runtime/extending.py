@@ -8,6 +8,7 @@ from linnet.core.events import PASSING, Cleared, Event, HookFailed, SessionEnter
 from linnet.core.observed import SessionEnded, SessionStarted, observed
 from linnet.core.slash import Location, SlashCommand
 from linnet.extensions.chain import Chain
+from linnet.extensions.installed import installed
 from linnet.extensions.loader import Loaded, found, load, tell_failure
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
@@ -96,8 +97,8 @@ class Extending(Listener):
     def _load(self) -> None:
         settings = self._settings
         folders = extension_folders(settings.sessions.home, settings.project.resources)
-        looked_in = (folders, zot_folders(settings)) if settings.find_extensions else ((), ())
-        places = found(settings.extensions, *looked_in)
+        others = (folders, installed(), zot_folders(settings)) if settings.find_extensions else ((), (), ())
+        places = found(settings.extensions, *others)
         loaded = load(places, self._host, PATIENCE, settings.hook_timeout, self._hurry)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
         with self._broadcast.lock:

@@ -173,8 +173,9 @@ class Session:
     def _find_door(self, command: commands.Command | None = None) -> "Door | None":
         """None if there are no extensions: then nothing is in the way."""
         if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
+            wanted = isinstance(command, commands.Reload) or _has_extensions(self._settings)
             with self._broadcast.lock:
-                if self._door is None and (self._settings.has_extensions or isinstance(command, commands.Reload)):
+                if self._door is None and wanted:
                     self._door = self._jobs.door = self._build_door()
                 self._looked = True
         return self._door
@@ -254,3 +255,12 @@ class Session:
         events, answer = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox).set(setting)
         self._broadcast.publish(events)
         return answer
+
+
+def _has_extensions(settings: Settings) -> bool:
+    """Whether there may be any. No more is looked at than where they would be."""
+    if settings.has_extensions or not settings.find_extensions:
+        return settings.has_extensions
+    from linnet.extensions.installed import installed
+
+    return bool(installed())

@@ -315,13 +315,13 @@ def test_reload_starts_them_again(zot: Start, tmp_path: Path) -> None:
     assert (folder / "noted").read_text().split() == ["started", "ended", "started"]
 
 
-def test_an_agent_without_programs_imports_nothing_of_them() -> None:
+def test_an_agent_without_programs_imports_nothing_of_them(tmp_path: Path) -> None:
     code = (
         "import sys\nfrom linnet import Runtime\n"
         "with Runtime(provider='scripted') as runtime: runtime.prompt('hi')\n"
         "print([name for name in sys.modules if 'linnet.extensions' in name])"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "[]\n"
 
 

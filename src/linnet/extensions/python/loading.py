@@ -39,8 +39,12 @@ def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd
     workers = Workers()
 
     def work(call: Call[None]) -> None:
-        module = _installed(place.entry) if place.entry else _module(place.path, name)
-        extend = getattr(module, "extend", None)
+        if place.entry is not None:
+            from importlib import import_module
+
+            extend = getattr(import_module(place.entry.module), place.entry.function, None)
+        else:
+            extend = getattr(_module(place.path, name), "extend", None)
         if not callable(extend):
             raise ConfigError(NO_EXTEND)
         if is_async(extend):
@@ -90,12 +94,6 @@ def _module(path: str, name: str) -> ModuleType:
         sys.modules.pop(full, None)
         raise
     return module
-
-
-def _installed(entry: str) -> ModuleType:
-    from importlib import import_module
-
-    return import_module(entry)
 
 
 def _where(fault: Exception, path: str) -> str:

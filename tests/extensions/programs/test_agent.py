@@ -319,7 +319,7 @@ def test_an_agent_without_programs_imports_nothing_of_them(tmp_path: Path) -> No
     code = (
         "import sys\nfrom linnet import Runtime\n"
         "with Runtime(provider='scripted') as runtime: runtime.prompt('hi')\n"
-        "print([name for name in sys.modules if 'linnet.extensions' in name])"
+        "print([name for name in sys.modules if 'extensions.programs' in name])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     assert done.stdout == "[]\n"

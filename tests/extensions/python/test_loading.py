@@ -381,5 +381,7 @@ def test_a_process_without_extensions_imports_nothing_for_their_sake(tmp_path: P
     import subprocess
 
     env = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
+    )
     assert json.loads(done.stdout) == ["linnet.extensions", "linnet.extensions.installed"]

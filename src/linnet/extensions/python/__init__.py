@@ -1,24 +1,81 @@
 """Extensions in Python: a file or a package with a function `extend(linnet)`.
 
-from linnet.extensions.python import Context, Linnet  # For annotations; nothing else need be imported.
+What it is given, and the events that its handlers get, can be imported from here, for annotations. Nothing has to be.
 """
 
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linnet.extensions.python.api import Linnet as Linnet
-    from linnet.extensions.python.context import Context as Context
+    from linnet.core.hooks import (
+        AgentStarting,
+        BashAsked,
+        ContextSent,
+        Decision,
+        InputGiven,
+        ReplyGiven,
+        SessionBranching,
+        SessionCompacting,
+        SessionSwitching,
+        ToolCalling,
+        ToolReturning,
+    )
+    from linnet.core.observed import (
+        AgentEnded,
+        AgentStarted,
+        MessageEnded,
+        MessageGrew,
+        MessageStarted,
+        ModelSelected,
+        SessionCompacted,
+        SessionEnded,
+        SessionStarted,
+        ThinkingSelected,
+        ToolEnded,
+        ToolGrew,
+        ToolStarted,
+        TurnEnded,
+        TurnStarted,
+    )
+    from linnet.extensions.python.api import Linnet
+    from linnet.extensions.python.context import Context
 
-__all__ = ["Context", "Linnet"]
+__all__ = [
+    "AgentEnded",
+    "AgentStarted",
+    "AgentStarting",
+    "BashAsked",
+    "Context",
+    "ContextSent",
+    "Decision",
+    "InputGiven",
+    "Linnet",
+    "MessageEnded",
+    "MessageGrew",
+    "MessageStarted",
+    "ModelSelected",
+    "ReplyGiven",
+    "SessionBranching",
+    "SessionCompacted",
+    "SessionCompacting",
+    "SessionEnded",
+    "SessionStarted",
+    "SessionSwitching",
+    "ThinkingSelected",
+    "ToolCalling",
+    "ToolEnded",
+    "ToolGrew",
+    "ToolReturning",
+    "ToolStarted",
+    "TurnEnded",
+    "TurnStarted",
+]
 
 
 def __getattr__(name: str) -> Any:
-    if name == "Linnet":
-        from linnet.extensions.python.api import Linnet
+    """Imported when somebody asks: an extension without annotations needs none of it."""
+    if name not in __all__:
+        raise AttributeError(name)
+    from linnet.core import hooks, observed
+    from linnet.extensions.python import api, context
 
-        return Linnet
-    if name == "Context":
-        from linnet.extensions.python.context import Context
-
-        return Context
-    raise AttributeError(name)
+    return next(getattr(module, name) for module in (api, context, hooks, observed) if hasattr(module, name))

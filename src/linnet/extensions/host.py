@@ -51,7 +51,7 @@ class Host(Protocol):
         """Put it to the user, and wait. None is no answer. Raises Cancelled."""
 
     def show(self, shown: Shown) -> None:
-        """Tell whoever drives the agent. Returns at once."""
+        """Tell whoever drives the agent, and wait while they are far behind."""
 
     def say(self, text: str, how: Saying, kind: str = "", details: Any = None) -> None:
         """To the agent. One that works hears it when `how` says; one that does not begins to work, unless it is a note,

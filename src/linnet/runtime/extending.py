@@ -74,6 +74,7 @@ class Extending(Listener):
                 return
             self._closed = True
         self.hurry()
+        self._host.close()
         self._end("quit")
 
     def commands(self) -> Sequence[SlashCommand]:

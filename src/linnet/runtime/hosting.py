@@ -17,6 +17,7 @@ from linnet.core.shown import Shown
 from linnet.errors import BadInput, LinnetError
 from linnet.extensions.host import Saying
 from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.cancel import CancelToken
 from linnet.runtime.fault import start
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.questions import Questions
@@ -72,6 +73,7 @@ class SessionHost:
         toolbox: Toolbox,
     ) -> None:
         self._toolbox = toolbox
+        self._closing = CancelToken()
         self._session = session
         self._settings = settings
         self._resources = resources
@@ -122,6 +124,11 @@ class SessionHost:
     def show(self, shown: Shown) -> None:
         with self._broadcast.lock:
             self._broadcast.publish([shown])
+        self._broadcast.pace(self._closing)  # One that never stops showing something fills no memory.
+
+    def close(self) -> None:
+        """Nobody is kept waiting any more."""
+        self._closing.set()
 
     def say(self, text: str, how: Saying, kind: str = "", details: Any = None) -> None:
         if not text.strip():

@@ -4,12 +4,21 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import pytest
 
+from linnet.core.cancel import Cancel
+from linnet.core.events import Event as CoreEvent
+from linnet.core.shown import Notified
+from linnet.runtime.config import Config
+from linnet.runtime.listener import Listener
+from linnet.runtime.resources import Resources
+from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
 from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive, wait_until
@@ -304,6 +313,32 @@ def test_nothing_of_a_program_outlives_an_agent_that_is_killed(zot: Start, tmp_p
     pids = [int(word) for word in (folder / "noted").read_text().split()]
     agent.process.kill()
     wait_until(lambda: not any(map(alive, pids)))
+
+
+def test_one_that_never_stops_talking_waits_for_whoever_listens(tmp_path: Path) -> None:
+    class Reader(Listener):
+        def __init__(self) -> None:
+            self.heard: list[str] = []
+            self.reads = Event()
+
+        def hear(self, events: Sequence[CoreEvent]) -> None:
+            self.heard += [event.message for event in events if isinstance(event, Notified)]
+
+        def pace(self, cancel: Cancel) -> None:
+            with cancel.interrupting(self.reads.set):
+                self.reads.wait()
+
+    talk = 'for n in range(500): send(type="notify", message=str(n))\nnote("all said")'
+    folder = extension(tmp_path / "talk", HELLO + READY + talk)
+    settings = resolve(Config(provider="scripted", extensions=[folder]), {"LINNET_HOME": str(tmp_path / "home")})
+    reader = Reader()
+    session = Session(settings, Resources(settings), [reader])
+    session.warm()
+    wait_until(lambda: bool(reader.heard) and (folder / "noted").exists())
+    assert reader.heard == ["0"]  # All others wait in the pipe.
+    reader.reads.set()
+    wait_until(lambda: len(reader.heard) == 500)
+    session.close()
 
 
 def test_reload_starts_them_again(zot: Start, tmp_path: Path) -> None:

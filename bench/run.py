@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, monitor, sessions, start
+from bench import agents, extensions, monitor, sessions, start
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -48,6 +48,8 @@ def main() -> None:
                 show(agents.columns(url, folder))
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
+                print("\nExtensions\n")
+                show([("linnet", extensions.rows(zot_like(url)[0], folder, home / "extended"))])
                 print("\nThe monitor\n")
                 show(monitor.all_rows(url, folder, home))
             finally:

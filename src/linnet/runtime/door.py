@@ -86,6 +86,10 @@ class Door:
                 self.doom(first.number)
         return []
 
+    def is_doomed(self, number: int) -> bool:
+        """Whether it was aborted before it got here. Called under the session's lock."""
+        return number in self._doomed
+
     def doom(self, number: int) -> bool:
         """Whether this one waits here: it is aborted as it begins. Called under the session's lock."""
         found = any(each.number == number for each in self._here)

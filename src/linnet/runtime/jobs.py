@@ -215,6 +215,8 @@ class Jobs:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 self._get_moves().check(work)
             self._requests[number] = request
+            if self.door is not None and self.door.is_doomed(number):
+                request.cancel.set()  # Nothing blocks in it yet.
             job = Job(number, work, self._clock())
             feed(schedule.Submitted(job, self._broadcast.state.streaming, may_wait))
             if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.

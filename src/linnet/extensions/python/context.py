@@ -64,7 +64,11 @@ class Context:
         self._host = host
         self._owner = owner
         self._call = call
-        self.state = State(host, owner)
+
+    @property
+    def state(self) -> State:
+        """What the extension keeps in the session."""
+        return State(self._host, self._owner)
 
     @property
     def cwd(self) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
-from threading import Condition, Lock, Thread
+from threading import Lock, Thread
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
@@ -20,39 +20,56 @@ class Broke(Exception):
 
 
 class Call(Generic[T]):
-    """One call of foreign code. `cancel` is set when nobody waits for it any more.
-
-    The time that it waits for the user is not counted.
-    """
+    """One call of foreign code. The time that it waits for the user is not counted."""
 
     def __init__(self, function: "Callable[[Call[T]], T]", patience: float | None) -> None:
         self._function = function
-        self._changed = Condition(Lock())
+        self._lock = Lock()
+        self._wakeup = Lock()  # Released when whoever waits should look again; a Condition takes three times as long.
+        self._wakeup.acquire()
         self._left = patience
         self._since: float | None = monotonic()  # None while the time is not counted.
         self._pauses = 0
-        self._over = self._aborted = False
+        self._over = self._aborted = self._given_up = False
         self._value: T | None = None
         self._fault: Exception | None = None
-        self.cancel = CancelToken()
+        self._cancel: CancelToken | None = None
+
+    @property
+    def cancel(self) -> CancelToken:
+        """Is set when nobody waits for it any more. Most handlers never look."""
+        with self._lock:
+            if self._cancel is None:
+                self._cancel = CancelToken()
+                if self._given_up:
+                    self._cancel.set()
+            return self._cancel
+
+    def give_up(self) -> None:
+        """Nobody waits for it any more."""
+        with self._lock:
+            self._given_up = True
+            cancel = self._cancel
+        if cancel is not None:
+            cancel.set()
 
     @contextmanager
     def paused(self) -> Iterator[None]:
         """While the body waits for somebody else, the time does not run."""
-        with self._changed:
+        with self._lock:
             self._pauses += 1
             if self._since is not None and self._left is not None:
                 self._left -= monotonic() - self._since
             self._since = None
-            self._changed.notify()
+        self._wake()
         try:
             yield
         finally:
-            with self._changed:
+            with self._lock:
                 self._pauses -= 1
                 if not self._pauses:
                     self._since = monotonic()
-                self._changed.notify()
+            self._wake()
 
     def run(self) -> None:
         """In a thread of its own. Never raises."""
@@ -61,14 +78,13 @@ class Call(Generic[T]):
         except Exception as fault:
             self._fault = fault
         except SystemExit as fault:
-            self._fault = Broke(f"it called sys.exit({'' if fault.code is None else fault.code!r})")
+            self._fault = Broke(f"it called sys.exit({'' if fault.code is None else repr(fault.code)})")
         except BaseException as fault:
             self._fault = Broke(f"it raised {type(fault).__name__}")
 
     def end(self) -> None:
-        with self._changed:
-            self._over = True
-            self._changed.notify()
+        self._over = True
+        self._wake()
 
     def wait(self, cancel: Cancel | None, patience: float | None) -> T:
         """What it returned. Raises what it raised; TimeoutError, or Cancelled, as soon as that is so."""
@@ -80,27 +96,32 @@ class Call(Generic[T]):
                     self._wait(patience)
         finally:
             if not self._over:
-                self.cancel.set()
+                self.give_up()
         if self._fault is not None:
             raise self._fault
         return self._value  # type: ignore[return-value]  # It returned, so this is what it returned.
 
     def _wait(self, patience: float | None) -> None:
-        with self._changed:
-            while not self._over:
-                if self._aborted:
-                    raise Cancelled
-                left = None
-                if self._left is not None and self._since is not None:
-                    left = self._left - (monotonic() - self._since)
-                    if left <= 0:
-                        raise TimeoutError(f"it took longer than {patience:g} s")
-                self._changed.wait(left)
+        while not self._over:
+            if self._aborted:
+                raise Cancelled
+            with self._lock:
+                left, since = self._left, self._since
+            if left is not None and since is not None:
+                left -= monotonic() - since
+                if left <= 0:
+                    raise TimeoutError(f"it took longer than {patience:g} s")
+                self._wakeup.acquire(timeout=left)
+            else:
+                self._wakeup.acquire()
 
     def _abort(self) -> None:
-        with self._changed:
-            self._aborted = True
-            self._changed.notify()
+        self._aborted = True
+        self._wake()
+
+    def _wake(self) -> None:
+        with suppress(RuntimeError):  # It is awake, or will be.
+            self._wakeup.release()
 
 
 class Workers:
@@ -133,7 +154,7 @@ class Workers:
         for queue in idle:
             queue.put(None)
         for call in calls:
-            call.cancel.set()
+            call.give_up()
 
     def _begin(self, call: Call[Any]) -> None:
         with self._lock:
@@ -157,8 +178,7 @@ class Workers:
                 ends = self._closed or len(self._idle) >= MOST_IDLE
                 if not ends:
                     self._idle.append(queue)  # Before anybody knows: the next call can have this thread.
-            with suppress(Exception):
-                call.end()
+            call.end()
             del call  # What it returned is not kept alive by an idle thread.
             if ends:
                 return

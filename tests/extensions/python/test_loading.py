@@ -59,11 +59,14 @@ def test_one_that_cannot_be_loaded_is_told_and_stops_no_other(
     assert agent.prompt().stop == "end"
 
 
+@pytest.mark.parametrize(
+    "source", ["import time; time.sleep(600)", "import asyncio\nasync def extend(linnet): await asyncio.sleep(600)"]
+)
 def test_one_that_hangs_as_it_is_loaded_is_left_out_and_nothing_else_waits(
-    extended: Start, monkeypatch: pytest.MonkeyPatch
+    extended: Start, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     monkeypatch.setattr("linnet.runtime.extending.PATIENCE", 0.2)
-    agent = extended("import time; time.sleep(600)", GREET.format(name="other"))
+    agent = extended(source, GREET.format(name="other"))
     asking = agent.begin(commands.GetCommands())
     assert agent.ask(commands.Ping()) == commands.Pong()
     assert agent.ask(commands.GetState()).session_id

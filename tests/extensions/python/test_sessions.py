@@ -7,6 +7,7 @@ import pytest
 
 from linnet.core import commands, shown
 from linnet.core.events import (
+    CompactionEnded,
     NoteAdded,
     QuestionAsked,
     QuestionClosed,
@@ -14,6 +15,9 @@ from linnet.core.events import (
     ReplyEnded,
     RunStarted,
     Settled,
+    StepStarted,
+    ToolFinished,
+    ToolStarted,
     UserSaid,
 )
 from linnet.core.messages import texts
@@ -469,3 +473,51 @@ def test_a_listener_that_hangs_holds_up_no_other(extended: Start) -> None:
     agent.until(lambda: agent.failures == [("agent_start", "it took longer than 0.05 s")])
     assert notices(agent) == ["hello"]
     assert agent.heard(ReplyEnded)
+
+
+def test_each_compaction_is_told_with_its_own_entry(extended: Start) -> None:
+    agent = extended(
+        """
+        def extend(linnet):
+            @linnet.on("session_before_compact")
+            def same(event, ctx):
+                return linnet.replace(summary="the same")
+
+            @linnet.on("session_compact")
+            def told(event, ctx):
+                ctx.notify(f"{event.summary} {event.entry}")
+        """,
+        compact_keep=1,
+    )
+    for _ in range(2):
+        agent.prompt("one")
+        agent.prompt("two")
+        agent.ask(commands.Compact())
+    agent.until_heard(shown.Notified, 2)
+    entries = [event.id for event in agent.heard(CompactionEnded)]
+    assert notices(agent) == [f"the same {entry}" for entry in entries]
+    assert len(set(entries)) == 2
+
+
+def test_what_is_sent_is_asked_about_when_the_run_has_begun(extended: Start) -> None:
+    agent = extended(
+        """
+        def extend(linnet):
+            for name in ("input", "before_agent_start", "context", "tool_call", "tool_result"):
+                @linnet.on(name)
+                def asked(event, ctx):
+                    ctx.notify(event.name)
+        """,
+        turns=[[{"call": "bash", "args": {"command": "true"}}], [{"text": "done"}]],
+    )
+    agent.prompt()
+    kinds = (shown.Notified, RunStarted, StepStarted, ToolStarted, ToolFinished)
+    told = [
+        event.message if isinstance(event, shown.Notified) else type(event).__name__
+        for event in agent.events
+        if isinstance(event, kinds)
+    ]
+    assert told == [
+        *("input", "before_agent_start", "RunStarted", "StepStarted", "context"),
+        *("ToolStarted", "tool_call", "tool_result", "ToolFinished", "StepStarted", "context"),
+    ]

@@ -20,7 +20,12 @@ class Child:
     """
 
     def __init__(
-        self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], spawner: Spawner
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        env: Mapping[bytes, bytes],
+        spawner: Spawner,
+        opened: Mapping[int, str] | None = None,
     ) -> None:
         """Returns when it has started. Raises OSError or ValueError if it cannot be."""
         self.closed = False
@@ -39,7 +44,7 @@ class Child:
             theirs.callback(os.close, stderr)
             undo.callback(os.close, self._stderr)
             os.set_blocking(self._stderr, False)
-            self._spawned = Spawned(argv, cwd, env)
+            self._spawned = Spawned(argv, cwd, env, opened)
             undo.callback(self._spawned.close)
             self._spawned.launch(spawner, (stdin, stdout, stderr))
             assert self._spawned.pid is not None
@@ -80,15 +85,15 @@ class Child:
             return
         self.closed = True
         deadline = monotonic() + grace
-        self._end_input(grace)
+        self.end_input(grace)
         self._exited.wait(max(0, deadline - monotonic()))
         self.kill()
         self._watcher.join(PATIENCE)
-        self._end_input(PATIENCE)
+        self.end_input(PATIENCE)
         self.stdout.close()
 
-    def _end_input(self, patience: float) -> None:
-        """Unless a thread is still writing when patience is over."""
+    def end_input(self, patience: float = PATIENCE) -> None:
+        """The program reads to the end of its input, unless a thread is still writing when patience is over."""
         if self._writing.acquire(timeout=patience):
             stdin, self._stdin = self._stdin, None
             self._writing.release()

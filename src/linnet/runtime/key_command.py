@@ -1,7 +1,7 @@
 """A key that a command prints, such as that of a password manager."""
 
 import os
-from threading import Timer
+from threading import Event, Timer
 from typing import TYPE_CHECKING
 
 from linnet.core.cancel import Cancel
@@ -27,20 +27,25 @@ def printed_key(command: str, provider: str, processes: "Processes", cancel: Can
         child = processes.start([shell(), "-c", "--", command], cwd=os.path.expanduser("~"))
     except (OSError, ValueError) as error:
         raise _failed(provider, f"could not be started: {getattr(error, 'strerror', None) or error}") from None
-    late = Timer(DEADLINE, child.kill)
-    late.daemon = True
-    late.start()
+    late = Event()
+
+    def give_up() -> None:
+        late.set()  # First: whoever reads may notice the end before this returns.
+        child.kill()
+
+    timer = Timer(DEADLINE, give_up)
+    timer.daemon = True
+    timer.start()
     try:
         with cancel.interrupting(child.kill):
             child.end_input()
             text = child.stdout.read(LONGEST)
             code = child.wait() if len(text) < LONGEST else 0  # It may never end.
     finally:
-        on_time = late.is_alive()
-        late.cancel()
+        timer.cancel()
         child.close()
     said = " ".join(child.stderr.split())[:SHOWN]
-    if not on_time:
+    if late.is_set():
         raise _failed(provider, f"took longer than {DEADLINE:g} s, and was killed")
     if code:
         raise _failed(provider, f"failed with exit code {code}" + (f": {said}" if said else ""))

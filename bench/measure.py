@@ -64,6 +64,21 @@ class Running:
             self.bytes_out += len(chunk)
             self._tail += chunk
 
+    def line(self, marker: bytes) -> bytes:
+        """The next line that has this marker; those before it are dropped."""
+        while True:
+            head, ended, rest = self._tail.partition(b"\n")
+            if ended:
+                self._tail = rest
+                if marker in head:
+                    return head
+                continue
+            chunk = os.read(self._fd, 1 << 20)
+            if not chunk:
+                raise EOFError(f"{self._peer.name} ended before {marker!r}")
+            self.bytes_out += len(chunk)
+            self._tail += chunk
+
     def first_answer(self) -> None:
         self.send(self._peer.first)
         self.until(b'"response"')

@@ -2,6 +2,7 @@
 # System packages that some tests need. Root on a Debian-like machine installs them; anybody else is told which tests will skip.
 set -u
 missing=()
+command -v bwrap >/dev/null || missing+=(bubblewrap)
 command -v jq >/dev/null || missing+=(jq)
 command -v rg >/dev/null || missing+=(ripgrep)
 command -v chromium >/dev/null || command -v chromium-browser >/dev/null || command -v google-chrome >/dev/null || missing+=(chromium)

@@ -1,6 +1,6 @@
 """An agent with three MCP servers that others wrote: a clock and git from PyPI, a memory from npm.
 
-pip install 'linnet[mcp]' mcp-server-time mcp-server-git
+pip install 'linnet-agent[mcp]' mcp-server-time mcp-server-git
 npm install --global @modelcontextprotocol/server-memory
 python three_servers.py          Offline on a scripted model; LINNET_PROVIDER=anthropic (say) asks a real one.
 """

@@ -34,7 +34,8 @@ def main() -> int:
                 case _:
                     pass
         cost = runtime.cost()
-        print(f"\n{ended}: {cost.input} tokens in, {cost.output} out, ${cost.cost_usd:.4f}")
+        more = "" if cost.cost_known else " + ?"  # Not every price is known.
+        print(f"\n{ended}: {cost.input} tokens in, {cost.output} out, ${cost.cost_usd:.4f}{more}")
     return 0 if ended == "end_turn" else 1
 
 

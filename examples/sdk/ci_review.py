@@ -62,7 +62,8 @@ def main() -> int:
         return 2
     for finding in result.value.findings:  # The answer was checked: this is a list of Finding.
         print(f"{finding.file}:{finding.line}: {finding.severity}: {finding.what}")
-    print(f"{len(result.value.findings)} findings, {result.steps} steps, ${result.cost or 0:.4f}")
+    cost = "?" if result.cost is None else f"{result.cost:.4f}"  # Not every price is known.
+    print(f"{len(result.value.findings)} findings, {result.steps} steps, ${cost}")
     return 1 if any(finding.severity == "serious" for finding in result.value.findings) else 0
 
 

@@ -52,9 +52,9 @@ async def main() -> int:
                 print(f"{name} {'✗' if result.code else '✓'} {result.steps} steps: {result.error or result.text}")
     results = [result for result in done if isinstance(result, Result)]
     tokens = sum(result.usage.input + result.usage.output for result in results)
-    print(
-        f"\n{len(done) - failed} of {count} done, {tokens} tokens, ${sum(result.cost or 0 for result in results):.4f}"
-    )
+    known = [result.cost for result in results if result.cost is not None]
+    more = "" if len(known) == len(results) else " + ?"  # Not every price is known.
+    print(f"\n{len(done) - failed} of {count} done, {tokens} tokens, ${sum(known):.4f}{more}")
     return 1 if failed else 0
 
 

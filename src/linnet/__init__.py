@@ -7,6 +7,7 @@ TYPE_CHECKING = False  # Type checkers know better. Importing it from typing wou
 
 __version__ = "0.3.0"
 __all__ = [
+    "AsyncContext",
     "AsyncRun",
     "AsyncRuntime",
     "AsyncSessions",
@@ -23,8 +24,10 @@ __all__ = [
     "ContextOverflow",
     "Contradiction",
     "Image",
+    "LimitReached",
     "LinnetError",
     "MissingKey",
+    "ModelRefused",
     "NotRunning",
     "NothingToCompact",
     "OutlineEntry",
@@ -40,6 +43,8 @@ __all__ = [
     "Sessions",
     "State",
     "Stats",
+    "ToolCall",
+    "ToolFailed",
     "UnknownModel",
     "UnknownProvider",
     "__version__",
@@ -51,7 +56,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from linnet.core import questions
-    from linnet.core.messages import BashRun, Image
+    from linnet.core.messages import BashRun, Image, ToolCall
     from linnet.core.sessions import OutlineEntry, SessionInfo
     from linnet.errors import (
         BadInput,
@@ -63,8 +68,10 @@ if TYPE_CHECKING:
         ConfigError,
         ContextOverflow,
         Contradiction,
+        LimitReached,
         LinnetError,
         MissingKey,
+        ModelRefused,
         NothingToCompact,
         NotRunning,
         ProviderError,
@@ -72,6 +79,7 @@ if TYPE_CHECKING:
         ProviderUnavailable,
         SessionError,
         SessionInUse,
+        ToolFailed,
         UnknownModel,
         UnknownProvider,
     )
@@ -83,18 +91,20 @@ if TYPE_CHECKING:
     from linnet.sdk.result import Result
     from linnet.sdk.runtime import Run, Runtime
     from linnet.sdk.sessions import Sessions
-    from linnet.tools.function import Context, tool
+    from linnet.tools.call_context import AsyncContext, Context
+    from linnet.tools.function import tool
     from linnet.wire.zot import frames
 else:
     # Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone is 50 ms. Type checkers
     # do not see this, so that a name which is not there is an error to them.
     _WHERE = {
+        "AsyncContext": "tools.call_context",
         "AsyncRun": "sdk.aio",
         "AsyncRuntime": "sdk.aio",
         "AsyncSessions": "sdk.aio_sessions",
         "BashRun": "core.messages",
         "Config": "runtime.config",
-        "Context": "tools.function",
+        "Context": "tools.call_context",
         "Image": "core.messages",
         "OutlineEntry": "core.sessions",
         "Result": "sdk.result",
@@ -104,6 +114,7 @@ else:
         "Sessions": "sdk.sessions",
         "State": "sdk.questions",
         "Stats": "sdk.questions",
+        "ToolCall": "core.messages",
         "tool": "tools.function",
     }
     _MODULES = {"events": "sdk.events", "frames": "wire.zot.frames", "questions": "core.questions"}

@@ -8,7 +8,7 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import Contradiction, LinnetError
+from linnet.errors import Contradiction, LinnetError, nearest
 from linnet.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
 
 if TYPE_CHECKING:
@@ -16,7 +16,12 @@ if TYPE_CHECKING:
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
     from linnet.runtime.settings import Settings
+    from linnet.server.trace import Trace
     from linnet.wire.dialect import Dialect
+
+
+PING = '{"id":"1","type":"get_state"}'
+COMMANDS = ("rpc", "models", "login", "logout", "auth", "sessions", "export", "monitor", "capture")
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -50,6 +55,14 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_monitor
 
         return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
+    if argv[:1] == ["models"] and program is LINNET:
+        from linnet import cli_models
+
+        return cli_models.models(argv[1:])
+    if argv[:1] in (["login"], ["logout"], ["auth"]) and program is LINNET:
+        from linnet import cli_auth
+
+        return cli_auth.run(argv[0], argv[1:])
     try:
         flags = parse(argv, program)
     except UnknownFlag:
@@ -64,6 +77,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return 0
     for note in dict.fromkeys(flags.notes):
         print(f"{program.name}: {note}", file=sys.stderr)
+    if flags.list_models:
+        from linnet.cli_models import list_models
+
+        return list_models(flags, program.name)
     if flags.export is not None:
         from linnet.cli_sessions import export_to
 
@@ -73,17 +90,26 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     if flags.mode == "rpc":
         return _rpc(flags, program.dialect or "pi")
     if flags.print or flags.mode in ("json", "text"):
-        return _once(flags, flags.dialect or program.dialect or "zot")
+        return _once(flags, program)
+    if flags.words:
+        raise UsageError(_no_command(flags.words[0], program))
     rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
     )
 
 
+def _no_command(word: str, program: Program) -> str:
+    known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
+    guess = nearest(word, known)
+    hint = f' (did you mean "{guess}"?)' if guess else ""
+    return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
+
+
 def _rpc(flags: Flags, dialect: str) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
-    from linnet.server.stdio import claim
+    from linnet.server.stdio import claim, say
 
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
@@ -92,7 +118,10 @@ def _rpc(flags: Flags, dialect: str) -> int:
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
-    return Server(spoken, claim(), lambda server: _session(settings, server, answerable=spoken.asks), gate).run()
+    if os.isatty(0):
+        say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
+    trace = _trace(flags, settings)
+    return Server(spoken, claim(), lambda server: _session(settings, server, trace, answerable=spoken.asks), gate).run()
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
@@ -109,42 +138,100 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     return PiLegacy(stream=flags.stream)
 
 
-def _once(flags: Flags, dialect: str) -> int:
+def _once(flags: Flags, program: Program) -> int:
+    dialect = flags.dialect or program.dialect or "zot"
     from linnet.server.once import once
 
-    words = flags.words
-    if not words and not sys.stdin.isatty():
-        words = [sys.stdin.read()]
-    prompts = _prompts(words, dialect)
-    if not any(prompt.text.strip() for prompt in prompts):
-        raise UsageError("the prompt is missing: give it as an argument or on stdin")
-    settings = _settings(flags, dialect)
+    # What cannot be used is said before anything is waited for.
+    settings = _settings(flags, dialect) if flags.words else None
+
+    def prompts(piped: str) -> "list[Prompt]":
+        found = _prompts(flags.words, piped, dialect)
+        if not any(prompt.text.strip() for prompt in found):
+            raise UsageError("the prompt is missing: give it as an argument or on stdin")
+        return found
+
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
-    return once(prompts, lambda listener: _session(settings, listener), spoken)
+
+    def open_session(listener: "Listener") -> "Session":
+        found = settings or _settings(flags, dialect)
+        return _session(found, listener, _trace(flags, found))
+
+    return once(
+        prompts,
+        open_session,
+        spoken,
+        names_session=program is LINNET,  # The others are as quiet as their namesakes.
+        draws=not flags.debug,
+    )
 
 
-def _prompts(words: Sequence[str], dialect: str) -> "list[Prompt]":
+def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
+    """What was piped in comes first, as it does in pi; a blank line sets it apart."""
+    if words and piped.strip():
+        piped = piped.rstrip("\n") + "\n\n"
+    elif words:
+        piped = ""
     if dialect == "pi":
         from linnet.drop_in import prompts
 
-        return prompts(words)
+        return prompts(words, piped)
     from linnet.core.commands import Prompt
 
-    return [Prompt(" ".join(words))]
+    return [Prompt(piped + " ".join(words))]
 
 
 def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import PI, ZOT, Config
+    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
-    return resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI)
+    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    _conceal(settings)
+    return settings
 
 
-def _session(settings: "Settings", listener: "Listener", *, answerable: bool = False) -> "Session":
+def _conceal(settings: "Settings") -> None:
+    """Commands that tools run could read in /proc what this process was started with."""
+    said = settings.asked.api_key
+    there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
+    if said or there:
+        from linnet.server.concealed import conceal_variables, conceal_word
+
+        conceal_variables(there)
+        if said:
+            conceal_word(said)
+
+
+def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
+    if not flags.debug:
+        return None
+    from linnet.monitor.redact import Redactor
+    from linnet.monitor.secrets import of_environment, of_flags, values
+    from linnet.server.trace import Trace
+
+    key = settings.accounts.key(settings.model.provider)
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), key.word])
+    return Trace(lambda line: Redactor(known).whole(line))
+
+
+def _session(
+    settings: "Settings", listener: "Listener", trace: "Trace | None" = None, *, answerable: bool = False
+) -> "Session":
     from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-    session = Session(settings, Resources(settings), [listener], answerable=answerable)
+    listeners = [listener]
+    if trace is not None:
+        from linnet.server.trace import Tracing
+
+        listeners.append(Tracing(trace))
+    resources = Resources(settings, trace=trace)
+    try:
+        session = Session(settings, resources, listeners, answerable=answerable)
+    except BaseException:
+        resources.close()
+        raise
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         for remark in session.remarks:
             print(f"linnet: {remark}", file=sys.stderr)

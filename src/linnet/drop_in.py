@@ -17,8 +17,10 @@ if TYPE_CHECKING:
 
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
-_UNREAD = "is ignored: skills and prompt templates are not loaded yet"
-_NO_LIST = "is not here yet; in rpc mode, get_available_models lists them"
+_UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
+
+
+_LIST_MODELS = Flag(("--list-models",), "list_models", "list the models that can be used; a word narrows it down")
 
 
 def _like(name: str, *aliases: str, **changes: Any) -> Flag:
@@ -43,23 +45,12 @@ def _text_or_file(word: str) -> str:
         raise ConfigError(f"cannot read {word}: {error}") from None
 
 
-def _zots_folders(flags: Flags) -> None:
-    """What is installed for zot is there for what stands in for it."""
-    flags.config.setdefault("zot_folders", True)
-
-
 def _amend(flags: Flags) -> None:
-    """pi's --model may name the provider and the thinking level too; its rpc mode takes no words, and says little."""
-    model: str = flags.config.get("model", "")
-    provider, slash, id = model.partition("/")
-    if slash and "provider" not in flags.config:
-        flags.config["provider"], model = provider, id
-    id, colon, level = model.rpartition(":")
+    """pi's --model may name the thinking level too; its rpc mode takes no words, and says little."""
+    id, colon, level = flags.config.get("model", "").rpartition(":")
     if colon and level in get_args(Reasoning):
         flags.config.setdefault("reasoning", level)
-        model = id
-    if model:
-        flags.config["model"] = model
+        flags.config["model"] = id
     named = flags.config.get("extensions", ())
     if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
         flags.notes += [_FOR_PI.format(path) for path in foreign]
@@ -69,6 +60,12 @@ def _amend(flags: Flags) -> None:
             raise ConfigError("@file arguments are not supported in RPC mode")
         flags.notes.append(f"rpc mode takes prompts on stdin, so this one is ignored: {flags.words[0]!r}")
         flags.words = []
+
+
+def _amend_zot(flags: Flags) -> None:
+    """Of zot's --with-skills and --no-skills, the second wins."""
+    if flags.config.pop("with_skills", False):
+        flags.config.setdefault("skills", True)
 
 
 PI = Program(
@@ -96,19 +93,19 @@ Flags
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--no-extensions", "-ne"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
-        _accepted("--skill", "--skills", word="NAMES", note=_UNREAD),
-        _accepted("-ns", "--no-skills"),
-        _accepted("--prompt-template", word="FILE", note=_UNREAD),
-        _accepted("-np", "--no-prompt-templates"),
+        _accepted("--skills", word="GLOB", note=_UNFILTERED),
+        _like("--no-skills", "-ns"),
+        _like("--no-prompt-templates", "-np"),
         _accepted("--theme", word="FILE"),
         _accepted("--no-themes"),
-        _accepted("-nc", "--no-context-files"),
+        _like("--no-context-files", "-nc"),
         _accepted("--verbose"),
         _accepted("--offline"),
         Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
-        Flag(("--list-models",), "", "", refusal=_NO_LIST),
+        _LIST_MODELS,
     ),
     dialect="pi",
+    stands_in_for="pi",
     version="{version}",
     amend=_amend,
 )
@@ -131,25 +128,27 @@ Flags
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--extension", "--ext"),
         _like("--no-extensions", "--no-ext"),
-        _accepted("--with-skills", note=_UNREAD),
-        _accepted("--no-skill"),
+        Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
-        Flag(("--list-models",), "", "", refusal="is not here yet"),
+        _LIST_MODELS,
     ),
     dialect="zot",
-    amend=_zots_folders,
+    stands_in_for="zot",
+    amend=_amend_zot,
 )
 
 
-def prompts(words: Sequence[str]) -> "list[Prompt]":
-    """One for each word. Files, which are words that start with @, are shown to the model with the first."""
+def prompts(words: Sequence[str], piped: str = "") -> "list[Prompt]":
+    """One for each word. What was piped in and files, which are words that start with @, are shown to the model with
+    the first, in that order.
+    """
     from base64 import b64encode
 
     from linnet.core.commands import Prompt
     from linnet.core.images import sniffed
     from linnet.core.messages import Image
 
-    shown = ""
+    shown = piped
     images: list[Image] = []
     for path in (os.path.abspath(os.path.expanduser(word[1:])) for word in words if word.startswith("@")):
         try:

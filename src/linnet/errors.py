@@ -13,11 +13,13 @@ LinnetError                one sentence for the person at the keyboard
   BadOutput                an answer that does not have the form that was asked for
   NothingToCompact
   CalledOff                an extension cancelled it; nothing has changed
+  LimitReached             a prompt took as much as it may: steps, money, time
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
   ProviderError
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
+      ModelRefused         the model, or a filter in front of it, will not answer
     ProviderUnavailable    worth another try
   ClientError              what a client of an agent on a pipe meets
     AgentGone              the agent has ended, or cannot be talked to any more
@@ -50,10 +52,13 @@ class ConfigError(LinnetError):
 class UnknownModel(ConfigError):
     code = "unknown_model"
 
-    def __init__(self, name: str, provider: str, known: Iterable[str]) -> None:
+    def __init__(self, name: str, provider: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> None:
+        """`elsewhere`: other providers that have a model of this name."""
         self.name = name
         self.provider = provider
-        super().__init__(f'unknown model "{name}" (provider="{provider}")' + _suggest(name, known))
+        others = ", ".join(elsewhere)
+        hint = f"; it is a model of {others}" if others else _suggest(name, known)
+        super().__init__(f'unknown model "{name}" (provider="{provider}"){hint}')
 
 
 class UnknownProvider(ConfigError):
@@ -67,10 +72,17 @@ class UnknownProvider(ConfigError):
 class MissingKey(ConfigError):
     code = "missing_key"
 
-    def __init__(self, provider: str, variable: str) -> None:
+    def __init__(
+        self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "", key: str = "--api-key"
+    ) -> None:
+        """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
+        be used. `key`: what whoever may pass one calls it.
+        """
+        another = " or ".join(others)
+        hint = f". {another} would choose another provider" if another else ""
         super().__init__(
-            f"no credential for {provider}; set {variable}, pass --api-key, "
-            f"or put it in auth.json in the linnet home folder"
+            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass {key}, "
+            f"or keep one: linnet login {provider}{hint}"
         )
 
 
@@ -121,6 +133,16 @@ class CalledOff(LinnetError):
         super().__init__("An extension called it off; nothing has changed.")
 
 
+class LimitReached(LinnetError):
+    """`limit` is the field of the configuration that set it: `max_steps`, `max_cost` or `max_seconds`."""
+
+    code = "limit_reached"
+
+    def __init__(self, limit: str, sentence: str) -> None:
+        self.limit = limit
+        super().__init__(sentence)
+
+
 class SessionError(LinnetError):
     code = "session"
 
@@ -148,6 +170,10 @@ class ProviderRejected(ProviderError):
 
 class ContextOverflow(ProviderRejected):
     code = "context_overflow"
+
+
+class ModelRefused(ProviderRejected):
+    code = "model_refused"
 
 
 class ProviderUnavailable(ProviderError):
@@ -220,15 +246,20 @@ class TimedOut(ClientError, TimeoutError):
 
 
 class Cancelled(Exception):
-    pass
+    """Somebody aborted what was going on."""
 
 
 class ToolFailed(Exception):
-    pass
+    """A tool could not do what it was called for; the sentence is for the model to read."""
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """Return the known word that was probably meant; empty if none is near."""
+    from difflib import get_close_matches  # 1 ms that only a typo should pay for
+
+    return next(iter(get_close_matches(word, list(known), n=1)), "")
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches  # 1 ms that only a typo should pay for
-
-    near = get_close_matches(name, list(known), n=1)
-    return f'; did you mean "{near[0]}"?' if near else ""
+    near = nearest(name, known)
+    return f'; did you mean "{near}"?' if near else ""

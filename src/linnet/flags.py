@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from linnet.errors import BadInput, ConfigError
+from linnet.errors import BadInput, ConfigError, nearest
 
 USAGE = """\
 linnet: a coding agent on a pipe
@@ -18,10 +18,16 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  … | linnet -p "prompt"          the same, with what is piped in front of the prompt
+  linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
+
+  Exit codes of -p and --mode json: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
+  4 a limit was reached, 5 refused, 6 nothing was said, 128 and more after a signal
 
 Flags
 """
@@ -38,8 +44,8 @@ class UnknownFlag(UsageError):
 class Flag(Struct, frozen=True):
     """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
 
-    One without a `field` is accepted and changes nothing; `note` says so where that would mislead. `refusal` says why
-    a flag that is known cannot be given. Both continue a sentence that starts with the flag's name.
+    One without a `field` is accepted and changes nothing; `note` says so where that would mislead, and continues a
+    sentence that starts with the flag's name.
     """
 
     names: tuple[str, ...]
@@ -50,7 +56,6 @@ class Flag(Struct, frozen=True):
     value: Any = True
     repeatable: bool = False
     note: str = ""
-    refusal: str = ""
 
 
 class Flags(Struct):
@@ -62,11 +67,14 @@ class Flags(Struct):
     help: bool = False
     version: bool = False
     show_thinking: bool = False
+    debug: bool = False
     stream: Literal["full", "deltas"] = "full"
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
+    list_models: bool = False
     json: bool = False
+    stands_in_for: Literal["pi", "zot"] | None = None
     words: list[str] = []
     notes: list[str] = []
     config: dict[str, Any] = {}
@@ -101,14 +109,21 @@ def _whole(least: int) -> Callable[[str], int]:
     return parse
 
 
-def _seconds(word: str) -> float:
-    try:
-        seconds = float(word)
-    except ValueError:
-        seconds = 0
-    if not 0 < seconds < 1e9:
-        raise ValueError("a number of seconds")
-    return seconds
+def _number(what: str) -> Callable[[str], float]:
+    def parse(word: str) -> float:
+        try:
+            number = float(word)
+        except ValueError:
+            number = 0
+        if not 0 < number < 1e9:
+            raise ValueError(f"a number of {what}")
+        return number
+
+    return parse
+
+
+_seconds = _number("seconds")
+_dollars = _number("dollars")
 
 
 def _names(word: str) -> list[str]:
@@ -134,8 +149,8 @@ def _files(word: str) -> list[str]:
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
-    Flag(("--provider",), "provider", "anthropic, openai, deepseek or scripted (offline)", str, "NAME"),
-    Flag(("--model",), "model", "a model of that provider", str, "ID"),
+    Flag(("--provider",), "provider", "anthropic, openai, deepseek, scripted (offline), or your own", str, "NAME"),
+    Flag(("--model",), "model", "a model: ID or PROVIDER/ID (see linnet models)", str, "ID"),
     Flag(("--cwd",), "cwd", "the folder to work in (default: this one)", str, "DIR"),
     Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
     Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),
@@ -149,7 +164,10 @@ TABLE = (
         repeatable=True,
     ),
     Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
-    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: 100)", _whole(1), "N"),
+    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: no limit)", _whole(1), "N"),
+    Flag(("--max-cost",), "max_cost", "most US dollars for one prompt (default: no limit)", _dollars, "USD"),
+    Flag(("--max-seconds",), "max_seconds", "most seconds for one prompt (default: no limit)", _seconds, "S"),
+    Flag(("--bash-timeout",), "bash_timeout", "seconds for a command that sets no limit itself", _seconds, "S"),
     Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
     Flag(("--no-tools",), "tools", "the model may use no tools", value=()),
     Flag(("--script",), "script", "play this script on the scripted provider", str, "FILE"),
@@ -163,6 +181,7 @@ TABLE = (
     Flag(("--continue",), "resume", "go on with the newest session of this folder"),
     Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
     Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
+    Flag(("--save",), "save", "keep a session where the others of this folder are"),
     Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
     Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
     Flag(
@@ -191,16 +210,27 @@ TABLE = (
     ),
     Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
     Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
+    Flag(("--no-context-files",), "context_files", "do not read AGENTS.md and CLAUDE.md", value=False),
+    Flag(
+        ("--prompt-template",), "template_paths", "a template, or a folder; repeatable", _files, "PATH", repeatable=True
+    ),
+    Flag(("--no-prompt-templates",), "templates", "no templates but those that are named", value=False),
+    Flag(("--skill",), "skill_paths", "a skill, or a folder of them; repeatable", _files, "PATH", repeatable=True),
+    Flag(("--no-skills", "--no-skill"), "skills", "no skills but those that are named", value=False),
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--extension", "-e"), "extensions", "use this extension; repeatable", _files, "PATH", repeatable=True),
     Flag(("--no-extensions",), "find_extensions", "use no extensions but those that are named", value=False),
     Flag(("--hook-timeout",), "hook_timeout", "seconds an extension has to answer (default: 10)", _seconds, "S"),
+    Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
+    Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
+    Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
+    Flag(("--debug",), "debug", "say on stderr what is asked of models, what is tried again, and how long it takes"),
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),
 )
@@ -210,13 +240,14 @@ class Program(Struct, frozen=True):
     """An executable. Its own flags come before the table's where they share a name.
 
     `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
-    `amend` has the last word on what the command line said.
+    `stands_in_for`: the agent that whoever spawns it means. `amend` has the last word on what the command line said.
     """
 
     name: str
     usage: str
     flags: tuple[Flag, ...] = ()
     dialect: Literal["zot", "pi"] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     version: str = "{name} {version}"
     amend: Callable[[Flags], None] = lambda flags: None
     table: tuple[Flag, ...] = TABLE
@@ -232,7 +263,7 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
     """Raises UsageError with a sentence that names the flag and what it wants; `tolerant`: not for one that is unknown,
     which may then leave a word behind.
     """
-    flags = Flags()
+    flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
     rest = list(argv)
     if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi" and program.table is TABLE:
@@ -252,8 +283,6 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
             if tolerant:
                 continue
             raise UnknownFlag(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
-        if flag.refusal:
-            raise UsageError(f"{name} {flag.refusal}")
         if flag.note:
             flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:
@@ -275,14 +304,12 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
 
 def help_text(program: Program = LINNET) -> str:
     known = program.by_name()
-    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag and not flag.refusal]
+    flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows)
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, list(known), n=1)
-    return f" (did you mean {near[0]}?)" if near else ""
+    near = nearest(name, known)
+    return f" (did you mean {near}?)" if near else ""

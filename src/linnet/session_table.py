@@ -28,10 +28,18 @@ def _row(session: SessionInfo, id: str, *, folders: bool) -> tuple[str, ...]:
         session.modified[:16].replace("T", " "),
         _shown(id),
         str(session.messages),
-        f"${session.cost:.2f}",
+        _cost(session),
         _cut(_shown(session.model), WIDEST_MODEL),
         f"{said}  ({_shown(session.cwd)})" if folders else said,
     )
+
+
+def _cost(session: SessionInfo) -> str:
+    """With a question mark for what nobody knows the price of."""
+    dollars = f"${session.known_cost:.2f}"
+    if session.cost_known:
+        return dollars
+    return f"{dollars} + ?" if session.known_cost else "?"
 
 
 def _short(ids: Sequence[str]) -> list[str]:

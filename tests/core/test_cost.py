@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.cost import add, priced
+from linnet.core.cost import add, priced, subtract, total
 from linnet.core.messages import Usage
 from linnet.core.models import Prices
 
@@ -26,6 +26,28 @@ def test_the_order_of_addition_does_not_matter(a: Usage, b: Usage) -> None:
 @given(usages)
 def test_nothing_added_changes_nothing(usage: Usage) -> None:
     assert add(priced(usage, PRICES), Usage()) == priced(usage, PRICES)
+
+
+@given(usages)
+def test_tokens_without_a_price_cost_nothing_that_is_known(usage: Usage) -> None:
+    used = priced(usage, None)
+    assert (used.total, used.cost.total, used.unpriced) == (usage.total, 0, usage.total)
+    assert used.cost_known == (usage.total == 0)
+
+
+@given(st.lists(st.tuples(usages, st.booleans())))
+def test_a_sum_is_known_if_every_part_is(parts: list[tuple[Usage, bool]]) -> None:
+    sum = total([priced(usage, PRICES if known else None) for usage, known in parts])
+    assert sum.cost_known == all(known or not usage.total for usage, known in parts)
+    assert sum.cost == total([priced(usage, PRICES) for usage, known in parts if known]).cost
+
+
+@given(usages, usages)
+def test_what_was_unknown_before_says_nothing_of_what_came_after(before: Usage, after: Usage) -> None:
+    spent = priced(before, None)
+    known = subtract(add(spent, priced(after, PRICES)), spent)
+    assert known.cost_known
+    assert subtract(add(spent, priced(after, None)), spent).cost_known == (after.total == 0)
 
 
 def test_a_bill_shows_no_rounding_dust() -> None:

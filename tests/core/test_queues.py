@@ -19,6 +19,7 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
+from linnet.core.limits import Limits
 from linnet.core.messages import AssistantMessage, Note, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
 from linnet.core.run import (
@@ -91,7 +92,7 @@ class Listener:
 
     def __init__(self, max_steps: int) -> None:
         self.queues = Queues()
-        self.run = Run(max_steps, Usage(), self.queues)
+        self.run = Run(Limits(max_steps), Usage(), self.queues)
         self.waiting: dict[Kind, list[Input]] = {"steer": [], "follow_up": []}
         self.modes: dict[Kind, QueueMode] = {"steer": "one-at-a-time", "follow_up": "one-at-a-time"}
         self.pushed = 0
@@ -209,7 +210,7 @@ def test_what_a_run_leaves_behind_is_heard_by_the_runs_that_follow(arriving: lis
     while taken := listener.queues.take_next():
         messages = [prepared(input) for input in taken]
         heard += messages
-        run = Run(max_steps, Usage(), listener.queues)
+        run = Run(Limits(max_steps), Usage(), listener.queues)
         run.feed(Prompted(tuple(messages)))
         run.feed(reply([], "error"))
     assert len(heard) == listener.pushed

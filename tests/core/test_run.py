@@ -18,10 +18,22 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
-from linnet.core.messages import AssistantMessage, ReplyPart, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.limits import Limits
+from linnet.core.messages import (
+    AssistantMessage,
+    Cost,
+    ReplyPart,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from linnet.core.queues import Queues
 from linnet.core.run import (
     SKIPPED,
+    TOO_LATE,
     Aborted,
     Answered,
     AskModel,
@@ -75,7 +87,7 @@ actions = facts | st.builds(answered, indices) | st.just(Steer())
 def fed(arriving: list[Fact | Steer], steps: int, calls_at_once: int) -> list[tuple[Fact, list[Effect]]]:
     """Every fact with its effects. What is to be prepared is prepared at once."""
     queues = Queues()
-    run = Run(steps, Usage(), queues, calls_at_once)
+    run = Run(Limits(steps), Usage(), queues, calls_at_once)
     story: list[tuple[Fact, list[Effect]]] = []
     for each in [PROMPT, *arriving]:
         if isinstance(each, Steer):
@@ -149,7 +161,7 @@ def test_no_more_is_outstanding_than_the_policy_allows_and_nothing_is_begun_afte
 
 @given(st.integers(1, 3), st.permutations([0, 1, 2]))
 def test_results_are_told_in_the_order_of_the_calls_whichever_comes_first(at_once: int, order: list[int]) -> None:
-    run = Run(5, Usage(), Queues(), at_once)
+    run = Run(Limits(5), Usage(), Queues(), at_once)
     run.feed(PROMPT)
     effects = run.feed(reply("a", "b", "c"))
     outstanding = [effect.index for effect in effects if isinstance(effect, RunTool)]
@@ -167,7 +179,7 @@ def test_results_are_told_in_the_order_of_the_calls_whichever_comes_first(at_onc
 
 
 def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
-    run = Run(5, Usage(), Queues(), 2)
+    run = Run(Limits(5), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
     assert run.feed(aborted(1)) == []
@@ -178,7 +190,7 @@ def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
 
 def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish() -> None:
     queues = Queues()
-    run = Run(5, Usage(), queues, 2)
+    run = Run(Limits(5), Usage(), queues, 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
     queues.steering.append(Input("wait"))
@@ -190,7 +202,7 @@ def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish
 
 
 def test_calls_that_have_one_id_are_told_apart() -> None:
-    run = Run(5, Usage(), Queues(), 2)
+    run = Run(Limits(5), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply("a", "a"))
     run.feed(answered(1, "a"))
@@ -199,13 +211,13 @@ def test_calls_that_have_one_id_are_told_apart() -> None:
 
 
 def test_a_plain_prompt_takes_one_step() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     assert emitted(run.feed(PROMPT)) == [RunStarted, UserSaid, StepStarted]
     assert emitted(run.feed(reply(text="hi"))) == [ReplyEnded, StepEnded, RunEnded]
 
 
 def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     run.feed(PROMPT)
     first = run.feed(reply("a", "b"))
     assert isinstance(first[-1], RunTool)
@@ -217,7 +229,7 @@ def test_calls_run_one_after_the_other_in_the_order_the_model_gave() -> None:
 
 
 def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
-    run = Run(5, Usage(), Queues())
+    run = Run(Limits(5), Usage(), Queues())
     run.feed(PROMPT)
     run.feed(reply("a", "b"))
     effects = run.feed(aborted(0))
@@ -230,7 +242,7 @@ def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
 
 @pytest.mark.parametrize("calls", [["a"], ["a", "b"]])
 def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -> None:
-    run = Run(1, Usage(), Queues(), 2)
+    run = Run(Limits(1), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply(*calls))
     *_, last = [effect for index in range(len(calls)) for effect in run.feed(answered(index))]
@@ -239,8 +251,53 @@ def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -
     assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
 
 
+def spending(dollars: float) -> Replied:
+    used = Usage(cost=Cost(output=dollars))
+    return Replied(AssistantMessage((ToolCall("a", "t", {}),), 0, "p", "m", used, "tool_use"))
+
+
+@given(st.floats(0.01, 1), st.floats(0, 5), st.lists(st.floats(0, 1), min_size=1, max_size=9))
+def test_a_run_ends_after_the_step_with_which_its_prompt_has_cost_too_much(
+    most: float, before: float, costs: list[float]
+) -> None:
+    earlier = Usage(cost=Cost(input=before))
+    run = Run(Limits(cost=most), earlier, Queues(), earlier=earlier)
+    run.feed(PROMPT)
+    spent = 0.0
+    for cost in costs:
+        assert isinstance(run.feed(spending(cost))[-1], RunTool), "the step is finished"
+        last = run.feed(answered(0))[-1]
+        spent += cost
+        if spent >= most + 1e-6:
+            assert isinstance(last, Emit)
+            assert isinstance(last.event, RunEnded)
+            assert last.event.stop == "error"
+            assert run.limit is not None
+            assert (run.limit.limit, str(run.limit)) == ("max_cost", last.event.error)
+            return
+        if spent < most - 1e-6:
+            assert isinstance(last, AskModel)
+            assert run.limit is None
+        elif not isinstance(last, AskModel):
+            return
+
+
+def test_calls_that_come_too_late_are_answered_and_the_run_ends_with_the_reason() -> None:
+    run = Run(Limits(), Usage(), Queues())
+    run.feed(PROMPT)
+    run.feed(reply("a", "b"))
+    late = AssistantMessage((), 0, "p", "m", stop="error", error="too late")
+    effects = run.feed(Aborted(0, ToolResult("a", "t", (), 0), late))
+    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
+    results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
+    assert results[1].content == (Text(TOO_LATE),)
+    last = effects[-1]
+    assert isinstance(last, Emit)
+    assert last.event == RunEnded("error", "too late", (*run._said,))
+
+
 def test_the_total_grows_with_every_reply() -> None:
-    run = Run(5, Usage(output=10), Queues())
+    run = Run(Limits(5), Usage(output=10), Queues())
     run.feed(PROMPT)
     (ended,) = [e.event for e in run.feed(reply("a")) if isinstance(e, Emit) and isinstance(e.event, ReplyEnded)]
     assert ended.total.output == 11

@@ -42,14 +42,17 @@ class Client:
         self.folder = folder
         self.folder.mkdir()
 
-    def run(self, *args: str, agent: Path = LINNET, env: Mapping[str, str] | None = None) -> Result:
-        with self.start(*args, agent=agent, env=env) as process:
-            out, err = process.communicate(timeout=PATIENCE)
+    def run(
+        self, *args: str, agent: Path = LINNET, env: Mapping[str, str] | None = None, typed: str | None = None
+    ) -> Result:
+        """`typed` is what somebody types; without it, nobody is there."""
+        with self.start(*args, agent=agent, env=env, keyboard=typed is not None) as process:
+            out, err = process.communicate(typed.encode() if typed is not None else None, timeout=PATIENCE)
         return Result(process.returncode, out.decode(), err.decode())
 
     @contextmanager
     def start(
-        self, *args: str, agent: Path = LINNET, env: Mapping[str, str] | None = None
+        self, *args: str, agent: Path = LINNET, env: Mapping[str, str] | None = None, keyboard: bool = False
     ) -> Iterator[subprocess.Popen[bytes]]:
         """In a process group of its own, as a shell would start it: a Ctrl-C can be sent to the whole group."""
         hidden = ("ZOTCORE_RPC_TOKEN", "PYTHONUNBUFFERED")
@@ -58,7 +61,7 @@ class Client:
             [*self._command, *args],
             cwd=self.folder,
             env={**inherited, "LINNET": str(agent), "LINNET_HOME": str(self.folder / ".home"), **(env or {})},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE if keyboard else subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             bufsize=0,
@@ -274,7 +277,7 @@ def test_wrong_arguments_are_answered_with_the_usage(client: Client, args: list[
     result = client.run(*args)
 
     assert (result.code, result.out) == (2, "")
-    assert "[--image FILE] PROMPT [-- flags of linnet rpc]" in result.err
+    assert "[--image FILE] [--ask] PROMPT [-- flags of linnet rpc]" in result.err
 
 
 def test_a_failed_turn_keeps_its_text_and_is_told_once(client: Client, script: Scripts) -> None:
@@ -393,7 +396,58 @@ sys.stdin.read()
     assert (result.code, result.out, result.err) == (0, "Fine now.\n", "")
 
 
-@pytest.mark.parametrize("where", ["model", "tool"])
+ASKING = [
+    {"call": "ask_user", "args": {"question": "Which colour?"}},
+    {"call": "write", "args": {"path": "colour.txt", "content": "blue" + "." * 200_000}},
+]
+
+
+def test_the_model_asks_and_the_agent_asks_and_somebody_answers_both(client: Client, script: Scripts) -> None:
+    flags = (*script(ASKING, [{"text": "Done."}]), "--permission", "ask", "--allow", "ask_user")
+    result = client.run("--ask", "go", *flags, typed="blue\n1\n")
+
+    assert (result.code, result.out) == (0, "Done.\n"), result.err
+    shown = result.err.splitlines()
+    asked = shown.index("? Which colour?")
+    assert shown[asked + 1 : asked + 3] == ["✓ blue", "? Allow write?"]
+    assert shown[asked + 3] == "colour.txt (new)"
+    assert shown[-5:-1] == [
+        "  1 Allow once",
+        "  2 Allow for this session",
+        "  3 Deny",
+        "✓ Successfully wrote 200004 bytes to colour.txt",
+    ]
+    assert (client.folder / "colour.txt").stat().st_size == 200_004
+
+
+def test_where_nobody_is_there_the_answer_is_no(client: Client, script: Scripts) -> None:
+    flags = (*script(ASKING, [{"text": "Done."}]), "--permission", "ask", "--allow", "ask_user")
+    result = client.run("--ask", "go", *flags)
+
+    assert (result.code, result.out) == (0, "Done.\n"), result.err
+    assert "✗ Nobody is here to answer." in result.err.splitlines()
+    assert "✗ Denied by the user: no reason was given" in result.err.splitlines()
+    assert not (client.folder / "colour.txt").exists()
+
+
+def test_an_answer_that_comes_too_late_is_no_failure(client: Client, fake: Agents) -> None:
+    agent = fake("""
+say("response", id=json.loads(sys.stdin.readline())["id"], command="prompt", success=True, data={"started": True})
+say("question", request_id="q", method="confirm", title="Sure?")
+answer = json.loads(sys.stdin.readline())
+error = f"it is not open: {answer['confirmed']}"
+say("response", id=answer.get("id"), command="answer", success=False, error=error)
+say("text_delta", delta="Fine.")
+say("done")
+sys.stdin.read()
+""")
+    result = client.run("go", agent=agent, typed="y\n")
+
+    assert (result.code, result.out) == (0, "Fine.\n"), result.err
+    assert result.err.splitlines() == ["? Sure?", "client: answer: it is not open: True"]
+
+
+@pytest.mark.parametrize("where", ["model", "tool", "question"])
 def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     client: Client,
     recording: Recording,
@@ -404,13 +458,19 @@ def test_ctrl_c_aborts_the_turn_and_waits_for_its_end(
     in_model = [{"text": "On my way"}, {"pause": 600}]
     in_tool = [{"call": "bash", "args": {"command": "echo on my way; sleep 600"}}]
     flags = script(in_model if where == "model" else in_tool)
-    with client.start("go", *flags, agent=agent) as process:
-        if where == "model":
+    flags += ["--permission", "ask"] if where == "question" else []
+    with client.start("go", *flags, agent=agent, keyboard=True) as process:
+        keyboard, process.stdin = process.stdin, None  # Somebody is there, and types nothing.
+        if where == "question":
+            wait_for(process.stderr, "  3 Deny")
+        elif where == "model":
             wait_for(process.stdout, "On my way")  # Not yet a whole line: text is shown as it comes.
         else:
             wait_for(process.stderr, "\non my way")
         os.killpg(process.pid, signal.SIGINT)
         _, err = process.communicate(timeout=PATIENCE)
+        assert keyboard
+        keyboard.close()
 
     assert process.returncode == 130, err
     assert "client: the turn was aborted" in err.decode().splitlines()

@@ -12,6 +12,7 @@ from linnet.monitor import pi, zot
 from linnet.monitor.describe import describe, snapshot
 from linnet.monitor.record import Capture, Record
 from linnet.monitor.states import (
+    Asking,
     Compacting,
     Failed,
     Garbled,
@@ -146,6 +147,31 @@ def test_the_document_s_failed_login_is_a_failure_that_stays() -> None:
     assert fold(line("turn_start", step=1), watch=watch).state == Thinking()
 
 
+def test_it_waits_for_an_answer_until_there_is_one_or_none_is_waited_for() -> None:
+    called = [line("user_message"), line("tool_call", id="c", name="bash", args={})]
+    asked = line("question", request_id="q", method="select", title="Allow bash?")
+    watch = fold(*called, asked)
+    assert watch.state == Asking("Allow bash?")
+    assert describe(watch, watch.at) == "waiting for an answer: Allow bash?"
+    for answered in (
+        line("response", command="answer", success=True),
+        line("question_closed", request_id="q", reason="expired"),
+    ):
+        assert states([*called, asked, answered]) == [Thinking, Running, Asking, Running]
+    refused = line("response", command="answer", success=False, error="no")
+    assert states([*called, asked, refused, line("tool_result", id="c")])[2:] == [Asking, Refused, Thinking]
+
+
+def test_pi_waits_for_an_answer_where_it_is_told_of_one() -> None:
+    called = [line("agent_start"), line("tool_execution_start", toolCallId="c", toolName="bash")]
+    asked = line("extension_ui_request", id="q", method="select", title="Allow bash?", permission={"preview": "ls"})
+    answered = line("response", id="q", command="extension_ui_response", success=True)
+    assert states([*called, asked, answered]) == [Thinking, Running, Asking, Running]
+    closed = line("extension_ui_closed", id="q", reason="withdrawn")
+    assert states([*called, asked, closed, line("agent_end", messages=[])])[2:] == [Asking, Running, Idle]
+    assert states([*called, line("extension_ui_request", id="q", method="confirm", title="?")])[2:] == [Running]
+
+
 def test_an_abort_is_told_when_it_is_idle() -> None:
     zots = fold(line("text_delta", delta="x"), line("turn_end", stop="aborted"), line("done"))
     assert zots.state == Idle(aborted=True)
@@ -209,6 +235,21 @@ def test_pi_speaks_thinks_and_writes_a_call() -> None:
         watch,
     ) == [Thinking, Speaking, Thinking, Thinking, Running, Thinking]
     assert (watch.words, watch.spent.input, watch.spent.cost) == ("So", 3, 0.25)
+
+
+def test_a_cost_of_which_a_part_is_unknown_has_a_question_mark() -> None:
+    sum = {"input": 5, "output": 2, "cost_usd": 0.5, "cost_known": False}
+    watch = fold(line("usage", input=5, output=2, cost_usd=0.5, cumulative=sum))
+    assert "· $0.5000 + ?" in describe(watch, watch.at)
+
+    usage = {"input": 3, "cost": {"total": 0}, "costKnown": False}
+    watch = fold(line("agent_start"), line("message_end", message=assistant("stop", usage=usage)))
+    assert "· $?" in describe(watch, watch.at)
+    watch = fold(
+        line("message_end", message=assistant("stop", usage={"input": 3, "cost": {"total": 0.25}})), watch=watch
+    )
+    assert "· $0.2500 + ?" in describe(watch, watch.at)
+    assert snapshot(watch)["spent"]["cost_known"] is False
 
 
 def test_a_type_that_is_in_no_table_is_counted_and_shown() -> None:

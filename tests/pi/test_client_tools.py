@@ -1,6 +1,7 @@
 """Tools that the client declares and runs, over the pi protocol."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -62,6 +63,16 @@ def test_whatever_came_of_it_is_a_result(agent: Agent, fields: Frame, text: str,
     agent.ask("tool_response", requestId=requested(agent)["requestId"], **fields)
     ended = agent.until("tool_execution_end")[-1]
     assert (ended["result"]["content"][0]["text"], ended["isError"]) == (text, is_error)
+    agent.until("agent_end")
+
+
+def test_of_too_much_the_beginning_is_told_and_all_of_it_is_in_a_file(agent: Agent) -> None:
+    agent.ask("tool_response", requestId=requested(agent)["requestId"], content="word\n" * 100_000)
+    text = agent.until("tool_execution_end")[-1]["result"]["content"][0]["text"]
+    assert len(text) < 60_000
+    path = Path(text.rpartition("All of it: ")[2].rstrip("]"))
+    assert path.stat().st_size == 500_000
+    path.unlink()
     agent.until("agent_end")
 
 

@@ -764,7 +764,7 @@ class Model(Resources):
     name = "scripted"
     asked = 0
 
-    def provider(self, name: str) -> Provider:
+    def provider(self, name: str, cancel: Cancel) -> Provider:
         return self
 
     def warm(self) -> None:

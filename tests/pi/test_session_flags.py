@@ -280,6 +280,8 @@ def test_the_provider_of_a_session_is_enough(
     run(agent, "two")
     assert len(texts(agent)) == 4
     stranger = spawn("--mode", "rpc", "--continue", "--session-dir", "empty", env={"OPENAI_API_KEY": "x"})
+    assert state(stranger)["model"]["provider"] == "openai"  # The only one that there is a key for.
+    stranger = spawn("--mode", "rpc", "--continue", "--session-dir", "none")
     assert "no credential for anthropic" in refusal(stranger)
 
 

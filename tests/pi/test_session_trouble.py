@@ -78,6 +78,7 @@ def test_switching_to_a_session_of_another_process_is_refused_and_ends_nothing(
     pi: Callable[..., Agent], server: ModelServer
 ) -> None:
     first, second = pi(), pi()
+    run(first, "one")
     theirs = file_of(first)
     second.send({"type": "prompt", "message": "!gate g"})
     second.until("message_update")

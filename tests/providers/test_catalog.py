@@ -24,6 +24,7 @@ def test_every_model_has_limits_and_prices_that_make_sense(provider: str) -> Non
         assert model.provider == provider
         assert model.name
         assert 0 < model.max_output < model.context_window
+        assert model.prices is not None
         assert 0 < model.prices.cache_read <= model.prices.input < model.prices.output
 
 

@@ -178,7 +178,28 @@ def test_a_proxy_that_refuses_is_reported(
     monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
     error = talk(url="https://model.test").ask("hi").error
     assert type(error) is kind
-    assert proxy.address in str(error)
+    assert f"could not connect to the proxy {proxy.address} (see HTTPS_PROXY and its like): " in str(error)
+
+
+@pytest.mark.parametrize("url", ["https://model.test", "http://model.test"])
+def test_a_proxy_that_is_down_is_named_as_a_proxy(talk: "Talk", monkeypatch: pytest.MonkeyPatch, url: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    monkeypatch.setenv("ALL_PROXY", f"http://127.0.0.1:{port}")
+    error = talk(url=url).ask("hi").error
+    assert isinstance(error, ProviderUnavailable)
+    place = f"the proxy 127.0.0.1:{port} (see HTTPS_PROXY and its like)"
+    assert str(error) == f"anthropic: could not connect to {place}: connection refused"
+
+
+def test_a_server_behind_a_proxy_that_is_not_trusted_is_named_with_it(
+    talk: "Talk", secure: ModelServer, proxies: list[Proxy], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    proxies.append(proxy := Proxy(secure.port))
+    monkeypatch.setenv("ALL_PROXY", f"http://{proxy.address}")
+    error = talk(url="https://other.test").ask("hi").error
+    assert isinstance(error, ProviderRejected)
+    assert f"could not trust other.test:443, through the proxy {proxy.address}: " in str(error)
 
 
 def test_a_proxy_that_cannot_be_used_is_not_gone_around(talk: "Talk", monkeypatch: pytest.MonkeyPatch) -> None:

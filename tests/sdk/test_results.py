@@ -34,16 +34,6 @@ Script = Callable[..., Runtime]
 
 
 @pytest.fixture
-def start(server: ModelServer, tmp_path: Path) -> Iterator[Open]:
-    with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(
-            Runtime(
-                provider="anthropic", base_url=server.url, api_key="x", cwd=tmp_path, **{"retry_delay": 0.01, **options}
-            )
-        )
-
-
-@pytest.fixture
 def scripted(tmp_path: Path) -> Iterator[Script]:
     """A runtime whose model says these things, one for each call."""
     with ExitStack() as stack:

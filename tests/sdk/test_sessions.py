@@ -58,7 +58,7 @@ def test_nothing_is_kept_unless_somebody_asks(start: Open, tmp_path: Path) -> No
 def test_where_nothing_is_kept_there_is_nothing_to_branch_from(start: Open) -> None:
     runtime = start()
     say(runtime, "hi")
-    reason = "this agent keeps no session; start it with --session or --continue"
+    reason = "this agent keeps no session; start it with session or resume"
     for ask in (runtime.sessions.prompts, runtime.sessions.outline, runtime.sessions.listed, runtime.sessions.clone):
         with pytest.raises(BadInput, match=reason):
             ask()
@@ -164,6 +164,7 @@ def test_name_outline_and_entries(runtime: Runtime) -> None:
 def test_list_and_export(runtime: Runtime, start: Open, tmp_path: Path) -> None:
     (found,) = runtime.sessions.listed()
     assert (found.path, found.first_message, found.messages) == (runtime.sessions.file, "one", 4)
+    assert found.cost is not None
     assert found.cost > 0
     elsewhere = start(save=True)
     say(elsewhere, "elsewhere")
@@ -295,7 +296,9 @@ def test_whoever_wants_to_save_must_be_able_to(start: Open, tmp_path: Path) -> N
 def test_sessions_may_be_switched_from_many_threads(start: Open, tmp_path: Path) -> None:
     files = [str(tmp_path / name) for name in ("a.jsonl", "b.jsonl")]
     for file in files:
-        start(session=file).close()
+        runtime = start(session=file)
+        runtime.run("hi")
+        runtime.close()
     runtime = start(save=True)
     failures: list[Exception] = []
 

@@ -1,8 +1,7 @@
 """What the runtime can do beyond zot's protocol, a program can do: steering, retries, compactions, models."""
 
 import asyncio
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +13,6 @@ from linnet.runtime.config import DEFAULTS, SDK, layered
 from linnet.testing.model_server import ModelServer
 
 Open = Callable[..., Runtime]
-
-
-@pytest.fixture
-def start(server: ModelServer, tmp_path: Path) -> Iterator[Open]:
-    with ExitStack() as stack:
-        yield lambda **options: stack.enter_context(
-            Runtime(
-                provider="anthropic", base_url=server.url, api_key="x", cwd=tmp_path, **{"retry_delay": 0.01, **options}
-            )
-        )
 
 
 @pytest.fixture

@@ -143,10 +143,52 @@ def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[...
     assert {path: path.stat().st_mtime_ns for path in (tmp_path / "home").rglob("*")} == before
 
 
-def test_sessions_in_which_nothing_was_said_are_only_in_the_json(run: Run) -> None:
-    run("linnet-pi", "--mode", "rpc", say='{"type":"get_state"}\n')
+def test_sessions_in_which_nothing_was_said_leave_no_file_behind(run: Run, tmp_path: Path) -> None:
+    done = run("linnet-pi", "--mode", "rpc", say='{"type":"get_state"}\n{"type":"new_session"}\n{"type":"get_state"}\n')
+    told = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(told[at]["data"]["sessionFile"].endswith(".jsonl") for at in (0, 2))
+    assert files(tmp_path) == []
+    assert run("linnet", "sessions").stderr.startswith("linnet: no sessions in ")
+
+
+def test_sessions_that_were_killed_before_anything_was_said_are_only_in_the_json(run: Run, tmp_path: Path) -> None:
+    run("linnet-pi", "-p", "hi")
+    [file] = files(tmp_path)
+    file.write_bytes(file.read_bytes().splitlines(keepends=True)[0])
     assert [session["messageCount"] for session in listed(run)] == [0]
     assert run("linnet", "sessions").stderr.startswith("linnet: no sessions in ")
+
+
+def test_a_session_that_is_kept_elsewhere_is_found_where_the_others_are(run: Run, tmp_path: Path) -> None:
+    mine = tmp_path / "elsewhere" / "mine.jsonl"
+    done = run("linnet", "-p", "one", "--session", str(mine))
+    assert (done.stdout, done.stderr) == (f"{HELLO}\n", f"linnet: this session is kept in {mine}\n")
+    [found] = listed(run)
+    assert (found["path"], found["firstMessage"]) == (str(mine), "one")
+    assert "one" in run("linnet", "sessions").stdout
+    assert run("linnet", "-p", "two", "--continue").stderr == f"linnet: this session is kept in {mine}\n"
+    assert run("linnet", "-p", "three", "--session", found["id"][:13]).returncode == 0
+    assert [session["messageCount"] for session in listed(run)] == [6]
+    mine.unlink()
+    assert listed(run) == []
+    assert run("linnet", "sessions").stderr.count("\n") == 1, "a link to nowhere is nobody's business"
+
+
+def test_a_session_elsewhere_that_nothing_came_of_leaves_no_link(run: Run, tmp_path: Path) -> None:
+    run("linnet", "rpc", "--session", str(tmp_path / "mine.jsonl"), say='{"type":"ping"}\n')
+    assert [path for path in tmp_path.rglob("*.jsonl") if path.is_symlink()] == []
+    assert not (tmp_path / "mine.jsonl").exists()
+
+
+def test_save_keeps_a_session_in_the_usual_place(run: Run, tmp_path: Path) -> None:
+    done = run("linnet", "-p", "one", "--save")
+    [file] = files(tmp_path)
+    assert done.stderr == f"linnet: this session is kept in {file}\n"
+    assert [session["path"] for session in listed(run)] == [str(file)]
+    done = run("linnet", "--mode", "json", "two", "--continue")
+    first = json.loads(done.stdout.splitlines()[0])
+    assert first == {"type": "session", "id": listed(run)[0]["id"], "session_file": str(file)}
+    assert done.stderr == ""
 
 
 HOSTILE = "\x1b[31mred\x1b]0;title\x07 \x9b2J \u202eback\u2066 \x00\x08\x7f\n\r\u2028 end"

@@ -36,7 +36,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
             text=True,
             cwd=folder,
             timeout=20,
-            env={"LINNET_HOME": str(tmp_path / "home")},
+            env={"LINNET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path)},
         )
 
     return run
@@ -58,7 +58,7 @@ def test_help_names_every_flag_once(program: Program) -> None:
     start = lines.index("Flags") + 1
     named = [word for line in lines[start:] for word in line[2:].partition("  ")[0].replace(",", "").split()]
     named = [word for word in named if word.startswith("-")]
-    usable = {name for name, flag in program.by_name().items() if not flag.refusal}
+    usable = set(program.by_name())
     assert sorted(named) == sorted(usable)
     assert program.name in lines[0]
 
@@ -89,8 +89,8 @@ def test_print_prints_the_final_text(run: Run, name: str) -> None:
 
 def test_json_tells_the_events_in_the_namesakes_own_words(run: Run) -> None:
     for flags in (["--mode", "json", "hi"], ["-p", "--mode", "json", "hi"]):
-        told = types(frames(run("pi", *flags)))
-        assert (told[0], told[-1]) == ("agent_start", "agent_end")
+        header, *told = types(frames(run("pi", *flags)))
+        assert (header, told[0], told[-1]) == ("session", "agent_start", "agent_end")
         assert "message_update" in told
     told = types(frames(run("zot", "--json", "hi")))
     assert (told[0], told[-1]) == ("user_message", "done")
@@ -101,6 +101,17 @@ def test_pi_takes_several_prompts_and_says_them_one_after_another(run: Run, serv
     users = [f["message"] for f in frames(done) if f["type"] == "message_end" and f["message"]["role"] == "user"]
     assert [message["content"][0]["text"] for message in users] == ["one", "two"]
     assert len(server.requests[1].body["messages"]) == 3
+
+
+def test_what_is_piped_comes_before_the_first_prompt_and_its_files(
+    run: Run, server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "work" / "note.txt").write_text("the note")
+    run("pi", "-p", "@note.txt", "one", "two", say="a diff\n")
+    said = [request.body["messages"][-1]["content"][0]["text"] for request in server.requests]
+    assert said[0].startswith("a diff\n\n<file name=")
+    assert said[0].endswith("</file>\none")
+    assert said[1] == "two"
 
 
 def test_files_are_shown_to_the_model_with_the_first_prompt(run: Run, tmp_path: Path) -> None:
@@ -134,7 +145,7 @@ def test_files_are_an_error_in_rpc_mode_and_words_are_ignored_as_in_pi(run: Run)
 
 
 def given(program: Program) -> list[Flag]:
-    return [flag for flag in program.flags if not flag.field and not flag.refusal]
+    return [flag for flag in program.flags if not flag.field]
 
 
 @pytest.mark.parametrize(("name", "program", "mode"), [("pi", PI, ["--mode", "rpc"]), ("zot", ZOT, ["rpc"])])
@@ -150,18 +161,14 @@ def test_flags_that_mean_nothing_yet_are_accepted_and_say_so_where_that_would_mi
     assert done.returncode == 0
 
 
-@pytest.mark.parametrize(
-    ("name", "flags"),
-    [
-        ("pi", ["--list-models", "sonnet"]),
-        ("zot", ["--list-models"]),
-    ],
-)
-def test_what_cannot_be_done_is_refused_rather_than_ignored(run: Run, name: str, flags: list[str]) -> None:
-    done = run(name, *flags, say=GET_STATE)
-    assert (done.stdout, done.returncode) == ("", 2)
-    assert done.stderr.startswith(f"linnet-{name}: --")
-    assert done.stderr.count("\n") == 1
+@pytest.mark.parametrize(("name", "words"), [("pi", ["sonnet"]), ("zot", [])])
+def test_models_are_listed_as_the_namesake_lists_them(run: Run, name: str, words: list[str]) -> None:
+    done = run(name, "--list-models", *words)
+    assert (done.stderr, done.returncode) == ("", 0)
+    header, *rows = done.stdout.splitlines()
+    assert header.split()[:2] == ["PROVIDER", "MODEL"]
+    assert any("claude-sonnet-4-5" in row for row in rows)
+    assert any("opus" in row for row in rows) == (name == "zot")
 
 
 @pytest.mark.parametrize("name", ["pi", "zot"])
@@ -179,7 +186,7 @@ def test_a_mistake_is_answered_by_the_name_that_was_called(run: Run, name: str) 
 @pytest.mark.parametrize(
     ("flags", "config"),
     [
-        (["--model", "openai/gpt-5:high"], {"provider": "openai", "model": "gpt-5", "reasoning": "high"}),
+        (["--model", "openai/gpt-5:high"], {"model": "openai/gpt-5", "reasoning": "high"}),
         (["--provider", "openai", "--model", "a/b"], {"provider": "openai", "model": "a/b"}),
         (["--model", "gpt-5:latest"], {"model": "gpt-5:latest"}),
         (["--model", "gpt-5:low", "--thinking", "high"], {"model": "gpt-5", "reasoning": "high"}),
@@ -189,6 +196,66 @@ def test_a_mistake_is_answered_by_the_name_that_was_called(run: Run, name: str) 
 )
 def test_pi_has_words_of_its_own_for_models_and_tools(flags: list[str], config: dict[str, Any]) -> None:
     assert parse(flags, PI).config == config
+
+
+def brought(folder: Path) -> None:
+    """A template and a skill, in the folders that an agent has for them, and instructions."""
+    for path, text in {
+        folder / "prompts" / "t.md": "Do $1.",
+        folder / "skills" / "s" / "SKILL.md": "---\ndescription: does it\n---\nB",
+        folder / "SYSTEM.md": "The system prompt.",
+    }.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+
+
+@pytest.mark.parametrize(
+    ("flags", "template", "skill"),
+    [
+        ([], True, True),
+        (["-ns"], True, False),
+        (["-np"], False, True),
+        (["-nc"], True, True),
+        (["-ns", "--skill", "."], True, True),
+        (["-np", "--prompt-template", "."], True, True),
+    ],
+)
+def test_pi_reads_pis_own_folders(
+    run: Run, server: ModelServer, tmp_path: Path, flags: list[str], template: bool, skill: bool
+) -> None:
+    brought(tmp_path / ".pi" / "agent")
+    (tmp_path / "AGENTS.md").write_text("above the folder")
+    flags = [str(tmp_path / ".pi" / "agent" / ("skills" if flags[0] == "-ns" else "prompts")) if flag == "." else flag
+             for flag in flags]  # fmt: skip
+    done = run("pi", "-p", "/t it", "--no-session", *flags)
+    assert (done.stderr, done.returncode) == ("", 0)
+    body = server.requests[-1].body
+    assert body["messages"][-1]["content"][-1]["text"] == ("Do it." if template else "/t it")
+    system = str(body["system"])
+    assert "The system prompt." in system
+    assert ("<name>s</name>" in system) is skill
+    assert ("above the folder" in system) is ("-nc" not in flags)
+
+
+@pytest.mark.parametrize(
+    ("flags", "has_it"),
+    [
+        ([], False),
+        (["--with-skills"], True),
+        (["--with-skills", "--no-skill"], False),
+        (["--no-skills", "--with-skills"], False),
+    ],
+)
+def test_zot_looks_for_skills_only_if_it_is_asked_to(
+    run: Run, server: ModelServer, tmp_path: Path, flags: list[str], has_it: bool
+) -> None:
+    brought(tmp_path / ".local" / "state" / "zot")
+    done = run("zot", "-p", "hi", *flags)
+    assert (done.stderr, done.returncode) == ("", 0)
+    body = server.requests[-1].body
+    assert ("skill" in {tool["name"] for tool in body["tools"]}) is has_it
+    assert ("- s [~/.local/state/zot/skills/s/SKILL.md]: does it" in str(body["system"])) is has_it
+    assert "The system prompt." in str(body["system"])
 
 
 def test_pi_reads_system_prompts_from_files_too(tmp_path: Path) -> None:
@@ -201,3 +268,14 @@ def test_pi_reads_system_prompts_from_files_too(tmp_path: Path) -> None:
 
 def test_linnet_itself_accepts_none_of_this() -> None:
     assert LINNET.by_name().keys() == {name for flag in TABLE for name in flag.names}
+
+
+def test_no_yolo_asks_before_a_command_runs_and_no_answer_is_a_no(run: Run, tmp_path: Path) -> None:
+    say = json.dumps({"type": "prompt", "message": '!tool bash {"command":"touch ran"}'}) + "\n"
+    told = frames(run("zot", "rpc", "--no-yolo", "--provider", "anthropic", say=say))
+    [result] = [frame for frame in told if frame["type"] == "tool_result"]
+    assert result["content"][0]["text"] == "Denied: nobody allowed this call to bash."
+    assert told[-1]["type"] == "done"
+    assert not (tmp_path / "work" / "ran").exists()
+    run("zot", "rpc", "--provider", "anthropic", say=say)
+    assert (tmp_path / "work" / "ran").exists()

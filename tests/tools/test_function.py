@@ -2,6 +2,8 @@
 
 import asyncio
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from threading import Event
 from typing import Annotated, Any, Literal
 
@@ -11,8 +13,10 @@ from msgspec import Meta, Struct
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import Cancelled
 from linnet.runtime.cancel import CancelToken
+from linnet.tools.call_context import Context
 from linnet.tools.context import ToolContext
-from linnet.tools.function import Context, FunctionTools, tool
+from linnet.tools.foreign import Foreign
+from linnet.tools.function import FunctionTools, tool
 from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 
@@ -31,13 +35,14 @@ def weather(city: Annotated[str, Meta(description="Which one.")], days: int = 3,
 def run(
     function: Any, args: dict[str, Any], cancel: CancelToken | None = None, told: list[str] | None = None
 ) -> ToolOutput:
-    tools = FunctionTools([function if hasattr(function, "spec") else tool(function)])
+    foreign = Foreign()
+    tools = FunctionTools([function if hasattr(function, "spec") else tool(function)], foreign)
     progress = (told if told is not None else []).append
     context = ToolContext("/", cancel or CancelToken(), progress, Processes())
     try:
         return tools.run(ToolCall("1", tools.specs[0].name, args), context)
     finally:
-        tools.close()
+        foreign.close()
 
 
 def test_annotations_defaults_and_docstring_are_the_schema() -> None:
@@ -108,6 +113,18 @@ def test_whatever_is_returned_can_be_read(value: Any, content: tuple[Any, ...]) 
     assert run(give, {}) == ToolOutput(content)
 
 
+def test_of_too_much_the_beginning_is_told_and_all_of_it_is_in_a_file() -> None:
+    def talk() -> str:
+        return "word\n" * 100_000
+
+    [part] = run(talk, {}).content
+    assert isinstance(part, Text)
+    assert len(part.text) < 60_000
+    path = Path(part.text.rpartition("All of it: ")[2].rstrip("]"))
+    assert path.read_text() == "word\n" * 100_000
+    path.unlink()
+
+
 def test_what_is_raised_is_an_error_for_the_model() -> None:
     def broken() -> None:
         raise LookupError("no such customer")
@@ -171,6 +188,19 @@ def test_parameters_that_a_model_cannot_give_are_refused_at_once() -> None:
 
     with pytest.raises(TypeError, match="name every parameter"):
         tool(anything)
+
+
+def test_a_name_that_no_vendor_takes_is_refused_at_once() -> None:
+    for function, name in ((lambda: None, ""), (double, "no good"), (double, "x" * 65)):
+        with pytest.raises(TypeError, match="a tool's name is made of letters"):
+            tool(name=name)(function)
+
+
+def test_what_is_no_function_is_refused_at_once() -> None:
+    things: tuple[Any, ...] = (weather, partial(double, 1), Place, "read")
+    for thing in things:
+        with pytest.raises(TypeError, match="@tool goes on a function"):
+            tool(thing)
 
 
 def test_name_and_description_may_be_given() -> None:

@@ -13,6 +13,7 @@ from linnet.core import deltas, events
 from linnet.core.commands import Pong
 from linnet.core.draft import Draft
 from linnet.core.inputs import Input
+from linnet.core.limits import Limits
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -114,7 +115,7 @@ EMPTY = {
 def runs(draw: st.DrawFn) -> list[events.Event]:
     """A run as core would have it: any reply, any end of it, any order of prompts, tools and aborts."""
     queues = Queues()
-    run = Run(3, Usage(), queues)
+    run = Run(Limits(3), Usage(), queues)
     todo: list[Effect] = run.feed(Prompted((GO,) if draw(st.booleans()) else ()))
     happened: list[events.Event] = []
     while todo:
@@ -131,7 +132,8 @@ def runs(draw: st.DrawFn) -> list[events.Event]:
                 if draw(st.booleans()):
                     queues.steering.append(Input(draw(anything), time=5))
                 result = ToolResult(call.id, call.name, (Text("ok"),), 6)
-                stopped = Aborted(index, result, reply(stop="aborted"))
+                why = draw(st.sampled_from([reply(stop="aborted"), reply(stop="error", error="too late")]))
+                stopped = Aborted(index, result, why)
                 todo = run.feed(Answered(index, result) if draw(st.booleans()) else stopped)
     return happened
 

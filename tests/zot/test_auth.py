@@ -142,12 +142,13 @@ def test_a_key_comes_from_the_environment_or_from_a_private_file(
 
 
 def test_a_file_that_is_no_json_is_named(spawn: Callable[..., Agent], home: Path) -> None:
-    for name, text in [("auth.json", "{"), ("models.json", '[{"id": 5}]')]:
+    wrong = ":1: [0].id: expected a string, not a whole number\n"
+    for name, text, said in [("auth.json", "{", " cannot be used"), ("models.json", '[{"id": 5}]', wrong)]:
         (home / name).write_text(text)
         (home / name).chmod(stat.S_IRUSR)
         agent = spawn("rpc", env={"LINNET_HOME": str(home)})
         assert agent.wait() == 1
-        assert f"{home / name} cannot be used" in agent.stderr
+        assert f"{home / name}{said}" in agent.stderr
         (home / name).unlink()
 
 

@@ -156,7 +156,7 @@ def test_thinking_is_left_out_unless_asked_for(zot: Callable[..., Agent]) -> Non
 
 @providers
 def test_odd_text_survives_odd_chunks(zot: Callable[..., Agent], provider: str) -> None:
-    agent = zot(provider=provider)
+    agent = zot("--max-steps", "3", provider=provider)
     for directive in ("!split", "!utf8", "!crlf"):
         frames = agent.prompt(directive)
         end = frames.index(next(f for f in frames if f["type"] == "assistant_message"))

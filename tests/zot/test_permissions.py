@@ -31,13 +31,6 @@ def test_a_command_is_asked_about_and_denied(zot: Callable[..., Agent]) -> None:
     assert not (where / "ran").exists()
 
 
-def test_no_yolo_asks(spawn: Callable[..., Agent], tmp_path: Path) -> None:
-    from linnet.drop_in import ZOT
-    from linnet.flags import parse
-
-    assert parse(["rpc", "--no-yolo"], ZOT).config["permission"] == "ask"
-
-
 def test_the_client_runs_a_tool_of_its_own(zot: Callable[..., Agent]) -> None:
     agent = zot()
     assert agent.ask("set_tools", tools=[GREET])["success"] is True
@@ -80,6 +73,7 @@ def test_names_that_are_taken_or_odd_are_refused(zot: Callable[..., Agent]) -> N
     assert agent.ask("set_tools", tools=[GREET, GREET])["success"] is False
     assert agent.ask("set_tools", tools=[{"name": "no good"}])["success"] is False
     assert agent.ask("set_tools", tools="x")["success"] is False
+    assert agent.ask("set_tools")["success"] is False, "to have none, say so"
     assert agent.ask("set_tools", tools=[])["success"] is True
     assert types(agent.prompt("!tool greet {}"))[-1] == "done"
 
@@ -91,3 +85,30 @@ def test_an_abort_while_it_asks_withdraws_the_question(zot: Callable[..., Agent]
     agent.send({"id": "a", "type": "abort"})
     closed = {"type": "question_closed", "request_id": question["request_id"], "reason": "withdrawn"}
     assert closed in agent.until("done")
+
+
+def test_a_client_that_dies_while_it_is_asked_has_said_no(zot: Callable[..., Agent]) -> None:
+    agent = zot("--permission", "ask")
+    where = Path(f"/proc/{agent.process.pid}/cwd").resolve()
+    agent.send({"id": "p", "type": "prompt", "message": TOUCH})
+    agent.until("question")
+    agent.close_stdout()
+    agent._stdin.close()
+    agent.wait()
+    assert not (where / "ran").exists()
+
+
+def test_tools_that_are_declared_while_the_run_begins_are_there_for_its_next_step(zot: Callable[..., Agent]) -> None:
+    agent = zot()
+    agent.send(
+        {
+            "id": "p",
+            "type": "prompt",
+            "message": '!tools [["bash", {"command": "true"}], ["bash", {"command": "true"}]]',
+        },
+        {"id": "t", "type": "set_tools", "tools": [GREET]},
+    )
+    agent.until("done")
+    agent.send({"id": "q", "type": "prompt", "message": '!tool greet {"who":"you"}'})
+    agent.ask("tool_response", request_id=agent.until("tool_request")[-1]["request_id"], content="hi")
+    agent.until("done")

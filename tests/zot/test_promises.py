@@ -97,6 +97,7 @@ def test_flags_name_the_key_the_server_and_the_model(spawn: Callable[..., Agent]
 def test_one_prompt_on_the_command_line_takes_the_same_flags(spawn: Callable[..., Agent], server: ModelServer) -> None:
     flags = ["--api-key", "x", "--base-url", server.url, "--system-prompt", "Be a bird.", "--no-tools"]
     agent = spawn("-p", "hi", *flags)
+    agent.process.communicate()
     assert agent.wait() == 0
     assert server.requests[0].body["system"][0]["text"] == "Be a bird."
     assert "tools" not in server.requests[0].body

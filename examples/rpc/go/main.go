@@ -1,6 +1,6 @@
 // Drive linnet from Go: send one prompt, stream the answer. Nothing but the standard library.
 //
-//	client [--image FILE] PROMPT [-- flags of linnet rpc]
+//	client [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]
 package main
 
 import (
@@ -15,19 +15,39 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"syscall"
 )
 
 // Command is what we send. Fields that a command does not have stay out of it.
 type Command struct {
-	ID      string  `json:"id"`
-	Type    string  `json:"type"`
-	Token   string  `json:"token,omitempty"`
-	Message string  `json:"message,omitempty"`
-	Images  []Image `json:"images,omitempty"`
+	ID        string  `json:"id,omitempty"`
+	Type      string  `json:"type"`
+	Token     string  `json:"token,omitempty"`
+	Message   string  `json:"message,omitempty"`
+	Images    []Image `json:"images,omitempty"`
+	Tools     []Tool  `json:"tools,omitempty"`
+	RequestID string  `json:"request_id,omitempty"`
+	Value     *string `json:"value,omitempty"`
+	Confirmed *bool   `json:"confirmed,omitempty"`
+	Cancelled bool    `json:"cancelled,omitempty"`
+	Content   *string `json:"content,omitempty"`
+	IsError   bool    `json:"is_error,omitempty"`
 }
+
+// Tool is one that is run here, and not by the agent.
+type Tool struct {
+	Name        string          `json:"name"`
+	Description string          `json:"description"`
+	Parameters  json.RawMessage `json:"parameters"`
+}
+
+// With --ask, the model is offered this one.
+var askUser = Tool{"ask_user", "Ask the person who is at the keyboard.", json.RawMessage(
+	`{"type":"object","properties":{"question":{"type":"string"}},"required":["question"]}`)}
 
 type Image struct {
 	MimeType string `json:"mime_type"`
@@ -50,6 +70,11 @@ type Frame struct {
 	Content    []Block
 	Stop       string
 	Cumulative *Usage
+	RequestID  string `json:"request_id"`
+	Method     string
+	Title      string
+	Options    []string
+	Permission *struct{ Preview string }
 }
 
 type Block struct{ Type, Text string }
@@ -57,6 +82,7 @@ type Block struct{ Type, Text string }
 type Usage struct {
 	Input, Output int
 	CostUSD       float64 `json:"cost_usd"`
+	CostKnown     *bool   `json:"cost_known"` // False where a price is not known; else absent.
 }
 
 var stopped = map[string]string{
@@ -103,22 +129,33 @@ func (a *Agent) next() (frame Frame, err error) {
 
 // Screen: the answer goes to stdout as it comes, everything else to stderr, and never both on one line.
 type Screen struct {
-	unfinished *os.File // Where the line that was begun last has not ended yet.
+	lock       sync.Mutex // A question is shown by whoever waits for its answer.
+	unfinished *os.File   // Where the line that was begun last has not ended yet.
 }
 
-func (s *Screen) say(text string) { s.write(os.Stdout, text, "", "") }
+func (s *Screen) say(text string) { s.locked(func() { s.write(os.Stdout, text, "", "") }) }
 
 func (s *Screen) progress(text string) {
+	before, after := "", ""
 	if info, err := os.Stderr.Stat(); err == nil && info.Mode()&os.ModeCharDevice != 0 {
-		s.write(os.Stderr, text, "\x1b[2m", "\x1b[0m")
-	} else {
-		s.write(os.Stderr, text, "", "")
+		before, after = "\x1b[2m", "\x1b[0m"
 	}
+	s.locked(func() { s.write(os.Stderr, text, before, after) })
 }
 
 func (s *Screen) note(text string) {
-	s.endLine()
-	s.write(os.Stderr, text+"\n", "", "")
+	s.locked(func() {
+		s.breakLine()
+		s.write(os.Stderr, text+"\n", "", "")
+	})
+}
+
+func (s *Screen) endLine() { s.locked(s.breakLine) }
+
+func (s *Screen) locked(show func()) {
+	s.lock.Lock()
+	defer s.lock.Unlock()
+	show()
 }
 
 func (s *Screen) write(to *os.File, text, before, after string) {
@@ -126,7 +163,7 @@ func (s *Screen) write(to *os.File, text, before, after string) {
 		return
 	}
 	if s.unfinished != to {
-		s.endLine()
+		s.breakLine()
 	}
 	fmt.Fprint(to, before, text, after)
 	s.unfinished = to
@@ -135,7 +172,7 @@ func (s *Screen) write(to *os.File, text, before, after string) {
 	}
 }
 
-func (s *Screen) endLine() {
+func (s *Screen) breakLine() {
 	if s.unfinished != nil {
 		fmt.Fprintln(s.unfinished)
 	}
@@ -152,10 +189,59 @@ func firstLine(content []Block) string {
 	return "[image]"
 }
 
-func run(agent *Agent, message string, images []Image) int {
+// typed asks the person at the keyboard; false if nobody is there.
+func typed(screen *Screen, keyboard *bufio.Reader, text string) (string, bool) {
+	screen.note(text)
+	line, err := keyboard.ReadString('\n')
+	return strings.TrimSuffix(line, "\n"), err == nil
+}
+
+// answer is what to send for a question, or for a call of our own tool. No answer is a no.
+func answer(frame Frame, screen *Screen, keyboard *bufio.Reader) Command {
+	if frame.Type == "tool_request" {
+		var args struct{ Question string }
+		_ = json.Unmarshal(frame.Args, &args)
+		reply, there := typed(screen, keyboard, "? "+args.Question)
+		if !there {
+			reply = "Nobody is here to answer."
+		}
+		return Command{Type: "tool_response", RequestID: frame.RequestID, Content: &reply, IsError: !there}
+	}
+	text, shown := "? "+frame.Title, frame.Message
+	if frame.Permission != nil {
+		shown = frame.Permission.Preview
+	}
+	if shown != "" {
+		text += "\n" + shown
+	}
+	for index, option := range frame.Options {
+		text += fmt.Sprintf("\n  %d %s", index+1, option)
+	}
+	reply, there := typed(screen, keyboard, text)
+	command := Command{Type: "answer", RequestID: frame.RequestID, Cancelled: !there}
+	switch {
+	case !there:
+	case frame.Method == "confirm":
+		yes := reply == "y" || reply == "yes"
+		command.Confirmed = &yes
+	case frame.Method == "select":
+		number, _ := strconv.Atoi(reply)
+		if command.Cancelled = number < 1 || number > len(frame.Options); !command.Cancelled {
+			command.Value = &frame.Options[number-1]
+		}
+	default:
+		command.Value = &reply
+	}
+	return command
+}
+
+func run(agent *Agent, message string, images []Image, asks bool) int {
 	// No need to wait for an answer in between: commands are taken in order, and a refusal shows up below.
 	if token := os.Getenv("ZOTCORE_RPC_TOKEN"); token != "" {
 		agent.send(Command{ID: "1", Type: "hello", Token: token})
+	}
+	if asks {
+		agent.send(Command{ID: "4", Type: "set_tools", Tools: []Tool{askUser}})
 	}
 	agent.send(Command{ID: "2", Type: "prompt", Message: message, Images: images})
 
@@ -170,10 +256,12 @@ func run(agent *Agent, message string, images []Image) int {
 	}()
 
 	var (
-		screen  Screen
-		done    bool
-		problem string
-		usage   *Usage
+		screen   Screen
+		done     bool
+		problem  string
+		usage    *Usage
+		keyboard = bufio.NewReader(os.Stdin)
+		asking   sync.Mutex
 	)
 	for {
 		frame, err := agent.next()
@@ -196,6 +284,12 @@ func run(agent *Agent, message string, images []Image) int {
 				mark = "✗ "
 			}
 			screen.note(mark + firstLine(frame.Content))
+		case "question", "tool_request":
+			go func() { // The agent waits for it. We do not: an abort must be heard meanwhile.
+				asking.Lock()
+				defer asking.Unlock()
+				agent.send(answer(frame, &screen, keyboard))
+			}()
 		case "usage":
 			usage = frame.Cumulative
 		case "turn_end": // One model call. What counts is how the last one went.
@@ -203,7 +297,11 @@ func run(agent *Agent, message string, images []Image) int {
 		case "error":
 			problem = frame.Message
 		case "response":
-			if !frame.Success {
+			switch {
+			case frame.Success:
+			case frame.Command == "answer" || frame.Command == "tool_response":
+				screen.note("client: " + frame.Command + ": " + frame.Error) // Too late: nobody waits for it any more.
+			default:
 				problem = frame.Command + ": " + frame.Error
 				agent.stdin.Close()
 			}
@@ -222,7 +320,11 @@ func run(agent *Agent, message string, images []Image) int {
 		screen.note("client: " + problem)
 	}
 	if usage != nil {
-		screen.note(fmt.Sprintf("%d tokens in, %d out, $%.4f", usage.Input, usage.Output, usage.CostUSD))
+		more := ""
+		if usage.CostKnown != nil && !*usage.CostKnown {
+			more = " + ?"
+		}
+		screen.note(fmt.Sprintf("%d tokens in, %d out, $%.4f%s", usage.Input, usage.Output, usage.CostUSD, more))
 	}
 	switch {
 	case done && interrupted.Load():
@@ -234,8 +336,11 @@ func run(agent *Agent, message string, images []Image) int {
 }
 
 func main() {
-	flag.Usage = func() { fmt.Fprintln(os.Stderr, "usage: client [--image FILE] PROMPT [-- flags of linnet rpc]") }
+	flag.Usage = func() {
+		fmt.Fprintln(os.Stderr, "usage: client [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]")
+	}
 	imagePath := flag.String("image", "", "")
+	asks := flag.Bool("ask", false, "")
 	flag.Parse()
 	words := flag.Args()
 	if len(words) == 0 || len(words) > 1 && words[1] != "--" {
@@ -254,7 +359,7 @@ func main() {
 	if err != nil {
 		fail(err)
 	}
-	os.Exit(run(agent, words[0], images))
+	os.Exit(run(agent, words[0], images, *asks))
 }
 
 func fail(err error) {

@@ -1,29 +1,62 @@
 #!/usr/bin/env node
 // Drive linnet from Node: send one prompt, stream the answer. Nothing but the standard library.
 //
-// client.mjs [--image FILE] PROMPT [-- flags of linnet rpc]
+// client.mjs [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]
 
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
 import { parseArgs } from "node:util";
 
-const USAGE = "usage: client.mjs [--image FILE] PROMPT [-- flags of linnet rpc]";
+const USAGE = "usage: client.mjs [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]";
 const MIME = { ".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp" };
+// A tool that is run here, and not by the agent. With --ask, the model is offered it.
+const ASK_USER = {
+  name: "ask_user",
+  description: "Ask the person who is at the keyboard.",
+  parameters: { type: "object", properties: { question: { type: "string" } }, required: ["question"] },
+};
 const STOPPED = { aborted: "the turn was aborted", length: "the answer was cut at the model's output limit" };
+
+/** The lines of a stream. One that is left partial at its end is of no use: its writer has died. */
+async function* lines(stream) {
+  // A chunk may end inside a character: the stream's own StringDecoder keeps the half until the rest has come.
+  stream.setEncoding("utf8");
+  // It may end inside a line, too. Do not use readline: it also splits at U+2028 and U+2029, which JSON may contain.
+  let partial = "";
+  for await (const chunk of stream) {
+    const whole = (partial + chunk).split("\n");
+    partial = whole.pop();
+    yield* whole;
+  }
+}
 
 /** The frames an agent prints, one JSON object a line. */
 async function* frames(stdout) {
-  // A chunk may end inside a character: the stream's own StringDecoder keeps the half until the rest has come.
-  stdout.setEncoding("utf8");
-  // It may end inside a line, too. Do not use readline: it also splits at U+2028 and U+2029, which JSON may contain.
-  let partial = "";
-  for await (const chunk of stdout) {
-    const lines = (partial + chunk).split("\n");
-    partial = lines.pop();
-    for (const line of lines) yield JSON.parse(line);
-  }
-  // A partial line that is left now is from an agent that died. It is of no use.
+  for await (const line of lines(stdout)) yield JSON.parse(line);
+}
+
+/** What the person at the keyboard types. Stdin is touched only if somebody asks, or we would wait for its end. */
+const keyboard = {
+  typed: null,
+  async ask(text) {
+    screen.note(text);
+    this.typed ??= lines(process.stdin);
+    const { value, done } = await this.typed.next().catch(() => ({ done: true })); // We are about to end.
+    return done ? null : value;
+  },
+};
+
+/** The fields of an answer to a question. */
+async function reply({ title, method, message, options = [], permission }) {
+  const shown = permission ? permission.preview : message;
+  const listed = options.map((option, index) => `  ${index + 1} ${option}`);
+  const typed = await keyboard.ask([`? ${title}`, ...(shown ? [shown] : []), ...listed].join("\n"));
+  if (typed === null) return { cancelled: true }; // Nobody is there. No answer is a no.
+  if (method === "confirm") return { confirmed: ["y", "yes"].includes(typed.toLowerCase()) };
+  if (method !== "select") return { value: typed };
+  const chosen = options[Number(typed) - 1];
+  return chosen === undefined ? { cancelled: true } : { value: chosen };
 }
 
 /** The answer goes to stdout as it comes, everything else to stderr, and never both on one line. */
@@ -57,7 +90,7 @@ function firstLine(content) {
   return block ? block.text.split("\n", 1)[0] : "[image]";
 }
 
-async function run(message, images, flags) {
+async function run(message, images, flags, asks) {
   const agent = spawn(process.env.LINNET || "linnet", ["rpc", ...flags], {
     stdio: ["pipe", "pipe", "inherit"], // A stderr that nobody drains would block the agent.
     detached: true, // A session of its own keeps the terminal's Ctrl-C from the agent. We ask it to abort instead.
@@ -70,6 +103,7 @@ async function run(message, images, flags) {
   // No need to wait for an answer in between: commands are taken in order, and a refusal shows up below.
   const token = process.env.ZOTCORE_RPC_TOKEN;
   if (token) send({ id: "1", type: "hello", token });
+  if (asks) send({ id: "4", type: "set_tools", tools: [ASK_USER] });
   send({ id: "2", type: "prompt", message, images });
 
   let interrupted = false;
@@ -96,6 +130,16 @@ async function run(message, images, flags) {
       case "tool_result":
         screen.note((frame.is_error ? "✗ " : "✓ ") + firstLine(frame.content));
         break;
+      // The agent waits for these. We do not: whatever it has to say meanwhile is shown.
+      case "question":
+        reply(frame).then((answer) => send({ type: "answer", request_id: frame.request_id, ...answer }));
+        break;
+      case "tool_request":
+        keyboard.ask(`? ${frame.args.question}`).then((typed) => {
+          const content = typed ?? "Nobody is here to answer.";
+          send({ type: "tool_response", request_id: frame.request_id, content, is_error: typed === null });
+        });
+        break;
       case "usage":
         usage = frame.cumulative;
         break;
@@ -106,7 +150,10 @@ async function run(message, images, flags) {
         problem = frame.message;
         break;
       case "response":
-        if (!frame.success) {
+        if (frame.success) break;
+        if (frame.command === "answer" || frame.command === "tool_response") {
+          screen.note(`client: ${frame.command}: ${frame.error}`); // Too late: nobody waits for it any more.
+        } else {
           problem = `${frame.command}: ${frame.error}`;
           agent.stdin.end();
         }
@@ -119,19 +166,21 @@ async function run(message, images, flags) {
     }
   }
 
+  process.stdin.destroy(); // It may still be waited for.
   screen.endLine();
   if (!done) problem ||= failure || "the agent ended before it was done";
   if (problem) screen.note(`client: ${problem}`);
-  if (usage) screen.note(`${usage.input} tokens in, ${usage.output} out, $${usage.cost_usd.toFixed(4)}`);
+  const more = usage?.cost_known === false ? " + ?" : ""; // Not every price is known.
+  if (usage) screen.note(`${usage.input} tokens in, ${usage.output} out, $${usage.cost_usd.toFixed(4)}${more}`);
   return interrupted && done ? 130 : problem ? 1 : 0;
 }
 
 function parse(argv) {
   const split = argv.includes("--") ? argv.indexOf("--") : argv.length;
-  const options = { image: { type: "string" } };
+  const options = { image: { type: "string" }, ask: { type: "boolean", default: false } };
   const { values, positionals } = parseArgs({ args: argv.slice(0, split), options, allowPositionals: true });
   if (positionals.length !== 1) throw new Error("give one prompt");
-  return { prompt: positionals[0], image: values.image, flags: argv.slice(split + 1) };
+  return { prompt: positionals[0], image: values.image, ask: values.ask, flags: argv.slice(split + 1) };
 }
 
 let args;
@@ -144,7 +193,7 @@ try {
 try {
   const read = (path) => ({ mime_type: MIME[extname(path).toLowerCase()] ?? "", data: readFileSync(path, "base64") });
   // Not process.exit: what was written to a pipe may still be on its way.
-  process.exitCode = await run(args.prompt, args.image ? [read(args.image)] : [], args.flags);
+  process.exitCode = await run(args.prompt, args.image ? [read(args.image)] : [], args.flags, args.ask);
 } catch (error) {
   screen.note(`client: ${error.message}`);
   process.exitCode = 1;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drive linnet from Python: send one prompt, stream the answer.
 
-client.py [--image FILE] PROMPT [-- flags of linnet rpc]
+client.py [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]
 """
 
 import argparse
@@ -18,6 +18,12 @@ from typing import TextIO
 
 from linnet.client import AgentGone, Image, Refused, Run, ZotClient, zot
 
+# A tool that is run here, and not by the agent. With --ask, the model is offered it.
+ASK_USER = {
+    "name": "ask_user",
+    "description": "Ask the person who is at the keyboard.",
+    "parameters": {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]},
+}
 STOPPED = {"aborted": "the turn was aborted", "length": "the answer was cut at the model's output limit"}
 
 
@@ -39,6 +45,12 @@ class Screen:
     def note(self, text: str) -> None:
         self.end_line()
         self._write(self._err, f"{text}\n")
+
+    def ask(self, text: str) -> str | None:
+        """A line that somebody types; None if nobody is there."""
+        self.note(text)
+        line = sys.stdin.readline()
+        return line.rstrip("\n") if line else None
 
     def end_line(self) -> None:
         if self._unfinished:
@@ -66,7 +78,8 @@ def read_image(path: Path) -> Image:
 class Answer:
     """What has been shown of a run, and how it went."""
 
-    def __init__(self, screen: Screen) -> None:
+    def __init__(self, agent: ZotClient, screen: Screen) -> None:
+        self._agent = agent
         self._screen = screen
         self.done = False
         self.problem = ""
@@ -84,6 +97,11 @@ class Answer:
                     self._screen.progress(text)
                 case zot.ToolResult(is_error=is_error, content=content):
                     self._screen.note(("✗ " if is_error else "✓ ") + first_line(content))
+                case zot.Question() | zot.ToolRequest():
+                    try:
+                        self._answer(event)
+                    except Refused as refused:  # It came too late: nobody waits for it any more.
+                        self._screen.note(f"client: {refused}")
                 case zot.Usage(cumulative=cumulative):
                     self.usage = cumulative
                 case zot.TurnEnd(stop, error):  # One model call. What counts is how the last one went.
@@ -95,13 +113,36 @@ class Answer:
                 case _:
                     pass  # News we do not need. The protocol only grows, so ignore what you do not know.
 
+    def _answer(self, question: zot.Question | zot.ToolRequest) -> None:
+        """The agent waits for this. No answer is a no, but only we know that none will come."""
+        if isinstance(question, zot.ToolRequest):
+            reply = self._screen.ask(f"? {question.args.get('question')}")
+            content = "Nobody is here to answer." if reply is None else reply
+            self._agent.tool_response(question.request_id, content, is_error=reply is None)
+            return
+        options = question.options or ()
+        shown = question.permission.preview if question.permission else question.message
+        listed = [f"  {number} {option}" for number, option in enumerate(options, 1)]
+        reply = self._screen.ask("\n".join([f"? {question.title}", *([shown] if shown else []), *listed]))
+        if reply is None:
+            self._agent.answer(question.request_id)
+        elif question.method == "confirm":
+            self._agent.answer(question.request_id, confirmed=reply.lower() in ("y", "yes"))
+        elif question.method == "select":
+            chosen = options[int(reply) - 1] if reply.isdecimal() and 0 < int(reply) <= len(options) else None
+            self._agent.answer(question.request_id, chosen)
+        else:
+            self._agent.answer(question.request_id, reply)
 
-def run(agent: ZotClient, message: str, images: list[Image], screen: Screen) -> int:
-    answer = Answer(screen)
+
+def run(agent: ZotClient, message: str, images: list[Image], screen: Screen, *, asks: bool) -> int:
+    answer = Answer(agent, screen)
     interrupted = False
     try:
         if token := os.environ.get("ZOTCORE_RPC_TOKEN"):
             agent.hello(token)
+        if asks:
+            agent.set_tools([ASK_USER])
         prompt = agent.prompt(message, images)
         try:
             answer.show(prompt)
@@ -119,15 +160,17 @@ def run(agent: ZotClient, message: str, images: list[Image], screen: Screen) -> 
     if answer.problem:
         screen.note(f"client: {answer.problem}")
     if answer.usage:
-        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}")
+        more = "" if answer.usage.cost_known else " + ?"  # Not every price is known.
+        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}{more}")
     return 130 if interrupted and answer.done else 1 if answer.problem else 0
 
 
 def main() -> int:
     argv = sys.argv[1:]
     split = argv.index("--") if "--" in argv else len(argv)
-    parser = argparse.ArgumentParser(usage="client.py [--image FILE] PROMPT [-- flags of linnet rpc]")
+    parser = argparse.ArgumentParser(usage="client.py [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]")
     parser.add_argument("--image", type=Path)
+    parser.add_argument("--ask", action="store_true", help="the model may ask you something")
     parser.add_argument("prompt")
     args = parser.parse_args(argv[:split])
     screen = Screen()
@@ -140,7 +183,7 @@ def main() -> int:
             screen.note(f"client: {error.filename}: {error.strerror}")
             return 1
         with agent:
-            return run(agent, args.prompt, images, screen)
+            return run(agent, args.prompt, images, screen, asks=args.ask)
     return 130
 
 

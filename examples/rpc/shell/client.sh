@@ -1,18 +1,24 @@
 #!/usr/bin/env bash
 # Drive linnet from a shell: send one prompt, stream the answer. Needs bash (3.2 will do) and jq (1.6 or later).
 #
-# client.sh [--image FILE] PROMPT [-- flags of linnet rpc]
+# client.sh [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]
 set -u
 
-usage() { echo "usage: client.sh [--image FILE] PROMPT [-- flags of linnet rpc]" >&2; exit 2; }
+usage() { echo "usage: client.sh [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]" >&2; exit 2; }
 fail() { echo "client: $1" >&2; exit 1; }
 
-image=
-if [ "${1-}" = --image ]; then
-  [ $# -ge 2 ] || usage
-  image=$2
-  shift 2
-fi
+image= ask=
+while :; do
+  case ${1-} in
+    --image)
+      [ $# -ge 2 ] || usage
+      image=$2
+      shift 2
+      ;;
+    --ask) ask=1; shift ;;
+    *) break ;;
+  esac
+done
 [ $# -ge 1 ] || usage
 case $1 in -*) usage ;; esac
 prompt=$1
@@ -30,16 +36,44 @@ frames='
   elif .type == "tool_progress" then ["progress", .text]
   elif .type == "tool_result"   then ["note", (if .is_error then "✗ " else "✓ " end)
                                       + ([.content[] | select(.type == "text").text | line][0] // "[image]")]
+  elif .type == "question" or .type == "tool_request" then ["question", tojson]
   elif .type == "usage"         then ["usage", (.cumulative | "\(.input) tokens in, \(.output) out, $\(
-                                      .cost_usd * 10000 | round / 10000)")]
+                                      .cost_usd * 10000 | round / 10000)\(
+                                      if .cost_known == false then " + ?" else "" end)")]
   # One model call. What counts is how the last one went.
   elif .type == "turn_end"      then ["problem", .error // {aborted: "the turn was aborted",
                                       length: "the answer was cut at the model'\''s output limit"}[.stop] // ""]
   elif .type == "error"         then ["problem", .message]
-  elif .type == "response"      then if .success then empty else ["refused", "\(.command): \(.error)"] end
+  elif .type == "response"      then if .success then empty
+                                     # An answer that came too late: nobody waits for it any more.
+                                     elif .command == "answer" or .command == "tool_response" then
+                                       ["note", "client: \(.command): \(.error)"]
+                                     else ["refused", "\(.command): \(.error)"] end
   elif .type == "done"          then ["done", ""]
   else empty  # News we do not need. The protocol only grows, so ignore what you do not know.
   end | map(split("\u0000") | join("") + "\u0000") | add'
+
+# What to show of a question, or of a call of our own tool; and what to answer, if somebody typed a reply.
+shown='
+  if .type == "tool_request" then "? \(.args.question)"
+  else ["? \(.title)", ((.permission.preview // .message) | select(. != null and . != "")),
+        (.options // [] | to_entries[] | "  \(.key + 1) \(.value)")] | join("\n") end'
+answer='
+  .request_id as $request_id
+  | if .type == "tool_request" then
+      {type: "tool_response", $request_id, content: ($reply // "Nobody is here to answer."), is_error: ($reply == null)}
+    else
+      {type: "answer", $request_id} + (
+        if $reply == null then {cancelled: true} # No answer is a no.
+        elif .method == "confirm" then {confirmed: ($reply == "y" or $reply == "yes")}
+        elif .method == "select" then
+          (($reply | tonumber? // 0) as $n | if $n > 0 then .options[$n - 1] else null end) as $value
+          | if $value == null then {cancelled: true} else {$value} end
+        else {value: $reply} end)
+    end'
+# A tool that is run here, and not by the agent. With --ask, the model is offered it.
+ask_user='{name: "ask_user", description: "Ask the person who is at the keyboard.", parameters: {
+  type: "object", properties: {question: {type: "string"}}, required: ["question"]}}'
 
 pipes=$(mktemp -d) || exit 1
 mkfifo "$pipes/in" "$pipes/out" || exit 1
@@ -55,6 +89,9 @@ send() { jq -nc "$@" 2>/dev/null >&3; } # If the agent has died or was finished,
 if [ -n "${ZOTCORE_RPC_TOKEN-}" ]; then
   send '{id: "1", type: "hello", token: env.ZOTCORE_RPC_TOKEN}'
 fi
+if [ -n "$ask" ]; then
+  send "{id: \"4\", type: \"set_tools\", tools: [$ask_user]}"
+fi
 if [ -n "$image" ]; then
   mime=${image##*.}
   mime=image/${mime/jpg/jpeg}
@@ -68,6 +105,7 @@ interrupted=
 abort() {
   interrupted=1
   trap - INT # A second Ctrl-C ends us, which closes the agent's pipes.
+  exec </dev/null # Nobody is asked any more.
   send '{id: "3", type: "abort"}'
 }
 trap abort INT
@@ -90,11 +128,19 @@ dim= plain=
 [ -t 2 ] && dim=$'\e[2m' plain=$'\e[0m'
 
 finished= problem= spent=
-while IFS= read -r -d '' what <&4 && IFS= read -r -d '' text <&4; do
+while IFS= read -r -d '' -u 4 what && IFS= read -r -d '' -u 4 text; do
   case $what in
     say) write 1 "$text" "" "" ;;
     progress) write 2 "$text" "$dim" "$plain" ;;
     note) note "$text" ;;
+    question)
+      note "$(jq -r "$shown" <<<"$text")"
+      if IFS= read -r reply; then
+        jq -c --arg reply "$reply" "$answer" <<<"$text" >&3
+      elif [ -z "$interrupted" ]; then
+        jq -c --argjson reply null "$answer" <<<"$text" >&3
+      fi
+      ;;
     usage) spent=$text ;;
     problem) problem=$text ;;
     refused)

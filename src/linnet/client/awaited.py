@@ -166,9 +166,11 @@ class AsyncPiClient(pi_commands.PiCommands, AsyncClient[pi.Event]):
         """Say something; iterate over what happens until the agent is idle again, retries and all."""
         return AsyncRun(self, pi_commands.prompt(message, images, streaming_behavior, timeout))
 
-    def answer_ui(self, id: str, value: str | None = None, *, confirmed: bool | None = None) -> None:
-        """Answer an ExtensionUiRequest; with neither, it is cancelled."""
-        self._link.tell(pi_commands.answer_ui(id, value, confirmed))
+    def answer_ui(
+        self, id: str, value: str | None = None, *, confirmed: bool | None = None, reason: str | None = None
+    ) -> None:
+        """Answer an ExtensionUiRequest; with neither, it is cancelled. `reason` is for the model to read."""
+        self._link.tell(pi_commands.answer_ui(id, value, confirmed, reason))
 
 
 class AsyncPiLegacyClient(AsyncClient[pi.Event]):

@@ -244,7 +244,7 @@ def prompt(
     return said("prompt", message, images, timeout, streamingBehavior=behavior)
 
 
-def answer_ui(id: str, value: str | None, confirmed: bool | None) -> dict[str, Any]:
+def answer_ui(id: str, value: str | None, confirmed: bool | None, reason: str | None) -> dict[str, Any]:
     """The answer to an ExtensionUiRequest; neither a value nor a yes or no means that it was cancelled."""
     told = given(value=value, confirmed=confirmed) or {"cancelled": True}
-    return {"type": "extension_ui_response", "id": id, **told}
+    return {"type": "extension_ui_response", "id": id, **told, **given(reason=reason)}

@@ -38,12 +38,19 @@ class Done(Struct, frozen=True):
     failure: LinnetError | None = None
 
 
+class SandboxState(Struct, frozen=True):
+    """What keeps commands in, and whether they may use the network."""
+
+    engine: str
+    network: bool
+
+
 class State(Struct, frozen=True, kw_only=True):
     """`messages` is the conversation itself: a dialect counts it as it would list it.
 
     `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
     `session_error`: why what was said last is not on disk, if it should be. `waiting_for`: questions that nobody has
-    answered yet, by their ids.
+    answered yet, by their ids. `sandbox`: None if commands run without.
     """
 
     model: Model
@@ -64,6 +71,7 @@ class State(Struct, frozen=True, kw_only=True):
     session_name: str = ""
     session_error: str = ""
     waiting_for: Sequence[tuple[str, Question]] = ()
+    sandbox: SandboxState | None = None
 
 
 class Transcript(Struct, frozen=True):

@@ -23,6 +23,7 @@ from linnet.core.answers import Navigated as Navigated
 from linnet.core.answers import Ok as Ok
 from linnet.core.answers import Outline as Outline
 from linnet.core.answers import Pong as Pong
+from linnet.core.answers import SandboxState as SandboxState
 from linnet.core.answers import SessionList as SessionList
 from linnet.core.answers import SessionOpened as SessionOpened
 from linnet.core.answers import Started as Started

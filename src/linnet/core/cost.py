@@ -6,8 +6,10 @@ from linnet.core.messages import Cost, Usage
 from linnet.core.models import Prices
 
 
-def priced(usage: Usage, prices: Prices) -> Usage:
-    """Return the same tokens, with what they cost."""
+def priced(usage: Usage, prices: Prices | None) -> Usage:
+    """Return the same tokens, with what they cost; without prices, all of them are unpriced."""
+    if prices is None:
+        return Usage(usage.input, usage.output, usage.cache_read, usage.cache_write, unpriced=usage.total)
     return Usage(
         usage.input,
         usage.output,
@@ -35,6 +37,7 @@ def total(used: Sequence[Usage]) -> Usage:
             _sum([each.cache_read for each in costs]),
             _sum([each.cache_write for each in costs]),
         ),
+        sum([each.unpriced for each in used]),
     )
 
 
@@ -44,7 +47,7 @@ def add(a: Usage, b: Usage) -> Usage:
 
 def subtract(a: Usage, b: Usage) -> Usage:
     """Return `a` less `b`."""
-    return add(a, Usage(-b.input, -b.output, -b.cache_read, -b.cache_write, _negated(b.cost)))
+    return add(a, Usage(-b.input, -b.output, -b.cache_read, -b.cache_write, _negated(b.cost), -b.unpriced))
 
 
 def _negated(cost: Cost) -> Cost:

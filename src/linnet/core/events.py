@@ -139,7 +139,9 @@ class StepEnded(Struct, frozen=True):
 
 
 class Interrupted(Struct, frozen=True):
-    """An abort found the run with no reply open that could have ended with it; `message` is the reply there was not."""
+    """An abort, or the end of its time, found the run with no reply open that could have ended with it; `message` is
+    the reply there was not.
+    """
 
     message: AssistantMessage
     id: str = ""

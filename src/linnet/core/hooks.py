@@ -38,7 +38,7 @@ class Hook(Struct, frozen=True):
 
 
 class InputGiven(Hook, frozen=True):
-    """The user said this; commands are gone by now, templates not yet expanded. One that was handled goes no further.
+    """The user said this; commands are gone by now, and templates expanded. One that was handled goes no further.
 
     `queued`: it was said while the agent worked, and waited until it could be heard.
     """

@@ -58,17 +58,26 @@ class Cost(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens. `input` counts only what was neither read from nor written to a cache."""
+    """Tokens. `input` counts only what was neither read from nor written to a cache.
+
+    Of so many as `unpriced` says nobody knows the price: `cost` is that of the others.
+    """
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost: Cost = Cost()
+    unpriced: int = 0
 
     @property
     def total(self) -> int:
         return self.input + self.output + self.cache_read + self.cache_write
+
+    @property
+    def cost_known(self) -> bool:
+        """Whether `cost` is all of it."""
+        return not self.unpriced
 
 
 UserPart: TypeAlias = Text | Image

@@ -17,6 +17,8 @@ class Prices(Struct, frozen=True):
 
 
 class Model(Struct, frozen=True):
+    """`prices` are None where nobody has said what they are."""
+
     id: str
     provider: str
     name: str = ""
@@ -24,13 +26,28 @@ class Model(Struct, frozen=True):
     max_output: int = 8_192
     reasoning: bool = False
     images: bool = True
-    prices: Prices = Prices()
+    prices: Prices | None = None
     api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
     base_url: str = ""
 
 
-def possible(level: Reasoning, model: Model) -> Reasoning:
+def possible(level: Reasoning, model: Model, *, with_tools: bool) -> Reasoning:
     """What the model can do of the level that was asked for."""
-    if not model.reasoning:
+    if not model.reasoning or (with_tools and not thinks_with_tools(model)):
         return "off"
     return "high" if level == "xhigh" and "codex-max" not in model.id else level
+
+
+def thinks_with_tools(model: Model) -> bool:
+    """OpenAI's Chat Completions refuses tools to models from GPT-5.4 on, if they are to think."""
+    if model.provider != "openai" or not model.id.startswith("gpt-"):
+        return True
+    return gpt_generation(model.id) < (5, 4)
+
+
+def gpt_generation(id: str) -> tuple[int, int]:
+    """Of `gpt-5.4-mini`, 5 and 4; zeros for what is no GPT."""
+    first, _, second = id.removeprefix("gpt-").partition("-")[0].partition(".")
+    if not (id.startswith("gpt-") and first.isdecimal()):
+        return 0, 0
+    return int(first), int(second) if second.isdecimal() else 0

@@ -11,7 +11,8 @@ from linnet.errors import BadInput
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Mode: TypeAlias = Literal["auto", "ask", "read-only", "deny"]
-READING = frozenset(("read", "grep", "find", "ls"))
+SEARCHING = frozenset(("grep", "find", "ls"))  # Without a path, in the working folder.
+READING = SEARCHING | {"read"}
 # The argument that a pattern is held against.
 _SUBJECTS = {
     "bash": "command",
@@ -52,12 +53,18 @@ def said_rule(text: str) -> Rule:
 
 
 def decide(call: ToolCall, mode: Mode, rules: Sequence[Rule], path: str = "") -> Verdict:
-    """The last rule that fits wins; where none does, the mode decides. `path` is the call's path in full, with links
-    followed and relative to the working folder where it lies inside: a rule for a folder is not fooled by `..`.
+    """What the rules say; where none fits, the mode decides."""
+    return ruled(call, rules, path) or by_mode(call, mode)
+
+
+def ruled(call: ToolCall, rules: Sequence[Rule], path: str = "") -> Verdict | None:
+    """The last rule that fits wins. `path` is the call's path in full, with links followed and relative to the working
+    folder where it lies inside: a rule for a folder is not fooled by `..`.
     """
-    for rule in reversed(rules):
-        if _fits(rule, call, path):
-            return rule.verdict
+    return next((rule.verdict for rule in reversed(rules) if _fits(rule, call, path)), None)
+
+
+def by_mode(call: ToolCall, mode: Mode) -> Verdict:
     match mode:
         case "auto":
             return "allow"

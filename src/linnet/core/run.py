@@ -21,6 +21,7 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
+from linnet.core.limits import Limits
 from linnet.core.messages import (
     AssistantMessage,
     Message,
@@ -33,8 +34,10 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.queues import Queues
+from linnet.errors import LimitReached
 
 NOT_RUN = "Not run: the turn was aborted."
+TOO_LATE = "Not run: the time for this prompt was up."
 SKIPPED = "Skipped due to queued user message."
 
 
@@ -64,9 +67,10 @@ class Answered(Struct, frozen=True):
 
 
 class Aborted(Struct, frozen=True):
-    """While tools ran; `result` is what this one had by then, `reply` the one that will not be asked for.
+    """While tools ran; `result` is what this one had by then, `reply` the one that will not be asked for, which says
+    why the run was cut short: it stopped for an abort, or with an error.
 
-    An abort while the model speaks arrives as a reply.
+    What cuts it short while the model speaks arrives as a reply.
     """
 
     index: int
@@ -103,12 +107,18 @@ Effect: TypeAlias = Task | Emit
 class Run:
     """One run. Invariants: every call of a reply is answered before the next question, and its results are told in the
     order of the calls; at most `calls_at_once` calls are outstanding, and nothing else is while one is; none is begun
-    after an abort, or once somebody steers and one was answered; the run ends exactly once.
+    after an abort, or once somebody steers and one was answered; the run ends exactly once. A step that goes beyond a
+    limit is finished; `limit` is the one that ended the run, if one did.
     """
 
-    def __init__(self, max_steps: int, spent: Usage, queues: Queues, calls_at_once: int = 1) -> None:
-        self._max_steps = max_steps
+    def __init__(
+        self, limits: Limits, spent: Usage, queues: Queues, calls_at_once: int = 1, earlier: Usage | None = None
+    ) -> None:
+        """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt."""
+        self.limit: LimitReached | None = None
+        self._limits = limits
         self._total = spent
+        self._earlier = (spent if earlier is None else earlier).cost.total
         self._queues = queues
         self._calls_at_once = calls_at_once
         self._step = 0
@@ -179,7 +189,7 @@ class Run:
         """Begin what may begin. Once every call is answered, go on to the next step or end."""
         effects: list[Effect] = []
         if self._aborted is not None:
-            self._skip(NOT_RUN, self._aborted.time)
+            self._skip(NOT_RUN if self._aborted.stop == "aborted" else TOO_LATE, self._aborted.time)
         elif (self._results or self._answered) and self._queues.steering:
             self._skip(SKIPPED, time)
         effects += self._tell_results()
@@ -194,19 +204,24 @@ class Run:
         return effects if self._running else [*effects, *self._end_step()]
 
     def _end_step(self) -> list[Effect]:
-        if self._aborted is not None:
-            self._said.append(self._aborted)
-            return [self._step_ended(), Emit(Interrupted(self._aborted)), *self._finish("aborted", "")]
-        if self._step >= self._max_steps:
-            return [self._step_ended(), *self._finish("error", f"max steps ({self._max_steps}) exceeded")]
+        cut = self._aborted
+        if cut is not None:
+            self._said.append(cut)
+            return [self._step_ended(), Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+        self.limit = self._reached()
+        if self.limit is not None:
+            return [self._step_ended(), *self._finish("error", str(self.limit))]
         return [self._step_ended(), *self._hear(self._queues.take_steering())]
 
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """The agent has nothing left to do; perhaps somebody has something to say."""
-        if self._step < self._max_steps and (heard := self._queues.take_next()):
+        if self._reached() is None and (heard := self._queues.take_next()):
             self._stopped = stop
             return self._hear(heard)
         return self._finish(stop, "")
+
+    def _reached(self) -> LimitReached | None:
+        return self._limits.between_steps(self._step, self._total.cost.total - self._earlier)
 
     def _hear(self, heard: list[Input]) -> list[Effect]:
         if not heard:

@@ -16,7 +16,9 @@ class OutlineEntry(Struct, frozen=True):
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):
-    """`modified` and `created` are ISO times; `first_message` was asked first."""
+    """`modified` and `created` are ISO times; `first_message` was asked first. `known_cost`, in US dollars, is that of
+    the tokens whose price is known; `cost_known`: those are all of them.
+    """
 
     path: str
     id: str
@@ -29,5 +31,11 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
     provider: str
     model: str
     tokens: int
-    cost: float
+    known_cost: float
+    cost_known: bool = True
     parent: str | None
+
+    @property
+    def cost(self) -> float | None:
+        """None if a price is not known."""
+        return self.known_cost if self.cost_known else None

@@ -9,13 +9,17 @@ Location: TypeAlias = Literal["user", "project", "path"]
 
 
 class SlashCommand(Struct, frozen=True):
-    """`location`: the user's own, the project's, or named by whoever started the agent. `path`: the file it is from."""
+    """`location`: the user's own, the project's, or named by whoever started the agent. `path`: the file it is from;
+    `base`: the folder that it belongs to, where it was found by looking. `hint`: what to type after its name.
+    """
 
     name: str
     description: str
     source: Source
     location: Location
     path: str = ""
+    base: str = ""
+    hint: str = ""
 
 
 def split(text: str) -> tuple[str, str] | None:

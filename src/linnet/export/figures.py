@@ -37,6 +37,12 @@ def count(number: int) -> str:
     return str(number)
 
 
+def paid(usage: Usage) -> str:
+    """Return what it cost, with a question mark for what nobody knows the price of; empty if it was nothing."""
+    sums = (money(usage.cost.total), "" if usage.cost_known else "?")
+    return " + ".join(each for each in sums if each)
+
+
 def money(dollars: float) -> str:
     if not dollars:
         return ""
@@ -53,7 +59,7 @@ def spent(usage: Usage) -> str:
     """Return in a few characters what went in, what came out, and what it cost."""
     went_in = usage.input + usage.cache_read + usage.cache_write
     parts = [f"↑{count(went_in)}" if went_in else "", f"↓{count(usage.output)}" if usage.output else ""]
-    return " ".join(part for part in (*parts, money(usage.cost.total)) if part)
+    return " ".join(part for part in (*parts, paid(usage)) if part)
 
 
 def spent_at_length(usage: Usage) -> str:

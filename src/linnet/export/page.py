@@ -60,7 +60,7 @@ def _title(header: Header, counted: Stats) -> str:
         ("Model" if len(counted.models) < 2 else "Models", ", ".join(counted.models), ""),
         ("Messages", f"{counted.messages:,}", said),
         ("Tokens", _tokens(counted), figures.spent_at_length(counted.usage)),
-        ("Cost", figures.money(counted.usage.cost.total), ""),
+        ("Cost", figures.paid(counted.usage), ""),
         ("Continues", header.parent_session or "", ""),
         ("Session", header.id, ""),
     ]

@@ -5,6 +5,7 @@ from typing import Any, assert_never
 from msgspec import to_builtins
 
 from linnet.monitor.states import (
+    Asking,
     Compacting,
     Failed,
     Garbled,
@@ -55,6 +56,8 @@ def state_words(state: State) -> str:
             return "speaking"
         case Running(tool, _, _, others):
             return f"running {short(tool)}" + (f" and {others} more" if others else "")
+        case Asking(question):
+            return f"waiting for an answer: {short(question)}"
         case Retrying(attempt, attempts, delay, reason):
             return f"retrying ({attempt} of {attempts}, after {delay:g} s): {short(reason)}"
         case Compacting(reason):
@@ -106,8 +109,9 @@ def _sums(watch: Watch) -> list[str]:
     sums = [f"{count:,} {plural(what, count)}" for count, what in counted if count]
     if spent.input or spent.output:
         sums.append(f"{spent.input + spent.cache_read + spent.cache_write:,} tokens in, {spent.output:,} out")
-    if spent.cost:
-        sums.append(f"${spent.cost:.4f}")
+    if spent.cost or not spent.cost_known:
+        paid = f"${spent.cost:.4f}" if spent.cost else ""
+        sums.append(paid if spent.cost_known else f"{paid} + ?" if paid else "$?")
     return sums
 
 

@@ -41,7 +41,10 @@ ADDED: Final[dict[str, Word | None]] = {
     "error": "error",
     "extension_error": "notice",
     "session_error": "notice",
-    "extension_ui_request": None,
+    "extension_ui_request": "question_start",
+    "extension_ui_closed": "question_end",
+    "tool_request": None,
+    "tool_request_closed": None,
     "bash_execution_update": None,
     "queue_update": None,
     "entry_appended": None,
@@ -133,6 +136,9 @@ def detail(type: str, line: bytes) -> Detail:
         case "compaction_end" | "auto_compaction_end":
             again, aborted = said.get("willRetry") is True, said.get("aborted") is True
             return Detail(error=beginning(said.get("errorMessage")), aborted=aborted, again=again)
+        case "extension_ui_request":  # Of others nobody is told whether they were answered.
+            asks = isinstance(said.get("permission"), dict)
+            return Detail(text=beginning(said.get("title")) or "something") if asks else NOTHING
         case "error" | "hook_error" | "extension_error" | "session_error":
             reason = beginning(said.get("error")) or beginning(said.get("message"))
             return Detail(error=reason or "it did not say why")
@@ -189,4 +195,5 @@ def _message(message: Any, ended: bool) -> Detail:
 
 def _usage(usage: Any) -> Tokens | None:
     cost = usage.get("cost") if isinstance(usage, dict) else None
-    return tokens(usage, "cacheRead", "cacheWrite", cost.get("total") if isinstance(cost, dict) else 0)
+    total = cost.get("total") if isinstance(cost, dict) else 0
+    return tokens(usage, "cacheRead", "cacheWrite", total, "costKnown")

@@ -36,6 +36,12 @@ class Running(_State, frozen=True, tag="running"):
     others: int = 0
 
 
+class Asking(_State, frozen=True, tag="asking"):
+    """Whoever drives it is asked something, and it waits for the answer."""
+
+    question: str
+
+
 class Retrying(_State, frozen=True, tag="retrying"):
     """It waits before it tries again. `delay` is in seconds."""
 
@@ -79,7 +85,7 @@ class Gone(_State, frozen=True, tag="gone"):
 
 
 State: TypeAlias = (
-    Starting | Idle | Thinking | Speaking | Running | Retrying | Compacting | Failed | Refused | Garbled | Gone
+    Starting | Idle | Thinking | Speaking | Running | Asking | Retrying | Compacting | Failed | Refused | Garbled | Gone
 )
 
 

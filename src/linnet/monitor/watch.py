@@ -8,6 +8,7 @@ from msgspec.json import Decoder
 from linnet.errors import BadInput
 from linnet.monitor import pi, zot
 from linnet.monitor.states import (
+    Asking,
     Compacting,
     Failed,
     Garbled,
@@ -34,6 +35,7 @@ MOST_CALLS: Final = 1000
 REST: Final = "…"
 _BOTH: Final = TABLES["zot"].keys() & TABLES["pi"].keys()
 _ENDS_THE_RUN: Final = frozenset(("compact", "new_session", "switch_session", "branch", "fork", "clone"))
+_ANSWERS: Final = frozenset(("answer", "extension_ui_response"))
 _RESTING: Final = (Starting, Idle, Failed)
 
 
@@ -168,6 +170,8 @@ class Watch(Struct):
         """
         if said.get("command") == "compact" and self.dialect != "pi" and said.get("data") == {"started": True}:
             return Compacting("manual")
+        if said.get("command") in _ANSWERS:
+            return self._answered_question(self._quiet())
         data = said.get("data")
         cancelled = isinstance(data, dict) and data.get("cancelled") is True
         if self.dialect != "pi" or said.get("command") not in _ENDS_THE_RUN or cancelled:
@@ -234,6 +238,10 @@ class Watch(Struct):
                 return self._tool() or now
             case "tool_execution_end":
                 return self._finished(said)
+            case "question_start":
+                return Asking(said.text) if said.text else now
+            case "question_end":
+                return self._answered_question(now)
             case "compaction_start":
                 return Compacting(said.text)
             case "compaction_end":
@@ -269,6 +277,10 @@ class Watch(Struct):
         """The call that began first of those that have not ended."""
         first = next(iter(self._calls.values()), None)
         return first and Running(first.tool, first.call, first.since, len(self._calls) - 1)
+
+    def _answered_question(self, now: State) -> State:
+        """It goes on with what it asked about."""
+        return (self._tool() or Thinking()) if isinstance(now, Asking) else now
 
     def _compacted(self, said: Detail, now: State) -> State:
         if said.error:

@@ -19,6 +19,8 @@ Word: TypeAlias = Literal[
     "tool_execution_start",
     "tool_execution_update",
     "tool_execution_end",
+    "question_start",
+    "question_end",
     "compaction_start",
     "compaction_end",
     "retry_start",
@@ -31,17 +33,22 @@ MOST_TEXT: Final = 200  # Characters of anything said that are kept.
 
 
 class Tokens(Struct):
-    """What was spent. `cost` is in dollars."""
+    """What was spent. `cost` is in dollars; `cost_known`: of all of it, as far as the agent says."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost: float = 0.0
+    cost_known: bool = True
 
     def add(self, other: "Tokens") -> None:
-        for name in self.__struct_fields__:
-            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.input += other.input
+        self.output += other.output
+        self.cache_read += other.cache_read
+        self.cache_write += other.cache_write
+        self.cost += other.cost
+        self.cost_known = self.cost_known and other.cost_known
 
 
 class Detail(Struct, frozen=True):
@@ -96,9 +103,10 @@ def number(value: Any) -> float:
     return value if usable else 0
 
 
-def tokens(value: Any, cache_read: str, cache_write: str, cost: Any) -> Tokens | None:
+def tokens(value: Any, cache_read: str, cache_write: str, cost: Any, known: str) -> Tokens | None:
+    """The last four are what an agent calls the fields, but for the cost itself."""
     if not isinstance(value, dict):
         return None
     names = ("input", "output", cache_read, cache_write)
     given, made, read, written = (int(number(value.get(name))) for name in names)
-    return Tokens(given, made, read, written, float(number(cost)))
+    return Tokens(given, made, read, written, float(number(cost)), value.get(known) is not False)

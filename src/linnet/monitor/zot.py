@@ -33,6 +33,10 @@ ADDED: Final[dict[str, Word | None]] = {
     "compact_done": "agent_end",
     "thinking_delta": "message_update",
     "session_error": "notice",
+    "question": "question_start",
+    "question_closed": "question_end",
+    "tool_request": None,
+    "tool_request_closed": None,
 }
 
 # What a frame must have, by the protocol's own table.
@@ -91,14 +95,16 @@ def detail(type: str, line: bytes) -> Detail:
             failed = "it failed" if said.get("is_error") is True else ""
             return Detail(call=beginning(said.get("id")), tool=beginning(said.get("name")), error=failed)
         case "usage":
-            own = tokens(said, "cache_read", "cache_write", said.get("cost_usd"))
+            own = tokens(said, "cache_read", "cache_write", said.get("cost_usd"), "cost_known")
             whole = said.get("cumulative")
-            sum = tokens(whole, "cache_read", "cache_write", whole.get("cost_usd")) if isinstance(whole, dict) else None
-            return Detail(spent=own, total=sum)
+            paid = whole.get("cost_usd") if isinstance(whole, dict) else 0
+            return Detail(spent=own, total=tokens(whole, "cache_read", "cache_write", paid, "cost_known"))
         case "turn_end":
             stop, reason = said.get("stop"), beginning(said.get("error"))
             failed = (reason or "the turn failed") if stop == "error" else ""
             return Detail(error=failed, aborted=stop == "aborted")
+        case "question":
+            return Detail(text=beginning(said.get("title")) or "something")
         case "error" | "session_error":
             return Detail(error=beginning(said.get("message")) or "it did not say why")
         case _:

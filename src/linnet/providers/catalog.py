@@ -22,11 +22,17 @@ API_NAMES: dict[Api, str] = {
 
 
 class ProviderInfo(Struct, frozen=True):
+    """`own`: a server of the user's own, which may have models that nobody has listed, and may want no key. `key` is
+    one that the user wrote down with it.
+    """
+
     name: str
     api: Api
     base_url: str
     key_variable: str
     default_model: str
+    key: str = ""
+    own: bool = False
 
 
 PROVIDERS = {

@@ -31,17 +31,21 @@ def dial(provider: str, url: Url, proxy: Url | None, timeout: float, cancel: Can
         attempt.abandon()
         raise
     if attempt.sock is None:
-        raise _explained(provider, attempt.failure, (proxy or url).address, timeout)
+        raise _explained(provider, attempt.failure, attempt.place, timeout)
     return attempt.sock
 
 
 class _Attempt:
-    """Invariant: a socket leaves through `sock` unless the attempt was abandoned; then it is closed, however late."""
+    """Invariant: a socket leaves through `sock` unless the attempt was abandoned; then it is closed, however late.
+
+    `place` is what is being spoken to, in words: the proxy, until there is a way through it.
+    """
 
     def __init__(self, url: Url, proxy: Url | None, timeout: float) -> None:
         self.done = Event()
         self.sock: socket.socket | None = None
         self.failure: Exception | None = None
+        self.place = url.address if proxy is None else f"the proxy {proxy.address} (see HTTPS_PROXY and its like)"
         self._url = url
         self._proxy = proxy
         self._deadline = monotonic() + timeout
@@ -80,6 +84,7 @@ class _Attempt:
         sock = self._reached(place)
         if self._proxy is not None and self._url.secure:
             self._tunnel(sock, self._proxy)
+            self.place = f"{self._url.address}, through the proxy {self._proxy.address}"
         if self._url.secure:
             context = tls.context()
             sock.settimeout(self._left())
@@ -125,13 +130,13 @@ class _Attempt:
             sock.settimeout(self._left())
             piece = sock.recv(1)  # Not a byte further: what follows belongs to the server behind the proxy.
             if not piece:
-                raise OSError("the proxy hung up")
+                raise OSError("it hung up")
             data += piece
         status = head.parse(halves[0]).status
         if status >= 500:
-            raise OSError(f"the proxy answered http {status}")
+            raise OSError(f"it answered http {status}")
         if status != 200:
-            raise ConfigError(f"the proxy answered http {status}")
+            raise ConfigError(f"it answered http {status}")
 
     def _hold(self, sock: "socket.socket") -> None:
         with self._lock:
@@ -163,15 +168,15 @@ def _notice_dead_peers(sock: "socket.socket") -> None:
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, name), value)
 
 
-def _explained(provider: str, failure: Exception | None, address: str, timeout: float) -> ProviderError:
+def _explained(provider: str, failure: Exception | None, place: str, timeout: float) -> ProviderError:
     if isinstance(failure, TimeoutError):
-        return ProviderUnavailable(provider, f"could not connect to {address}: no answer within {timeout:g} s")
+        return ProviderUnavailable(provider, f"could not connect to {place}: no answer within {timeout:g} s")
     if type(failure).__name__ == "SSLCertVerificationError":
         why = getattr(failure, "verify_message", "") or failure
-        return ProviderRejected(provider, f"could not trust {address}: {why}")
+        return ProviderRejected(provider, f"could not trust {place}: {why}")
     if isinstance(failure, OSError):
-        return ProviderUnavailable(provider, f"could not connect to {address}: {describe(failure)}")
-    return ProviderRejected(provider, f"could not connect to {address}: {failure}")
+        return ProviderUnavailable(provider, f"could not connect to {place}: {describe(failure)}")
+    return ProviderRejected(provider, f"could not connect to {place}: {failure}")
 
 
 def describe(failure: OSError) -> str:

@@ -6,6 +6,8 @@ from linnet.errors import ConfigError, MissingKey, UnknownProvider
 from linnet.providers import catalog
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from linnet.providers.base import Provider
     from linnet.providers.http import Timeouts
     from linnet.providers.http_provider import HttpProvider
@@ -19,11 +21,12 @@ def build(
     api: catalog.Api | None = None,
     attempts: int = 4,
     timeouts: "Timeouts | None" = None,
+    trace: "Callable[[str], None] | None" = None,
 ) -> "Provider":
     """Raises ConfigError if it can be known now that no request would work.
 
     A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
-    a URL of one's own choosing may go without a key.
+    a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went.
     """
     known = catalog.PROVIDERS.get(provider)
     kind = api or (known.api if known else None)
@@ -47,4 +50,8 @@ def build(
         from linnet.providers.openai_chat.provider import openai_chat
 
         over_http = openai_chat(provider, key, url, timeouts)
-    return Retrying(over_http, attempts)
+    if trace is None:
+        return Retrying(over_http, attempts)
+    from linnet.providers.trace import Traced
+
+    return Retrying(Traced(over_http, trace, url), attempts, trace=trace)

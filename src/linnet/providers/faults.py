@@ -3,7 +3,7 @@
 The one exception is a conversation that no longer fits: not every vendor has a code for it, so its words are read.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import DecodeError, Struct
@@ -12,6 +12,7 @@ from msgspec.json import Decoder
 from linnet.errors import ContextOverflow, ProviderError, ProviderRejected, ProviderUnavailable
 
 _SHOWN = 2048
+_SHORTEST = 6  # A shorter key, which no vendor gives, would be found inside ordinary words.
 _RETRYABLE = frozenset((408, 409, 425, 429))
 _TRANSIENT = frozenset(
     (
@@ -61,13 +62,27 @@ class _Envelope(Struct):
 _decode = Decoder(_Envelope).decode
 
 
-def from_status(provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
-    """The error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time."""
-    text = body[: _SHOWN * 4].decode("utf-8", "replace").strip()
+def without(text: str, secrets: Sequence[str]) -> str:
+    """The text, but for secrets that somebody echoed."""
+    for secret in secrets:
+        if len(secret) >= _SHORTEST:
+            text = text.replace(secret, "[key]")
+    return text
+
+
+def from_status(
+    provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float, secrets: Sequence[str] = ()
+) -> ProviderError:
+    """The error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time.
+
+    Some servers echo what they were sent: `secrets` are taken out before anything is cut off, and nothing is left of
+    one that would have been cut in half.
+    """
+    text = without(body.decode("utf-8", "replace"), secrets).strip()
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…"
     if 300 <= status < 400:
-        target = headers.get("location", "nowhere")
+        target = without(headers.get("location", "nowhere"), secrets)
         return ProviderRejected(
             provider, f"http {status}: redirects are not followed (to {target}); set the base URL", status
         )

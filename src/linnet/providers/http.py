@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _READ = 65536
 _ERROR_BODY = 65536
 _KEPT = 60.0  # Routers forget a silent connection without telling anyone.
+_PASSES = frozenset(("authorization", "x-api-key"))
 _NOT_STREAMS = frozenset(("application/json", "text/html"))
 
 
@@ -46,6 +47,7 @@ class Client:
         self._url = urls.parse(url)
         self._timeouts = timeouts or Timeouts()
         self._headers = _lines(self._url, headers)
+        self.secrets = _secrets(headers)
         self._lock = Lock()
         self._idle: _Connection | None = None
         self._closed = False
@@ -218,11 +220,11 @@ class Reply:
             raise ProviderRejected(self._client.provider, f"the reply is compressed ({encoding}), though nobody asked")
         body = self._everything()
         if 200 <= status < 300:
-            text = body[:500].decode("utf-8", "replace").strip()
+            text = faults.without(body.decode("utf-8", "replace"), self._client.secrets).strip()[:500]
             raise ProviderRejected(
                 self._client.provider, f"expected an event stream but got {self.head.type}, check the base URL: {text}"
             )
-        raise faults.from_status(self._client.provider, status, self.head.headers, body, time())
+        raise faults.from_status(self._client.provider, status, self.head.headers, body, time(), self._client.secrets)
 
     def _everything(self) -> bytes:
         """Return the body of an error, or its beginning."""
@@ -280,6 +282,11 @@ class _Connection:
                 body.feed(data)
             except BadChunk:
                 return False
+
+
+def _secrets(headers: Mapping[str, str]) -> list[str]:
+    """What is sent to be let in: the last word of such a header."""
+    return [value.split()[-1] for name, value in headers.items() if name.lower() in _PASSES and value.strip()]
 
 
 def _lines(url: urls.Url, headers: Mapping[str, str]) -> str:

@@ -7,6 +7,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta
 from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
 from linnet.providers.base import Request
+from linnet.providers.faults import without
 from linnet.providers.http import Client, Reply
 from linnet.providers.sse import EventSplitter, EventTooLarge
 
@@ -42,6 +43,7 @@ class HttpProvider:
             raise
         if reader.failure is not None:
             reply.close()
+            reader.failure.args = (without(str(reader.failure), self._client.secrets),)
             raise reader.failure
         reply.release()
 

@@ -1,6 +1,6 @@
 """Tries again what failed for a passing reason, as long as nothing of the reply was shown."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta
@@ -13,7 +13,16 @@ PATIENCE = 60.0  # A vendor that asks for more than this is better reported than
 class Retrying:
     """Implements Provider around another one. `attempts` counts all of them: 1 tries once."""
 
-    def __init__(self, provider: Provider, attempts: int = 4, base: float = 0.25, cap: float = 8.0) -> None:
+    def __init__(
+        self,
+        provider: Provider,
+        attempts: int = 4,
+        base: float = 0.25,
+        cap: float = 8.0,
+        trace: Callable[[str], None] | None = None,
+    ) -> None:
+        """`trace` is told of each further try."""
+        self._trace = trace
         self.name = provider.name
         self.provider = provider
         self._attempts = attempts
@@ -33,7 +42,10 @@ class Retrying:
                 asked = error.retry_after or 0.0
                 if begun or attempt + 1 >= self._attempts or asked > PATIENCE:
                     raise
-            cancel.sleep(max(min(self._cap, self._base * 2**attempt), asked))
+            delay = max(min(self._cap, self._base * 2**attempt), asked)
+            if self._trace is not None:
+                self._trace(f"retry: {attempt + 1} of {self._attempts - 1} in {delay:g} s")
+            cancel.sleep(delay)
             attempt += 1
 
     def warm(self) -> None:

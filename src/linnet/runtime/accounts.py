@@ -1,125 +1,173 @@
 """Which providers can be used, with which key, at which address, and which models they have."""
 
 import os
-from collections.abc import Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Mapping, Sequence
 
-from msgspec import MsgspecError
-from msgspec.json import decode
 from msgspec.structs import replace
 
 from linnet.core.models import Model
-from linnet.errors import ConfigError, MissingKey, UnknownModel
+from linnet.core.spelling import Spelling, flag
+from linnet.errors import MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
-
-T = TypeVar("T")
+from linnet.runtime.choosing import chosen
+from linnet.runtime.keys import Key, StoredKeys
 
 
 class Accounts:
     """The provider that was chosen, with what was said about it on the command line, and whatever others have a key.
 
-    Files are read when they are first needed, and only once.
+    None is chosen until `begin`. Files are read when they are first needed, and only once.
     """
 
     def __init__(
         self,
         environ: Mapping[str, str],
         home: str,
-        chosen: catalog.ProviderInfo,
-        api_key: str | None,
-        base_url: str | None,
+        api_key: str | None = None,
+        base_url: str | None = None,
+        spelled: Spelling = flag,
     ) -> None:
         self._environ = environ
         self._home = home
-        self._chosen = chosen.name
         self._api_key = api_key
         self._base_url = base_url
-        self._stored: dict[str, str] | None = None
-        self._own: list[Model] | None = None
+        self.spelled = spelled
+        self._chosen: str | None = None
+        self._named: list[Model] = []
+        self._stored = StoredKeys(home)
+        self._own: tuple[Mapping[str, catalog.ProviderInfo], Sequence[Model]] | None = None
+        self._guessed = False
 
-    def key(self, provider: str) -> str:
-        """Empty if there is none. Raises ConfigError if the file that might hold it cannot be used."""
+    def begin(self, provider: str | None, model: str | None) -> Model:
+        """Choose, by what was said and what there are keys for. Raises ConfigError if there is nothing of that name."""
+        name, id = chosen(self, provider, model)
+        self._guessed = provider is None and model is None
+        self._chosen = name
+        anywhere = self.providers if provider is None and model == id else (name,)
+        found = self._found(name, id, anywhere)
+        if not self.lists(name, id):
+            self._named = [found]  # So that it can be seen in a list, and chosen again.
+        return found
+
+    @property
+    def providers(self) -> Mapping[str, catalog.ProviderInfo]:
+        """linnet's, and those of models.json. Raises ConfigError if that cannot be used."""
+        return self._read()[0]
+
+    def info(self, provider: str) -> catalog.ProviderInfo:
+        """Raises UnknownProvider."""
+        try:
+            return self.providers[provider]
+        except KeyError:
+            raise UnknownProvider(provider, self.providers) from None
+
+    @property
+    def key_given(self) -> bool:
+        """Whether a key was given without saying where it is from."""
+        return bool(self._api_key)
+
+    @property
+    def key_variables(self) -> list[str]:
+        """Those in which a provider's key may be."""
+        return [info.key_variable for info in self.providers.values() if info.key_variable]
+
+    def key(self, provider: str) -> Key:
+        """The flag's, the variable's or the file's. Raises ConfigError if the file cannot be used."""
         if provider == self._chosen and self._api_key:
-            return self._api_key
-        variable = catalog.PROVIDERS[provider].key_variable
-        return self._environ.get(variable) or self._stored_keys().get(provider, "") if variable else ""
+            return Key(self._api_key, "flag", self.spelled("api_key"))
+        info = self.info(provider)
+        if info.key_variable and (value := self._environ.get(info.key_variable)):
+            return Key(value, "variable", info.key_variable)
+        if info.key:
+            return Key(info.key, "file", os.path.join(self._home, "models.json"))
+        return self._stored.key(provider) if provider != "scripted" else Key()
 
     def base_url(self, provider: str) -> str:
         """The flag, or the variable that the vendors' own clients read, or the vendor itself."""
-        info = catalog.PROVIDERS[provider]
-        flag = self._base_url if provider == self._chosen else None
-        return flag or self._environ.get(f"{provider.upper()}_BASE_URL") or info.base_url
+        return self._other_url(provider) or self.info(provider).base_url
+
+    def has_own_server(self, provider: str) -> bool:
+        """Whether it is at an address that somebody gave: then it may do without a key."""
+        return self.info(provider).own or bool(self._other_url(provider))
+
+    def open_ended(self, provider: str) -> bool:
+        """Whether it may have models that nobody has listed. What was said on the command line is said of the provider
+        that is being chosen.
+        """
+        return self.has_own_server(provider) or (self._chosen is None and bool(self._base_url))
+
+    def usable(self, provider: str) -> bool:
+        return provider == self._chosen or bool(self.key(provider)) or self.has_own_server(provider)
 
     def require(self, provider: str) -> None:
-        """A server of one's own may do without a key."""
-        info = catalog.PROVIDERS[provider]
-        variable = info.key_variable
-        if variable and not self.key(provider) and self.base_url(provider) == info.base_url:
-            raise MissingKey(provider, variable)
+        """Raises MissingKey. A server of one's own may do without a key."""
+        info, key = self.info(provider), self.key(provider)
+        if provider != "scripted" and not self.has_own_server(provider) and not key:
+            variables = [each.key_variable for each in catalog.PROVIDERS.values() if each.key_variable]
+            others = [each for each in variables if each != info.key_variable] if self._guessed else []
+            raise MissingKey(provider, info.key_variable, others, key.problem, self.spelled("api_key"))
 
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""
-        api = catalog.API_NAMES[catalog.PROVIDERS[provider].api]
-        return [
-            replace(model, api=api, base_url=self.base_url(provider))
-            for model in catalog.models(provider, self._own_models())
-        ]
+        api, url = catalog.API_NAMES[self.info(provider).api], self.base_url(provider)
+        listed = catalog.models(provider, [*self._read()[1], *self._named])
+        return [replace(model, api=api, base_url=url) for model in listed]
+
+    def lists(self, provider: str, id: str) -> bool:
+        return catalog.find(provider, id, self._read()[1]) is not None
 
     def available(self) -> list[Model]:
         """Of every provider that can be used, the chosen one's first."""
-        names = [self._chosen, *(name for name in catalog.PROVIDERS if name != self._chosen)]
-        return [model for name in names if name == self._chosen or self.key(name) for model in self.models(name)]
+        names = sorted(self.providers, key=lambda name: name != self._chosen)
+        return [model for name in names if self.usable(name) for model in self.models(name)]
 
-    def choose(self, provider: str, id: str) -> Model:
+    def choose(self, provider: str, id: str, *, unlisted: bool = False) -> Model:
         """As `find`, but only what can be used: another provider's models need its key."""
-        if provider in catalog.PROVIDERS and provider != self._chosen and not self.key(provider):
+        if provider in self.providers and not self.usable(provider):
             raise UnknownModel(id, provider, ())
-        return self.find(provider, id)
+        return self.find(provider, id, unlisted=unlisted)
 
-    def find(self, provider: str, id: str) -> Model:
-        if provider not in catalog.PROVIDERS:
+    def find(self, provider: str, id: str, *, unlisted: bool = False) -> Model:
+        """`unlisted`: what a provider does not list counts too, where it may have more. Raises UnknownModel."""
+        if provider not in self.providers:
             raise UnknownModel(id, provider, ())
+        if unlisted:
+            return self._found(provider, id, (provider,))
         models = self.models(provider)
         for model in models:
             if model.id == id:
                 return model
         raise UnknownModel(id, provider, [model.id for model in models])
 
-    def _stored_keys(self) -> dict[str, str]:
-        """auth.json holds {"anthropic": "sk-…"}. A file that others can read is refused, as ssh does."""
-        if self._stored is None:
-            path = os.path.join(self._home, "auth.json")
-            try:
-                with open(path, "rb") as file:
-                    mode = os.fstat(file.fileno()).st_mode & 0o777
-                    text = file.read()
-            except FileNotFoundError:
-                self._stored = {}
-                return self._stored
-            except OSError as error:
-                raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-            if mode & 0o077:
-                raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
-            self._stored = _decoded(text, dict[str, str], path)
-        return self._stored
-
-    def _own_models(self) -> list[Model]:
-        """models.json holds a list of models that the catalogue does not know."""
+    def _read(self) -> tuple[Mapping[str, catalog.ProviderInfo], Sequence[Model]]:
+        """All providers, and the models that models.json adds. Most people have no such file."""
         if self._own is None:
             path = os.path.join(self._home, "models.json")
-            try:
-                with open(path, "rb") as file:
-                    text = file.read()
-            except FileNotFoundError:
-                text = b"[]"
-            except OSError as error:
-                raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-            self._own = _decoded(text, list[Model], path)
+            if os.path.lexists(path):
+                from linnet.runtime.own_models import read
+
+                self._own = read(path)
+            else:
+                self._own = catalog.PROVIDERS, ()
         return self._own
 
+    def _found(self, provider: str, id: str, anywhere: Iterable[str]) -> Model:
+        """As `find`, with what is not listed. `anywhere`: where else it might have been looked for, had it been spelled
+        as it is there.
+        """
+        if self.lists(provider, id):
+            return self.find(provider, id)
+        if id.strip() and self.open_ended(provider):
+            api = catalog.API_NAMES[self.info(provider).api]
+            return Model(id, provider, api=api, base_url=self.base_url(provider))
+        elsewhere = [name for name in self.providers if self.lists(name, id)]
+        raise UnknownModel(id, provider, [each.id for name in anywhere for each in self.models(name)], elsewhere)
 
-def _decoded(text: bytes, type: type[T], path: str) -> T:
-    try:
-        return decode(text, type=type)
-    except (MsgspecError, UnicodeError) as error:
-        raise ConfigError(f"{path} cannot be used: {error}") from None
+    def _other_url(self, provider: str) -> str:
+        flag = self._base_url if provider == self._chosen else None
+        return flag or self._environ.get(base_url_variable(provider), "")
+
+
+def base_url_variable(provider: str) -> str:
+    """The variable that the vendors' own clients read, and its like for other providers."""
+    return "".join(each if each.isalnum() else "_" for each in provider.upper()) + "_BASE_URL"

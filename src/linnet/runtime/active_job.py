@@ -3,12 +3,13 @@
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
-from linnet.core.commands import Answer
+from linnet.core.commands import Answer, Done
 from linnet.core.events import Event, JobContinued, QueueChanged, RunEnded, Settled
 from linnet.core.inputs import Input
-from linnet.core.messages import Usage
+from linnet.core.limits import Limits
+from linnet.core.messages import StopReason, Usage
 from linnet.core.run import Emit, Fact, Run, Task
-from linnet.errors import LinnetError
+from linnet.errors import LimitReached, LinnetError
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 
@@ -18,7 +19,8 @@ Outcome: TypeAlias = Answer | LinnetError
 class ActiveJob:
     """`model`, `reasoning` and `conversation` are those the job began with; a change meanwhile is for the next one.
 
-    `end_wait` ends the wait for a retry, while there is one.
+    `end_wait` ends the wait for a retry, while there is one. `limit` is why it was interrupted, if that was no abort;
+    `earlier` is what the session had cost before.
     """
 
     def __init__(
@@ -27,6 +29,7 @@ class ActiveJob:
         cancel: CancelToken,
         clock: Callable[[], int],
         end: Callable[[Outcome], None],
+        limits: Limits,
     ) -> None:
         """`end` is called under the lock, once, when the last event has been told."""
         self._broadcast = broadcast
@@ -38,13 +41,27 @@ class ActiveJob:
         self.began = clock()
         self.conversation = self._state.conversation
         self.model = self._state.model
+        self.asked_reasoning = self._state.asked_thinking
         self.reasoning = self._state.thinking
+        self.warn = broadcast.warn
         self.queues = self._state.queues
+        self.limits = limits
+        self.limit: LimitReached | None = None
+        self.earlier = self._state.spent
         self.end_wait: Callable[[], None] | None = None
 
     @property
     def spent(self) -> Usage:
         return self._state.spent
+
+    @property
+    def over(self) -> LimitReached | None:
+        """Why nothing more may be begun for its sake; None if something may."""
+        return self.limit or self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
+
+    def cut_short(self) -> tuple[StopReason, str]:
+        """How a reply stops that was interrupted."""
+        return ("aborted", "") if self.limit is None else ("error", str(self.limit))
 
     @property
     def auto_retry(self) -> bool:
@@ -90,9 +107,13 @@ class ActiveJob:
 
     def settle(self, events: Sequence[Event], settled: Settled, outcome: Outcome) -> tuple[Input, ...]:
         """Publish these last events and that the job is over. If something waits to be said to a prompt, the job is not
-        over, and that is returned instead.
+        over, and that is returned instead; unless nothing more may be begun: then it is dropped, which is told, and the
+        job has failed for that reason.
         """
         with self._lock:
+            if settled.kind == "prompt" and (over := self.over) and (dropped := self.queues.clear()):
+                events = [*events, QueueChanged((), (), tuple(dropped))]
+                settled, outcome = Settled("prompt", "error", str(over)), Done("error", str(over), over)
             heard = self.queues.take_next() if settled.kind == "prompt" else []
             if heard:
                 changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))

@@ -20,6 +20,7 @@ from linnet.core.commands import (
     SessionList,
 )
 from linnet.errors import BadInput, Busy, Cancelled, SessionError
+from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
@@ -31,7 +32,7 @@ LONGEST_NAME = 200  # Bytes.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
-def task(command: Background, cwd: str, storage: Storage, toolbox: Toolbox, clock: Callable[[], int]) -> Task:
+def task(command: Background, settings: Settings, storage: Storage, toolbox: Toolbox, clock: Callable[[], int]) -> Task:
     """To be called in a thread of its own; what it needs to know of the session is looked up now, under the lock.
 
     Raises LinnetError.
@@ -42,10 +43,10 @@ def task(command: Background, cwd: str, storage: Storage, toolbox: Toolbox, cloc
             def bash(cancel: Cancel) -> Answer:
                 from linnet.runtime.client_bash import hooked_command, run_command
 
-                processes = toolbox.resources.processes
+                cwd, processes, timeout = settings.cwd, toolbox.resources.processes, settings.bash_timeout
                 if toolbox.chain is not None and toolbox.chain.handles("user_bash"):
-                    return BashDone(hooked_command(text, cwd, toolbox.chain, processes, cancel, clock))
-                return BashDone(run_command(text, cwd, processes, cancel, clock))
+                    return BashDone(hooked_command(text, cwd, toolbox.chain, processes, cancel, clock, timeout))
+                return BashDone(run_command(text, cwd, processes, cancel, clock, timeout))
 
             return bash
         case RunCommand(name, arguments):

@@ -23,6 +23,7 @@ class Broadcast:
         self.state = state
         self._listeners = list(listeners)
         self._new_id = new_id
+        self._warned: set[str] = set()
 
     def add(self, listener: Listener) -> None:
         """It hears what is published from now on, after all others."""
@@ -44,6 +45,15 @@ class Broadcast:
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
             for listener in self._listeners:
                 listener.pace(cancel)
+
+    def warn(self, sentence: str) -> None:
+        """Tell everybody, once. Not to be called under the lock."""
+        with self.lock:
+            known = sentence in self._warned
+            self._warned.add(sentence)
+        if not known:
+            for listener in self._listeners:
+                listener.warned(sentence)
 
     def is_behind(self) -> bool:
         return any(listener.is_behind() for listener in self._listeners)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
 from linnet.errors import BadInput, Cancelled
-from linnet.tools.bash import as_shells_say, shell
+from linnet.tools.bash import TIMED_OUT, as_shells_say, shell
 from linnet.tools.output import Output
 from linnet.tools.process import Processes
 
@@ -18,7 +18,13 @@ BLOCKED = "The command was blocked by an extension"
 
 
 def hooked_command(
-    command: str, cwd: str, chain: "Chain", processes: Processes, cancel: Cancel, now: Callable[[], int]
+    command: str,
+    cwd: str,
+    chain: "Chain",
+    processes: Processes,
+    cancel: Cancel,
+    now: Callable[[], int],
+    timeout: float | None = None,
 ) -> BashRun:
     """As `run_command`, after extensions were asked. Raises BadInput if one of them will not have it."""
     from linnet.core.hooks import BashAsked, Block
@@ -32,17 +38,26 @@ def hooked_command(
     asked = outcome.event
     if asked.output is not None:
         return BashRun(asked.command, asked.output, asked.exit_code, now())
-    return run_command(asked.command, cwd, processes, cancel, now)
+    return run_command(asked.command, cwd, processes, cancel, now, timeout)
 
 
-def run_command(command: str, cwd: str, processes: Processes, cancel: Cancel, now: Callable[[], int]) -> BashRun:
-    """What came of it. A command that was killed has no exit code; long output keeps its end, and a file has it all."""
-    with closing(Output(lambda news: None)) as output:
+def run_command(
+    command: str, cwd: str, processes: Processes, cancel: Cancel, now: Callable[[], int], timeout: float | None = None
+) -> BashRun:
+    """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
+    last line of its output says so. Long output keeps its end, and a file has it all.
+    """
+    with closing(Output(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:
             argv = [shell(), "-c", "--", command]
-            exit_code = as_shells_say(processes.run(argv, cwd=cwd, sink=output, cancel=cancel).exit_code)
+            finished = processes.run(argv, cwd=cwd, sink=output, cancel=cancel, timeout=timeout)
+            cancelled = finished.timed_out
+            if cancelled:
+                output.feed(f"\n{TIMED_OUT} {timeout:g} seconds\n".encode())
+            else:
+                exit_code = as_shells_say(finished.exit_code)
         except Cancelled:
             cancelled = True
         kept = output.finish()

@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from linnet.core.messages import Text, ToolCall
 from linnet.core.questions import RunClientTool, ToolReturned
 from linnet.core.toolspec import ToolSpec
-from linnet.errors import BadInput
+from linnet.errors import ToolFailed
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import ToolOutput
+from linnet.tools.shorten import shortened
+from linnet.tools.spec import ToolOutput, check_args
 
 NO_ANSWER = "The client did not answer: {} was not run to its end."
 
@@ -26,17 +27,15 @@ class ClientTools:
     def specs(self) -> tuple[ToolSpec, ...]:
         return self._specs
 
-    def declare(self, specs: Sequence[ToolSpec], others: Sequence[tuple[str, str]]) -> None:
-        """`others` are the names of tools that are there already, and whose they are. Raises BadInput."""
-        taken = dict(others)
-        for spec in specs:
-            if spec.name in taken:
-                raise BadInput(f'the tool "{spec.name}" is declared twice: by {taken[spec.name]} and by the client')
-            taken[spec.name] = "the client"
+    def declare(self, specs: Sequence[ToolSpec]) -> None:
         self._specs = tuple(specs)
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        try:
+            check_args(call)
+        except ToolFailed as failure:
+            return ToolOutput((Text(str(failure)),), is_error=True)
         reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
         if isinstance(reply, ToolReturned):
-            return ToolOutput(reply.content, reply.is_error, reply.details)
+            return ToolOutput(shortened(reply.content), reply.is_error, reply.details)
         return ToolOutput((Text(NO_ANSWER.format(call.name)),), is_error=True)

@@ -1,7 +1,7 @@
 """What may be said about how the agent should be: a layer, in which everything may be left out."""
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -13,8 +13,9 @@ if TYPE_CHECKING:
     from linnet.core.messages import ToolCall
     from linnet.tools.function import FunctionTool
 
-Callback: TypeAlias = "Callable[[ToolCall, str], bool | str | None]"
-"""Given a call and what it is about to do: True if it may run, False or a reason if not."""
+Answer: TypeAlias = bool | str | None
+Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
+"""Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
 
 Path: TypeAlias = str | os.PathLike[str]
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
@@ -24,22 +25,32 @@ Tools: TypeAlias = "Sequence[str | FunctionTool]"
 class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
 
+    `max_steps`: most model calls of a run; `max_cost`: most US dollars, `max_seconds`: most time, for a prompt with all
+    its runs, retries and compactions. `bash_timeout`: seconds for a command that says nothing about that. No limit
+    unless said.
+
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
     `save` says whether sessions are kept on disk. `permission` says which tool calls may run where no rule does;
-    `permission_callback` is asked instead of mode and rules. `question_timeout`: seconds after which no answer to a
-    question is a no.
+    `permission_callback` is asked instead of the mode, and where a rule says `ask`. `question_timeout`: seconds after
+    which no answer to a question is a no.
 
     `trust`: what the project brings in its `.linnet` folder may be used.
+
+    `context_files`: the instructions of `AGENTS.md` files are read. `templates` and `skills`: these are looked for in
+    the user's and the project's folders; `template_paths` and `skill_paths` name files and folders of them, which are
+    used in any case. `stands_in_for`: what the folders of this agent hold is used too.
 
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
-    `zot_folders`: zot's own folders of extensions are looked in, too; and switching tools off leaves extensions' tools.
-
     `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
     are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
     answer.
+    `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
+    variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
+    temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
+    starts.
 
     The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
@@ -56,6 +67,9 @@ class Config(Struct, frozen=True, kw_only=True):
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
     max_steps: int | None = None
+    max_cost: float | None = None
+    max_seconds: float | None = None
+    bash_timeout: float | None = None
     tools: "Tools | None" = None
     script: Path | None = None
     timeout: float | None = None
@@ -74,6 +88,12 @@ class Config(Struct, frozen=True, kw_only=True):
     permission_callback: "Callback | None" = None
     question_timeout: float | None = None
     trust: bool | None = None
+    context_files: bool | None = None
+    templates: bool | None = None
+    template_paths: Sequence[Path] | None = None
+    skills: bool | None = None
+    skill_paths: Sequence[Path] | None = None
+    stands_in_for: Literal["pi", "zot"] | None = None
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
@@ -82,7 +102,9 @@ class Config(Struct, frozen=True, kw_only=True):
     find_extensions: bool | None = None
     extension_flags: Mapping[str, Any] | None = None
     hook_timeout: float | None = None
-    zot_folders: bool | None = None
+    pass_keys: bool | None = None
+    sandbox: bool | None = None
+    sandbox_network: bool | None = None
 
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
@@ -92,19 +114,23 @@ class Config(Struct, frozen=True, kw_only=True):
     calls_at_once: int | None = None
 
 
+_ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
+
+
 def layered(*layers: Config) -> Config:
     """One layer for all of them: field by field, the last that says something wins."""
     said: dict[str, Any] = {}
     for layer in layers:
         values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
         said.update((name, value) for name, value in values if value is not None)
-    rules = [rule for layer in layers for rule in layer.rules or ()]  # The last that fits wins, whoever said it.
-    return Config(**{**said, "rules": rules} if rules else said)
+    for name in _ADDED_UP:
+        if added := [each for layer in layers for each in getattr(layer, name) or ()]:
+            said[name] = added
+    return Config(**said)
 
 
 DEFAULTS = Config(
     reasoning="off",
-    max_steps=100,
     timeout=600,
     retries=3,
     retry_delay=2.0,
@@ -116,11 +142,16 @@ DEFAULTS = Config(
     permission="auto",
     rules=(),
     trust=False,
+    context_files=True,
+    templates=True,
+    skills=True,
     mcp=True,
     mcp_wait=10,
     find_extensions=True,
     hook_timeout=10,
-    zot_folders=False,
+    pass_keys=False,
+    sandbox=False,
+    sandbox_network=False,
     sessions=False,
     wording="zot",
     retry_runs=False,
@@ -129,4 +160,6 @@ DEFAULTS = Config(
 )
 ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
+LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
+LINNET_PI = Config(stands_in_for="pi")
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)

@@ -4,11 +4,12 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import count
-from threading import Condition, Thread
+from threading import Condition, Thread, Timer
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core import commands, schedule
 from linnet.core.events import JobKind, JobStarted, Settled
+from linnet.core.limits import Limits
 from linnet.core.schedule import Job, Schedule
 from linnet.errors import Busy, Closed, LinnetError, NotRunning
 from linnet.runtime.broadcast import Broadcast
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from linnet.runtime.sessions import Place
 
 SHUTTING_DOWN = "the agent is shutting down"
+NO_LIMITS = Limits()
 Interruption: TypeAlias = Callable[[], None]
 
 
@@ -38,6 +40,11 @@ class _Request:
         self.cancel = CancelToken()
         self.task = task
         self.place: Place | None = None
+        self.timer: Timer | None = None
+
+    def stop_timer(self) -> None:
+        if self.timer is not None:
+            self.timer.cancel()
 
     def refuse(self, error: LinnetError) -> None:
         if self.place is not None:
@@ -114,7 +121,7 @@ class Jobs:
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._settings.cwd, self._storage, self._toolbox, self._clock)
+            prepared = task(command, self._settings, self._storage, self._toolbox, self._clock)
             self._requests[number] = _Request(requester, prepared)
             feed(schedule.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
@@ -244,8 +251,16 @@ class Jobs:
             self._broadcast.state.conversation.read()
             # What the job is made of is fixed now; a change of model from here on is for the next one.
             running = ActiveJob(
-                self._broadcast, request.cancel, self._clock, lambda outcome: self._end(number, outcome)
+                self._broadcast,
+                request.cancel,
+                self._clock,
+                lambda outcome: self._end(number, outcome),
+                self._settings.limits if kind == "prompt" else NO_LIMITS,
             )
+            if running.limits.seconds is not None:
+                request.timer = Timer(running.limits.seconds, self._time_up, (number, running))
+                request.timer.name, request.timer.daemon = "linnet-timer", True
+                start(request.timer)
             thread = Thread(target=self._run, args=(number, work, running), name="linnet-run", daemon=True)
             self._running = running
             start(thread)
@@ -272,9 +287,18 @@ class Jobs:
         if journal is not None:
             journal.sync()
 
+    def _time_up(self, number: int, running: "ActiveJob") -> None:
+        """The thread of a timer: the job is interrupted as by an abort, but for another reason."""
+        with self._deciding() as feed:
+            if self._running is running and not running.cancel.is_set:
+                running.limit = running.limits.out_of_time()
+                feed(schedule.AbortAsked(number))
+
     def _end(self, number: int, outcome: "Outcome") -> None:
         self._running = None
-        requester = self._requests.pop(number).requester
+        request = self._requests.pop(number)
+        request.stop_timer()
+        requester = request.requester
         if isinstance(outcome, LinnetError):
             requester.refused(outcome)
         else:
@@ -288,7 +312,9 @@ class Jobs:
         """End a job that cannot go on."""
         self._running = None
         self._broadcast.publish([Settled(kind, "error", str(error))])
-        self._requests.pop(number).refuse(error)
+        request = self._requests.pop(number)
+        request.stop_timer()
+        request.refuse(error)
         self._changed.notify_all()
         return self._schedule.feed(schedule.JobEnded())
 

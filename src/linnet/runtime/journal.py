@@ -47,6 +47,7 @@ class Journal(Listener):
         self, place: Place, model: Model, thinking: Reasoning, tell: Callable[[Sequence[Event]], None]
     ) -> None:
         """`model` and `thinking` are what is set now, wherever that was done."""
+        self._made = place.made
         self.store = place.store
         self.problem = place.problem
         self.model = place.model
@@ -100,8 +101,10 @@ class Journal(Listener):
         except SessionError as error:
             self._fail(error)
 
-    def close(self) -> None:
+    def close(self) -> str | None:
+        """Return the file, if it was made here and nothing came of it."""
         self.store.log.close()
+        return self.store.path if self._made and self.store.is_blank else None
 
     def branch_messages(self) -> list[tuple[str, str]]:
         """Ids and texts of what the user said, wherever in the tree."""

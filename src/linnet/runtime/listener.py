@@ -19,5 +19,8 @@ class Listener:
         """Whether there is no room for more now."""
         return False
 
+    def warned(self, sentence: str) -> None:
+        """Called by a run with something that people should know and that changes nothing. Each sentence comes once."""
+
     def idle(self) -> None:
         """Called when the last job or background command has ended, under the session's lock."""

@@ -31,6 +31,7 @@ def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
     except BaseException:
         place.discard()
         raise
+    sessions.note(place.store)
     remarks = [*sessions.remarks]
     if place.problem:
         remarks.append(f"this session is not saved: {place.problem}")

@@ -4,33 +4,63 @@ import os
 from collections.abc import Sequence
 
 from linnet.core.messages import ToolCall
-from linnet.core.permissions import Mode, Rule, decide, subject
+from linnet.core.permissions import SEARCHING, Mode, Rule, by_mode, ruled, subject
 from linnet.core.questions import Permit, Permitted
+from linnet.errors import Cancelled
 from linnet.runtime.config import Callback
 from linnet.runtime.questions import Questions
 from linnet.tools.context import ToolContext
+from linnet.tools.foreign import Foreign
 from linnet.tools.preview import preview
 
-DENIED = "Denied: {} may not be run here. Do not try to get around this; say what you would have done, or do without."
+DENIED = (
+    "Denied: this call to {} is not allowed here. Do not try to get around that; say what you would have done, or do "
+    "without."
+)
 NOT_ALLOWED = "Denied by the user: {}"
 NO_ANSWER = "Denied: nobody allowed this call to {}."
 
 
+class Called:
+    """A function of the program's own that decides. One that fails denies; an abort does not wait for it."""
+
+    def __init__(self, callback: Callback, foreign: Foreign) -> None:
+        self._callback = callback
+        self._foreign = foreign
+
+    def refusal(self, call: ToolCall, context: ToolContext) -> str:
+        try:
+            answer = self._foreign.call(self._callback, context.cancel, call, preview(call, context))
+        except Cancelled:
+            context.cancel.check()
+            return NOT_ALLOWED.format("the permission callback was cancelled")
+        except Exception as fault:
+            return NOT_ALLOWED.format(f"the permission callback failed: {type(fault).__name__}: {fault}")
+        if answer is True:
+            return ""
+        if isinstance(answer, str):
+            return NOT_ALLOWED.format(answer or "no reason was given")
+        return NO_ANSWER.format(call.name)
+
+
 class Permissions:
-    """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no."""
+    """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no.
+
+    Rules come first. Where none fits, or one says so, it is `called` that decides, or else the mode.
+    """
 
     def __init__(
         self,
         mode: Mode,
         rules: Sequence[Rule],
         questions: Questions,
-        callback: "Callback | None" = None,
+        called: Called | None = None,
         timeout: float | None = None,
     ) -> None:
         self._mode = mode
         self._rules = tuple(rules)
         self._questions = questions
-        self._callback = callback
+        self._called = called
         self._timeout = timeout
         self._allowed: set[tuple[str, str]] = set()
 
@@ -39,23 +69,13 @@ class Permissions:
         self._allowed = set()
 
     def refusal(self, call: ToolCall, context: ToolContext) -> str:
-        if self._callback is not None:
-            return self._called(self._callback, call, context)
-        verdict = decide(call, self._mode, self._rules, _path(call, context))
+        rule = ruled(call, self._rules, _path(call, context)) if self._rules else None
+        verdict = rule or ("ask" if self._called is not None else by_mode(call, self._mode))
         if verdict == "allow" or (verdict == "ask" and self._key(call) in self._allowed):
             return ""
-        return DENIED.format(call.name) if verdict == "deny" else self._asked(call, context)
-
-    def _called(self, callback: Callback, call: ToolCall, context: ToolContext) -> str:
-        try:
-            answer = callback(call, preview(call, context))
-        except Exception as fault:  # A guard that fails denies.
-            return NOT_ALLOWED.format(f"the permission callback failed: {type(fault).__name__}: {fault}")
-        if answer is True:
-            return ""
-        if isinstance(answer, str):
-            return NOT_ALLOWED.format(answer or "no reason was given")
-        return NO_ANSWER.format(call.name)
+        if verdict == "deny":
+            return DENIED.format(call.name)
+        return self._asked(call, context) if self._called is None else self._called.refusal(call, context)
 
     def _asked(self, call: ToolCall, context: ToolContext) -> str:
         title = f"Allow {call.name}?"
@@ -76,7 +96,7 @@ class Permissions:
 
 def _path(call: ToolCall, context: ToolContext) -> str:
     """The path a call is about, with links followed; relative to the working folder where it lies inside."""
-    given = subject(call)
+    given = subject(call) or ("." if call.name in SEARCHING else "")
     if not given or call.name == "bash":
         return ""
     full = os.path.realpath(os.path.join(context.cwd, os.path.expanduser(given)))

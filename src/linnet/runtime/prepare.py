@@ -4,9 +4,10 @@ from linnet.core.inputs import Input
 from linnet.core.messages import Note, Text, UserMessage, UserPart
 
 
-def prepared(input: Input) -> UserMessage | Note:
-    """Words come before images. Called in the run's thread, without any lock."""
-    content: tuple[UserPart, ...] = (*([Text(input.text)] if input.text else []), *input.images)
+def prepared(input: Input, text: str | None = None) -> UserMessage | Note:
+    """`text` is what its words stand for, where that is something else. Words come before images."""
+    said = input.text if text is None else text
+    content: tuple[UserPart, ...] = (*([Text(said)] if said else []), *input.images)
     if input.kind:
         return Note(input.kind, content, input.time, details=input.details)
     return UserMessage(content, input.time)

@@ -60,10 +60,10 @@ class Queries:
                 assert_never(query)
 
     def _get_state(self, *, busy: bool) -> commands.State:
-        state, journal = self._state, self._storage.journal
+        state, journal, settings = self._state, self._storage.journal, self._settings
         return commands.State(
             model=state.model,
-            cwd=self._settings.cwd,
+            cwd=settings.cwd,
             busy=busy,
             streaming=state.streaming,
             compacting=state.compacting,
@@ -80,6 +80,7 @@ class Queries:
             session_name=journal.store.name if journal is not None else "",
             session_error=journal.problem if journal is not None else "",
             waiting_for=self._questions.open,
+            sandbox=commands.SandboxState("bubblewrap", settings.sandbox_network) if settings.sandbox else None,
         )
 
 

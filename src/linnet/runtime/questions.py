@@ -86,7 +86,13 @@ class Questions:
     def report(self, id: str, text: str) -> Callable[[], None]:
         """Returns what tells the progress, to be called without the lock."""
         waiting = self._get_tool(id)
-        return lambda: waiting.progress(text)
+
+        def tell() -> None:
+            with self._lock:
+                if id in self._open:  # Or else a deadline has just passed, and the run may be over.
+                    waiting.progress(text)
+
+        return tell
 
     def close(self) -> None:
         """Nobody will answer any more: neither what is open nor what is asked from now on."""

@@ -17,7 +17,7 @@ def remembered(place: "Place", accounts: "Accounts") -> tuple[list[Setting], str
     if place.model is None:
         return settings, ""
     try:
-        model = accounts.choose(place.model.provider, place.model.model)
+        model = accounts.choose(place.model.provider, place.model.model, unlisted=True)
     except ConfigError as error:
         reason = "" if isinstance(error, UnknownModel) else f" ({error})"
         return settings, f"the session's model {place.model.provider}/{place.model.model} cannot be used here{reason}"

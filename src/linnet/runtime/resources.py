@@ -1,33 +1,53 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
+from linnet.runtime.inputs import Inputs
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
     from linnet.providers.base import Provider
+    from linnet.runtime.guidance import Guidance
+    from linnet.runtime.skills import Skills
+    from linnet.runtime.templates import Templates
+    from linnet.tools.bounds import Bounds
+    from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
+    from linnet.tools.sandbox import Sandbox
 
 
 class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(
+        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+    ) -> None:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
+        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
+        """
         self._settings = settings
+        self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._loop = loop
+        self._foreign: Foreign | None = None
+        self._trace = trace
         self._lock = RLock()
         self._providers: dict[str, Provider] = {}
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
+        self._guidance: Guidance | None = None
+        self._templates: Templates | None = None
+        self._skills: Skills | None = None
         self._expecting = False
+        self.inputs = Inputs(self)
         self._closed = False
 
     @property
@@ -55,10 +75,70 @@ class Resources:
                     self._servers.close()
             return self._servers
 
+    @property
+    def has_servers(self) -> bool:
+        return bool(self._settings.mcp)
+
+    @property
+    def known_servers(self) -> "McpServers | None":
+        """The servers, if a run has asked for them already."""
+        return self._servers
+
+    @property
+    def guidance(self) -> "Guidance":
+        with self._lock:
+            if self._guidance is None:
+                from linnet.runtime.guidance import Guidance
+
+                self._guidance = Guidance(self._settings.belongings)
+            return self._guidance
+
+    @property
+    def templates(self) -> "Templates":
+        with self._lock:
+            if self._templates is None:
+                from linnet.runtime.templates import Templates
+
+                self._templates = Templates(self._settings.belongings)
+            return self._templates
+
+    @property
+    def skills(self) -> "Skills":
+        with self._lock:
+            if self._skills is None:
+                from linnet.runtime.skills import Skills
+
+                self._skills = Skills(self._settings.belongings, lenient=self._settings.wording == "zot")
+            return self._skills
+
+    @property
+    def has_skill_tool(self) -> bool:
+        """Whether skills are loaded with a tool of their own: as with zot, and where no other tool sees the user's."""
+        settings, belongings = self._settings, self._settings.belongings
+        named = any(function.spec.name == "skill" for function in settings.functions)
+        wanted = belongings.skills or belongings.skill_paths
+        needed = settings.wording == "zot" or self._sandbox is not None
+        return needed and bool(wanted) and settings.tools != () and not named
+
+    def look(self) -> None:
+        """Before a run: what people changed in their files since the last one is read again."""
+        self.guidance.look()
+        self.skills.look()
+
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
         if self._settings.mcp:
             self.servers.begin(cancel)
+
+    @property
+    def foreign(self) -> "Foreign":
+        """Calls functions of the program's own."""
+        with self._lock:
+            if self._foreign is None:
+                from linnet.tools.foreign import Foreign
+
+                self._foreign = Foreign(self._loop)
+            return self._foreign
 
     @property
     def processes(self) -> "Processes":
@@ -67,25 +147,45 @@ class Resources:
                 from linnet.tools.process import Processes
                 from linnet.tools.shared_spawner import shared
 
-                self._processes = Processes(shared=shared)
+                hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
 
     def system(self, tools: Sequence[str]) -> str:
-        """The system prompt for a step in which the model has these tools."""
+        """The system prompt for a step in which the model has these tools, as of the last look."""
         from linnet.runtime.system_prompt import system_prompt
 
-        settings = self._settings
-        return system_prompt(settings.cwd, tools, settings.system_prompt, settings.append_system_prompt)
+        settings, guidance = self._settings, self.guidance
+        replacement, addition = settings.system_prompt, settings.append_system_prompt
+        return system_prompt(
+            settings.cwd,
+            tools,
+            guidance.system if replacement is None else replacement,
+            guidance.addition if addition is None else addition,
+            (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
+            sandbox=self._sandbox.described if self._sandbox is not None else "",
+        )
 
-    def provider(self, name: str) -> "Provider":
-        with self._lock:
-            if name not in self._providers:
-                self._providers[name] = self._open(name)
-            return self._providers[name]
+    @property
+    def bounds(self) -> "Bounds | None":
+        """Where tools may read and write; None is everywhere."""
+        if self._sandbox is None:
+            return None
+        from linnet.tools.bounds import Bounds
+
+        return Bounds(self._sandbox.view)
+
+    def provider(self, name: str, cancel: "Cancel") -> "Provider":
+        """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
+        key = "" if name in self._providers else self._key(name, cancel)
+        return self._provider(name, key)
 
     def warm(self) -> None:
-        """Import and build what the first step of a run will need."""
-        self.provider(self._settings.model.provider).warm()
+        """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
+        name = self._settings.model.provider
+        key = self._settings.accounts.key(name)
+        if not key.command:  # That waits until the key is needed.
+            self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
@@ -102,11 +202,15 @@ class Resources:
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
-            servers = self._servers
+            servers, foreign = self._servers, self._foreign
+        if foreign is not None:
+            foreign.close()
         if servers is not None:
             servers.close()
         if processes is not None:
             processes.close()
+        elif self._sandbox is not None:
+            self._sandbox.close()
         for provider in providers:
             provider.close()
 
@@ -115,7 +219,21 @@ class Resources:
             if not self._closed:
                 self.processes.warm()
 
-    def _open(self, name: str) -> "Provider":
+    def _key(self, name: str, cancel: "Cancel") -> str:
+        key = self._settings.accounts.key(name)
+        if not key.command:
+            return key.word
+        from linnet.runtime.key_command import printed_key
+
+        return printed_key(key.command, name, self.processes, cancel)
+
+    def _provider(self, name: str, key: str) -> "Provider":
+        with self._lock:
+            if name not in self._providers:
+                self._providers[name] = self._open(name, key)
+            return self._providers[name]
+
+    def _open(self, name: str, key: str) -> "Provider":
         settings = self._settings
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
@@ -123,14 +241,29 @@ class Resources:
             from linnet.providers.script import built_in
             from linnet.providers.scripted import Scripted
 
-            return Retrying(Scripted(settings.script or built_in()), attempts)
+            model: Provider = Scripted(settings.script or built_in())
+            if self._trace is not None:
+                from linnet.providers.trace import Traced
+
+                model = Traced(model, self._trace)
+            return Retrying(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
         from linnet.providers.http import Timeouts
 
         return build(
             name,
-            settings.accounts.key(name),
+            key,
             settings.accounts.base_url(name),
+            api=settings.accounts.info(name).api,
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
+            trace=self._trace,
         )
+
+
+def _sandbox(settings: Settings) -> "Sandbox":
+    import os
+
+    from linnet.tools.sandbox import Sandbox
+
+    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)

@@ -32,7 +32,7 @@ from linnet.core.run import (
     Task,
     not_run,
 )
-from linnet.errors import Cancelled, ProviderError
+from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
 from linnet.runtime.fault import explained
@@ -49,7 +49,7 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """`failure` is why the last reply failed, if it did."""
+    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with."""
 
     def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
@@ -58,11 +58,13 @@ class Runner:
         self._settings = settings
         self._hooks = _hooks(toolbox, job)
         self.failure: ProviderError | None = None
+        self.limit: LimitReached | None = None
+        self._unsaid = ""  # Why something that was said could not be made a message.
 
     def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
         """What is said to the model of it; nothing, if extensions have seen to all of it."""
         heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
-        return tuple(map(prepared, heard))
+        return tuple(map(self.prepared, heard))
 
     def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
         """What a run begins with: these, and what extensions have to say besides."""
@@ -75,13 +77,27 @@ class Runner:
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
-        calls_at_once = self._settings.calls_at_once
-        run = Run(self._settings.max_steps, self._job.spent, self._job.queues, calls_at_once)
+        job = self._job
+        run = Run(job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier)
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
+        self._resources.look()
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
+        self.limit = run.limit
         return following
+
+    def prepared(self, input: Input) -> UserMessage | Note:
+        """The message that the model is sent. If what it stands for cannot be had, the model is not asked, and the run
+        fails for that reason.
+        """
+        try:
+            return prepared(input, self._resources.inputs.fetched(input.text, self._job.cancel))
+        except Cancelled:
+            return prepared(input)
+        except BadInput as error:
+            self._unsaid = str(error)
+            return prepared(input)
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
         """A question that is no part of the conversation, and that nobody watches being answered."""
@@ -102,6 +118,9 @@ class Runner:
                 assert_never(task)
 
     def _ask(self, step: int) -> AssistantMessage:
+        if self._unsaid:
+            reason, self._unsaid = self._unsaid, ""
+            return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
         hooks = self._hooks
         try:
             self._resources.begin(self._job.cancel)
@@ -135,7 +154,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._resources.provider(model.provider)
+            provider = self._resources.provider(model.provider, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -146,7 +165,7 @@ class Runner:
                 if request.tools:
                     self._resources.expect_commands()
         except Cancelled:
-            stop = "aborted"
+            stop, error = self._job.cut_short()
         except ProviderError as failure:
             stop, error, self.failure = "error", str(failure), failure
         except Exception as fault:
@@ -154,7 +173,7 @@ class Runner:
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
-        return Draft().message(self._job.now(), self._job.model, Usage(), "aborted")
+        return Draft().message(self._job.now(), self._job.model, Usage(), *self._job.cut_short())
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
         untold = ""
@@ -166,9 +185,16 @@ class Runner:
                 untold = ""
 
         cancel = self._job.cancel
-        wording = self._settings.wording
+        settings = self._settings
         context = ToolContext(
-            self._settings.cwd, cancel, progress, self._resources.processes, wording, self._toolbox.asking(cancel)
+            settings.cwd,
+            cancel,
+            progress,
+            self._resources.processes,
+            settings.wording,
+            self._toolbox.asking(cancel),
+            settings.bash_timeout,
+            self._resources.bounds,
         )
         try:
             cancel.check()

@@ -4,6 +4,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
 from linnet.core.messages import Usage
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from linnet.runtime.door import Door, Waiting
     from linnet.runtime.extending import Extending
     from linnet.runtime.resources import Resources
+    from linnet.store.header import Header
 
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
@@ -56,7 +59,7 @@ class Session:
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
-        storage = Storage(new_id)
+        storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = ()  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
@@ -70,9 +73,11 @@ class Session:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
+        self._slash.add(resources.inputs.listed)
         self._queries = Queries(state, storage, settings, self._questions, self._slash)
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
+        state.has_tools = self._toolbox.offers_any
         self._accounts = settings.accounts
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
         self._settings = settings
@@ -118,6 +123,12 @@ class Session:
         return self._broadcast.state.session_file
 
     @property
+    def header(self) -> "Header | None":
+        """Of the session that is open, kept or not; None if there is none."""
+        journal = self._storage.journal
+        return journal.store.header if journal is not None else None
+
+    @property
     def name(self) -> str:
         journal = self._storage.journal
         return journal.store.name if journal is not None else ""
@@ -156,11 +167,12 @@ class Session:
             self._extending.close()
         with self._broadcast.lock:
             self._storage.close()
-        self._toolbox.close()
         self._resources.close()
 
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Raises LinnetError for what is refused at once."""
+        if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
+            command = self._typed(command)
         if isinstance(command, commands.Work):
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
@@ -203,14 +215,21 @@ class Session:
 
     def _let_in(self, waiting: "Waiting") -> None:
         """What came through the door. Raises LinnetError for what is refused at once."""
-        command, chain = waiting.command, self._toolbox.chain
-        if isinstance(command, commands.Prompt) and chain is not None and command.slash in ("at_once", "refuse"):
-            words = split(command.text)
-            if words is not None and chain.has_command(words[0]):
-                if command.slash == "refuse":
-                    raise BadInput(NOT_QUEUED.format(words[0]))
-                command = commands.RunCommand(*words)
-        self._carry_out(waiting.number, command, waiting.requester, may_wait=waiting.may_wait)
+        self._carry_out(waiting.number, waiting.command, waiting.requester, may_wait=waiting.may_wait)
+
+    def _typed(self, prompt: commands.Prompt) -> commands.Prompt | commands.RunCommand:
+        """A command of an extension's; or what was typed as `/name` in full, before it is queued: whoever sees the
+        queue sees what will be said. Raises BadInput.
+        """
+        chain = self._toolbox.chain
+        if chain is not None and (words := split(prompt.text)) is not None and chain.has_command(words[0]):
+            if prompt.slash == "refuse":
+                raise BadInput(NOT_QUEUED.format(words[0]))
+            return commands.RunCommand(*words) if prompt.slash == "at_once" else prompt
+        text = self._resources.inputs.expanded(prompt.text)
+        if not text.strip() and not prompt.images:
+            raise BadInput(f"{prompt.text.split()[0]} stands for an empty message")
+        return replace(prompt, text=text)
 
     def _control(self, command: commands.Control, requester: Requester) -> None:
         """It is answered first: what it leads to comes after that."""
@@ -240,6 +259,8 @@ class Session:
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
         """Under the lock: an answer keeps its place among the events around it."""
+        if isinstance(command, commands.GetCommands):
+            self._resources.inputs.look()
         with self._broadcast.lock:
             if self._jobs.closed and isinstance(command, _IN_THE_FILE):
                 raise Closed

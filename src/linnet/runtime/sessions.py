@@ -31,10 +31,10 @@ class Place(Struct, frozen=True):
 
     def discard(self) -> None:
         """Let go of it. If it was made for nothing, it is taken away again, before anybody else may have it."""
-        if self.made and self.store.path is not None:
-            with suppress(OSError):
-                os.unlink(self.store.path)
-        self.store.log.close()
+        if self.made:
+            self.store.log.discard()
+        else:
+            self.store.log.close()
 
 
 class Sessions:
@@ -53,15 +53,7 @@ class Sessions:
         """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
         options = self._options
         if options.session is not None:
-            path = self._named(options.session)
-            if os.path.lexists(path):
-                return self.open(path)
-            try:
-                return Place(self._made(None, (), path)[0], made=True)
-            except SessionError:
-                if not os.path.lexists(path):
-                    raise
-                return self.open(path)  # Somebody else has just made it.
+            return self._begin_named(self._named(options.session))
         if options.resume:
             newest = sessions.newest(self.folder, self._only, self.remarks)
             if newest is not None:
@@ -75,6 +67,33 @@ class Sessions:
                 raise
             self._unsaved = True
             return self.new(None)
+
+    def _begin_named(self, path: str) -> Place:
+        if os.path.lexists(path):
+            return self.open(path)
+        try:
+            return Place(self._made(None, (), path)[0], made=True)
+        except SessionError:
+            if not os.path.lexists(path):
+                raise
+            return self.open(path)  # Somebody else has just made it.
+
+    def note(self, store: Store) -> None:
+        """A session of this project that is kept in another folder is found where the others are."""
+        usual = self._options.folder is None and store.header.cwd == self._cwd
+        if usual and store.path is not None:
+            sessions.note(self.folder, store.header, store.path)
+
+    def forget(self, paths: Sequence[str]) -> None:
+        """Take away sessions that were made for nothing, unless somebody has gone on with one."""
+        for path in paths:
+            with suppress(SessionError):
+                store = sessions.open_store(path).store
+                if store.is_blank:
+                    store.log.discard()
+                else:
+                    store.log.close()
+        sessions.remove_dead_links(self.folder)
 
     def new(self, parent: str | None) -> Place:
         store, problem = self._made(parent, ())
@@ -111,7 +130,8 @@ class Sessions:
             real = os.path.realpath(full)
             roots = [os.path.realpath(root) for root in (self.folder, self._cwd)]
             if not any(os.path.commonpath([root, real]) == root for root in roots):
-                raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which --confine does not allow")
+                confine = self._options.spelled("confine")
+                raise BadInput(f"{path} leads outside {self.folder} and {self._cwd}, which {confine} does not allow")
         return full
 
     def _is_allowed(self, path: str) -> bool:

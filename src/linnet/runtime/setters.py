@@ -68,11 +68,11 @@ class Setters:
             return [], commands.ModelCycled(None)
         after = keys.index(here) + 1 if here in keys else 0
         model = models[after % len(models)]
-        return [ModelSet(model)], commands.ModelCycled(model, possible(self._state.asked_thinking, model))
+        return [ModelSet(model)], commands.ModelCycled(model, self._state.possible(model))
 
     def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
         state = self._state
-        if not state.model.reasoning:
+        if possible("high", state.model, with_tools=state.has_tools()) == "off":
             return [], commands.ThinkingCycled(None)
         at = LEVELS.index(state.thinking) if state.thinking in LEVELS else -1
         level = LEVELS[(at + 1) % len(LEVELS)]

@@ -1,16 +1,19 @@
 """What holds, for as long as the runtime lives: all layers of configuration, resolved once."""
 
 import os
+import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
+from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
-from linnet.errors import ConfigError, Contradiction, UnknownProvider
-from linnet.providers import catalog
+from linnet.core.spelling import Spelling, flag
+from linnet.errors import ConfigError, Contradiction
 from linnet.runtime.accounts import Accounts
+from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
 from linnet.runtime.project import Project
 
@@ -36,6 +39,7 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     resume: bool
     fork: str | None
     confine: bool
+    spelled: Spelling
 
     @property
     def remembers(self) -> bool:
@@ -54,10 +58,12 @@ class Settings(Struct, frozen=True, kw_only=True):
     accounts: Accounts
     cwd: str
     project: Project
+    belongings: Belongings
     system_prompt: str | None
     append_system_prompt: str | None
     reasoning: Reasoning
-    max_steps: int
+    limits: Limits
+    bash_timeout: float | None
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
@@ -83,7 +89,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     find_extensions: bool
     extension_flags: Mapping[str, Any]
     hook_timeout: float
-    zot_home: str | None
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
+
+    @property
+    def zot_home(self) -> str | None:
+        """Where zot keeps what is the user's own; None if linnet does not stand in for it."""
+        return self.belongings.peer_home if self.belongings.peer == "zot" else None
 
     @property
     def has_extensions(self) -> bool:
@@ -96,42 +109,50 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
 
-def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settings:
-    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits.
+def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: Spelling = flag) -> Settings:
+    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. `spelled`: what whoever
+    asked calls a field.
 
     Raises ConfigError with a sentence that says what to do.
     """
     config = layered(DEFAULTS, *(below or (ZOT,)), asked)
     if config.script is not None and config.provider not in (None, "scripted"):
-        raise ConfigError(f"--script plays on the scripted provider, not on {config.provider}; leave out --provider")
-    name = config.provider or ("scripted" if config.script is not None else "anthropic")
-    provider = catalog.PROVIDERS.get(name)
-    if provider is None:
-        raise UnknownProvider(name, catalog.PROVIDERS)
+        raise ConfigError(
+            f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
+            f"leave out {spelled('provider')}"
+        )
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
-    max_steps = _given(config.max_steps)
-    if max_steps < 1:
-        raise ConfigError("--max-steps must be at least 1")
+    limits = _limits(config, spelled)
+    bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
-        raise ConfigError(f'--base-url must start with http:// or https://, not "{config.base_url}"')
+        raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
+    if config.sandbox_network and not config.sandbox:
+        raise ConfigError(
+            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; "
+            f"it goes with {spelled('sandbox')}"
+        )
+    question_timeout = _seconds(config, "question_timeout", spelled)
     home = home_folder(environ)
-    accounts = Accounts(environ, home, provider, config.api_key, config.base_url)
-    model = accounts.find(name, config.model or provider.default_model)
-    cwd = work_folder(config.cwd)
-    sessions = _session_options(config, asked, home)
+    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
+    model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
+    cwd = work_folder(config.cwd, spelled)
+    project = Project(cwd, trusted=_given(config.trust))
+    sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
-        accounts.require(name)  # Or else the session's own provider may be another.
+        accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
         model=model,
         accounts=accounts,
         cwd=cwd,
-        project=Project(cwd, trusted=_given(config.trust)),
+        project=project,
+        belongings=belongings(config, asked, environ, home, project, spelled),
         system_prompt=config.system_prompt,
         append_system_prompt=config.append_system_prompt,
         reasoning=reasoning,
-        max_steps=max_steps,
+        limits=limits,
+        bash_timeout=bash_timeout,
         tools=_tools(config.tools),
         functions=_functions(config.tools),
         script=_script(config.script),
@@ -149,15 +170,17 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config) -> Settin
         permission=_given(config.permission),
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
-        question_timeout=config.question_timeout,
-        mcp=_mcp(config, environ, home),
+        question_timeout=question_timeout,
+        mcp=_mcp(config, environ, home, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
         find_extensions=_given(config.find_extensions),
         extension_flags=dict(config.extension_flags or {}),
         hook_timeout=_given(config.hook_timeout),
-        zot_home=_zot_home(environ) if config.zot_folders else None,
+        pass_keys=_given(config.pass_keys),
+        sandbox=_given(config.sandbox),
+        sandbox_network=_given(config.sandbox_network),
     )
 
 
@@ -167,20 +190,35 @@ def _given(value: T | None) -> T:
     return value
 
 
-def _session_options(config: Config, asked: Config, home: str) -> SessionOptions:
-    flags = [
-        ("--session", config.session is not None),
-        ("--continue", config.resume),
-        ("--fork", config.fork is not None),
+def _limits(config: Config, spelled: Spelling) -> Limits:
+    if config.max_steps is not None and config.max_steps < 1:
+        raise ConfigError(f"{spelled('max_steps')} must be at least 1")
+    if config.max_cost is not None and not 0 < config.max_cost < 1e9:
+        raise ConfigError(f"{spelled('max_cost')} must be a number of dollars above 0, not {config.max_cost:g}")
+    return Limits(config.max_steps, config.max_cost, _seconds(config, "max_seconds", spelled), spelled)
+
+
+def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
+    seconds: float | None = getattr(config, field)
+    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
+    return seconds
+
+
+def _session_options(config: Config, asked: Config, home: str, spelled: Spelling) -> SessionOptions:
+    given = [
+        ("session", config.session is not None),
+        ("resume", config.resume),
+        ("fork", config.fork is not None),
     ]
-    named = [flag for flag, given in flags if given]
+    named = [spelled(field) for field, is_given in given if is_given]
     if len(named) > 1:
         raise Contradiction(*named)
     if asked.save is False and (config.session is not None or config.resume):
-        raise Contradiction("--no-session", *named)
-    for flag, word in (("--session", config.session), ("--fork", config.fork)):
+        raise Contradiction(spelled("no_session"), *named)
+    for field, word in (("session", config.session), ("fork", config.fork)):
         if word is not None and not os.fspath(word).strip():
-            raise ConfigError(f"{flag} must name a file, or the beginning of a session's id")
+            raise ConfigError(f"{spelled(field)} must name a file, or the beginning of a session's id")
     saves = asked.save if asked.save is not None else bool(config.save or named)
     return SessionOptions(
         insists=asked.save is True or bool(named),
@@ -192,6 +230,7 @@ def _session_options(config: Config, asked: Config, home: str) -> SessionOptions
         resume=_given(config.resume),
         fork=None if config.fork is None else os.fspath(config.fork),
         confine=_given(config.confine),
+        spelled=spelled,
     )
 
 
@@ -206,19 +245,14 @@ def home_folder(environ: Mapping[str, str]) -> str:
     return os.path.abspath(os.path.expanduser(given))
 
 
-def _zot_home(environ: Mapping[str, str]) -> str:
-    state = environ.get("XDG_STATE_HOME") or os.path.join("~", ".local", "state")
-    return os.path.abspath(os.path.expanduser(environ.get("ZOT_HOME") or os.path.join(state, "zot")))
-
-
-def work_folder(cwd: Path | None) -> str:
+def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
     """What is worked on has one name, whichever link led there."""
     try:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
-        raise ConfigError("the current folder no longer exists; pass --cwd") from None
+        raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
     if not os.path.isdir(path):
-        raise ConfigError(f"--cwd {path} is not a folder")
+        raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
     return path
 
 
@@ -242,7 +276,7 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
     return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
-def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[ServerConfig, ...]":
+def _mcp(config: Config, environ: Mapping[str, str], home: str, spelled: Spelling) -> "tuple[ServerConfig, ...]":
     """Nothing is imported, and one file is looked for, where there are no servers."""
     files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
     if os.path.exists(own := os.path.join(home, "mcp.json")):
@@ -252,18 +286,18 @@ def _mcp(config: Config, environ: Mapping[str, str], home: str) -> "tuple[Server
         return ()
     from linnet.extensions.mcp.files import load
 
-    return load(files, config.mcp_servers, environ)
+    return load(files, config.mcp_servers, environ, spelled)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
     """Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
-    owners = {name: "linnet itself" for name in given or () if isinstance(name, str)}
-    for each in functions:
-        name = each.spec.name
-        if name in owners:
-            raise ConfigError(f'the tool "{name}" is there twice: from {owners[name]} and from a function')
-        owners[name] = "a function"
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
     return functions
 
 

@@ -1,8 +1,9 @@
 """All that a user may type as `/name`, whoever brings it."""
 
 from collections.abc import Callable, Sequence
+from typing import get_args
 
-from linnet.core.slash import SlashCommand
+from linnet.core.slash import SlashCommand, Source
 
 Listing = Callable[[], Sequence[SlashCommand]]
 
@@ -18,5 +19,7 @@ class SlashCommands:
         self._sources.append(listing)
 
     def listed(self) -> list[SlashCommand]:
-        """In the order of the sources: extensions, templates, skills, servers."""
-        return [command for listing in self._sources for command in listing()]
+        """Extensions' first, then templates, skills, and what servers offer."""
+        order = get_args(Source)
+        found = (command for listing in self._sources for command in listing())
+        return sorted(found, key=lambda command: order.index(command.source))

@@ -1,5 +1,7 @@
 """Everything about a session that changes, as the fold of its events."""
 
+from collections.abc import Callable
+
 from linnet.core.conversation import Conversation
 from linnet.core.events import (
     AutoCompactionSet,
@@ -32,12 +34,14 @@ class State:
     """Invariant: `apply` is the only way it changes, but for `queues`, which the machines of `core` work on.
 
     `streaming`: the agent is at work or about to try again, so that what is said now is said to it. `spent` is what the
-    session has cost so far. Whoever reads or changes any of it holds the session's lock.
+    session has cost so far. `has_tools`: whether the model is offered any. Whoever reads or changes any of it holds the
+    session's lock.
     """
 
     def __init__(self, model: Model, thinking: Reasoning, *, auto_compaction: bool, auto_retry: bool) -> None:
         self.model = model
         self.asked_thinking = thinking
+        self.has_tools: Callable[[], bool] = lambda: False
         self.auto_compaction = auto_compaction
         self.auto_retry = auto_retry
         self.queues = Queues()
@@ -55,7 +59,11 @@ class State:
     @property
     def thinking(self) -> Reasoning:
         """What the model can do of what was asked for."""
-        return possible(self.asked_thinking, self.model)
+        return self.possible(self.model)
+
+    def possible(self, model: Model) -> Reasoning:
+        """What that model could do of it."""
+        return possible(self.asked_thinking, model, with_tools=self.has_tools())
 
     def apply(self, event: Event) -> None:
         (self._detached or self.conversation).apply(event)

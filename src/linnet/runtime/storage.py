@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core.events import Event, SessionEntered
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
 
-NO_SESSIONS = "this agent keeps no session; start it with --session or --continue"
+NO_SESSIONS = "this agent keeps no session; start it with {} or {}"
 
 
 class Storage(Listener):
@@ -23,11 +24,13 @@ class Storage(Listener):
     `broadcast` is told what goes wrong with the saving of something.
     """
 
-    def __init__(self, new_id: Callable[[], str]) -> None:
+    def __init__(self, new_id: Callable[[], str], spelled: Spelling = flag) -> None:
+        self._spelled = spelled
         self.sessions: Sessions | None = None
         self.journal: Journal | None = None
         self.broadcast: Broadcast | None = None
         self._new_id = new_id
+        self._blank: list[str] = []
 
     def new_id(self) -> str:
         """One that no entry of the session has."""
@@ -43,7 +46,7 @@ class Storage(Listener):
         """Let go of the session that was open, and go on in this one, with this model and level of thinking."""
         from linnet.runtime.journal import Journal
 
-        self.close()
+        self._leave()
         self.journal = Journal(place, model, thinking, self._tell)
         store = place.store
         return SessionEntered(
@@ -58,14 +61,14 @@ class Storage(Listener):
     def kept(self) -> "Journal":
         """The journal of the session that is open. Raises BadInput if there is none."""
         if self.journal is None:
-            raise BadInput(NO_SESSIONS)
+            raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.journal
 
     @property
     def elsewhere(self) -> "Sessions":
         """Raises BadInput if no sessions are kept."""
         if self.sessions is None:
-            raise BadInput(NO_SESSIONS)
+            raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.sessions
 
     def sync(self) -> None:
@@ -74,5 +77,12 @@ class Storage(Listener):
             self.journal.sync()
 
     def close(self) -> None:
-        if self.journal is not None:
-            self.journal.close()
+        """Sessions that were made here and that nothing came of are taken away."""
+        self._leave()
+        if self.sessions is not None and self._blank:
+            self.sessions.forget(self._blank)
+        self._blank = []
+
+    def _leave(self) -> None:
+        if self.journal is not None and (blank := self.journal.close()):
+            self._blank.append(blank)

@@ -22,14 +22,25 @@ TOOL_HINTS = {
 }
 
 
-def system_prompt(cwd: str, tools: Sequence[str], replacement: str | None, addition: str | None) -> str:
-    """`replacement` stands in for linnet's own words, `addition` follows whichever was used."""
+def system_prompt(
+    cwd: str,
+    tools: Sequence[str],
+    replacement: str | None,
+    addition: str | None,
+    sections: Sequence[str] = (),
+    *,
+    sandbox: str = "",
+) -> str:
+    """`replacement` stands in for linnet's own words, `addition` follows whichever was used, then come `sections`.
+    `sandbox` says what commands cannot do.
+    """
     parts = [BASE if replacement is None else replacement]
     if replacement is None:
         hints = [f"- {TOOL_HINTS[name]}" for name in tools if name in TOOL_HINTS]
         if hints:
             parts.append("Your tools:\n" + "\n".join(hints))
         parts.append(f"The working folder is {cwd}. Relative paths start there.")
+    parts.append(sandbox)
     if addition:
         parts.append(addition)
-    return "\n\n".join(part for part in parts if part)
+    return "\n\n".join(part for part in (*parts, *sections) if part)

@@ -7,6 +7,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.events import Event, SessionEntered
 from linnet.core.questions import Question, Reply
 from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 from linnet.runtime.questions import Questions
 from linnet.runtime.resources import Resources
@@ -16,10 +17,12 @@ if TYPE_CHECKING:
     from linnet.extensions.chain import Chain
     from linnet.runtime.client_tools import ClientTools
     from linnet.runtime.permission import Permissions
-    from linnet.tools.function import FunctionTools
     from linnet.tools.toolset import Toolset
 
 OWN = "linnet itself"
+FUNCTION = "a function"
+SERVER = "an MCP server"
+CLIENT = "the client"
 
 
 class Toolbox(Listener):
@@ -31,37 +34,42 @@ class Toolbox(Listener):
         self._questions = questions
         self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
         self._client: ClientTools | None = None
-        self._functions: FunctionTools | None = None
         self._permissions: Permissions | None = None
-        self._tools: Toolset | None = None
+        self._made: tuple[ClientTools | None, Toolset] | None = None
 
     @property
     def tools(self) -> "Toolset":
-        if self._tools is None:
-            self._tools = self._assembled()
-        return self._tools
+        client = self._client
+        made = self._made
+        if made is None or made[0] is not client:  # The client declares tools at any moment, in another thread.
+            made = self._made = client, self._assembled(client)
+        return made[1]
+
+    def offers_any(self) -> bool:
+        """Whether the model is offered tools; nothing is built to know it."""
+        settings = self._settings
+        declared = self._client is not None and bool(self._client.specs)
+        return settings.tools != () or bool(settings.functions or settings.mcp) or declared  # Extensions': likewise.
 
     def extend(self, chain: "Chain | None") -> None:
         """These are the extensions from now on."""
         self.chain = chain
-        self._tools = None
+        self._made = None
 
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools
+        from linnet.tools.toolset import clash
 
+        if problem := clash([*self.owners(), *((spec.name, CLIENT) for spec in specs)]):
+            raise BadInput(problem)
         if self._client is None:
             self._client = ClientTools(self._questions, self._settings.question_timeout)
-            self._tools = None
-        self._client.declare(specs, self.owners())
+        self._client.declare(specs)
 
     def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
         """How a tool asks whoever drives the agent."""
         return lambda question: self._questions.ask(question, cancel, self._settings.question_timeout)
-
-    def close(self) -> None:
-        if self._functions is not None:
-            self._functions.close()
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
@@ -70,34 +78,40 @@ class Toolbox(Listener):
     def owners(self) -> list[tuple[str, str]]:
         """The names of all tools but the client's and those of servers, and whose they are."""
         own = [(spec.name, OWN) for spec in self.resources.tools.specs]
-        functions = [(function.spec.name, "a function") for function in self._settings.functions]
+        if self.resources.has_skill_tool:
+            own.append(("skill", OWN))
+        functions = [(function.spec.name, FUNCTION) for function in self._settings.functions]
         found = self.chain.extensions if self.chain is not None else ()
         theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
         return [*own, *functions, *theirs]
 
-    def _assembled(self) -> "Toolset":
+    def _assembled(self, client: "ClientTools | None") -> "Toolset":
         tools: Toolset = self.resources.tools
         settings = self._settings
-        before: list[Toolset] = []
-        others: list[Toolset] = []
+        instead: list[Toolset] = []
+        others: list[tuple[str, Toolset]] = []
         if settings.functions:
-            if self._functions is None:
-                from linnet.tools.function import FunctionTools
+            from linnet.tools.function import FunctionTools
 
-                self._functions = FunctionTools(settings.functions)
-            others.append(self._functions)
+            others.append((FUNCTION, FunctionTools(settings.functions, self.resources.foreign)))
         if settings.mcp:
-            others.append(self.resources.servers)
+            others.append((SERVER, self.resources.servers))
         if self.chain is not None and (settings.tools != () or settings.zot_home is not None):
             for extension in self.chain.extensions:
-                if extension.tools is not None:
-                    (before if extension.replaces_tools else others).append(extension.tools)
-        if self._client is not None:
-            others.append(self._client)
-        if others or before:
+                if extension.tools is not None and extension.replaces_tools:
+                    instead.append(extension.tools)
+                elif extension.tools is not None:
+                    others.append((extension.path, extension.tools))
+        if client is not None:
+            others.append((CLIENT, client))
+        if self.resources.has_skill_tool:
+            from linnet.runtime.skill_tool import SkillTool
+
+            others.append((OWN, SkillTool(self.resources.skills)))
+        if others or instead:
             from linnet.tools.toolset import Combined
 
-            tools = Combined(tools, *others, before=before)
+            tools = Combined((OWN, tools), *others, instead=instead)
         tools = self._guarded(tools)
         if self.chain is None:
             return tools
@@ -109,15 +123,25 @@ class Toolbox(Listener):
         settings = self._settings
         if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
             return tools
-        from linnet.runtime.permission import Permissions
         from linnet.tools.toolset import Guarded
 
+        return Guarded(tools, self._gate())
+
+    def _gate(self) -> "Permissions":
+        from linnet.runtime.permission import Called, Permissions
+
+        settings = self._settings
         if self._permissions is None:
+            callback, rules = settings.permission_callback, settings.rules
+            if self.resources.has_skill_tool and settings.permission in ("ask", "read-only"):
+                from linnet.runtime.skill_tool import ALLOWED
+
+                rules = (ALLOWED, *rules)
             self._permissions = Permissions(
                 settings.permission,
-                settings.rules,
+                rules,
                 self._questions,
-                settings.permission_callback,
+                None if callback is None else Called(callback, self.resources.foreign),
                 settings.question_timeout,
             )
-        return Guarded(tools, self._permissions)
+        return self._permissions

@@ -32,6 +32,7 @@ from linnet.runtime.cancel import CancelToken
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.warnings import warnings
 
 if TYPE_CHECKING:
     from linnet.extensions.chain import Chain
@@ -53,6 +54,8 @@ class Worker:
         """Until everything that was said has been answered, one way or the other. `commands`: it may be one of an
         extension's, which is run instead.
         """
+        for sentence in warnings(self._job):
+            self._job.warn(sentence)
         heard: tuple[Input, ...] = (input,)
         chain, words = self._toolbox.chain, split(input.text) if commands else None
         if chain is not None and words is not None and chain.has_command(words[0]):
@@ -65,8 +68,8 @@ class Worker:
                 heard = self._job.settle((), Settled("prompt", "end"), Done("end"))
                 continue
             ended, failure, closing = self._answer(Prompted(self._runner.begin(messages)))
-            settled = Settled("prompt", ended.stop, ended.error)
-            heard = self._job.settle(closing, settled, Done(ended.stop, ended.error, failure))
+            done = self._done(ended, failure)
+            heard = self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
 
     def _command(self, chain: "Chain", name: str, arguments: str) -> tuple[Input, ...]:
         """Returns what was said to the agent meanwhile."""
@@ -92,6 +95,13 @@ class Worker:
             outcome = failure or LinnetError(ended.error or COMPACTION_CANCELLED)
         self._job.settle([ended], settled, outcome)
 
+    def _done(self, ended: RunEnded, failure: ProviderError | None) -> Done:
+        """What came of it: a limit that cut it short is the reason, whatever else went wrong by then."""
+        limit = self._job.limit or self._runner.limit
+        if limit is None or ended.stop not in ("error", "aborted"):
+            return Done(ended.stop, ended.error, failure)
+        return Done("error", str(limit), limit)
+
     def _answer(self, prompted: Prompted) -> tuple[RunEnded, ProviderError | None, list[Event]]:
         """Returns how the last run ended, why it failed, and the events that are still to be told."""
         attempt, overflowed = 0, False
@@ -99,18 +109,19 @@ class Worker:
             ended = self._runner.run(prompted)
             failure = self._runner.failure if ended.stop == "error" else None
             prompted = Prompted()
-            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed:
+            may_go_on = self._job.over is None
+            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed and may_go_on:
                 overflowed = True
                 if self._try_compact("overflow", [ended]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
-            if isinstance(failure, ProviderUnavailable) and self._may_retry(failure, attempt):
+            if isinstance(failure, ProviderUnavailable) and may_go_on and self._may_retry(failure, attempt):
                 attempt += 1
                 delay = self._delay(failure, attempt)
                 scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
                 if self._wait(delay, [ended, scheduled]):
                     continue
-                return ended, failure, [RetryEnded(False, attempt, RETRY_CANCELLED)]
+                return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
             closing: list[Event] = [ended]
             if attempt:
                 succeeded = ended.stop not in ("error", "aborted")
@@ -149,7 +160,7 @@ class Worker:
 
     def _is_full(self) -> bool:
         conversation, model = self._job.conversation, self._job.model
-        if not self._job.auto_compaction or conversation.compacted:
+        if not self._job.auto_compaction or conversation.compacted or self._job.over is not None:
             return False
         return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
 

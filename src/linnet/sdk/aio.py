@@ -19,6 +19,7 @@ from linnet.sdk.awaiting import Awaiting, Opening
 from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
+from linnet.sdk.host_loop import HostLoop
 from linnet.sdk.output import Output
 from linnet.sdk.questions import Question, State, Stats, prompt_command
 from linnet.sdk.result import Result, joined
@@ -75,12 +76,13 @@ class AsyncRuntime(Configured):
 
     def _set_up(self) -> None:
         self._ear = Ear()
+        self._host = HostLoop()
         self._opening = Opening(self._make)
         self._latest: Awaiting | None = None
         self._sessions = AsyncSessions(self._opening, self._ask)
 
     def _make(self) -> Session:
-        return self._open_session(self._ear)
+        return self._open_session(self._ear, self._host)
 
     async def __aenter__(self: Self) -> Self:
         await self._opening.open()
@@ -251,6 +253,7 @@ class AsyncRuntime(Configured):
         loop = asyncio.get_running_loop()  # Before anything is started that nobody could follow.
         followed = Followed(self._ear, streams=streams, room=ROOM)
         self._ear.take_up(followed)
+        self._host.loop = loop
         self._latest = awaiting = Awaiting(followed, loop)
         self._opening.follow(followed, work)
         return awaiting

@@ -1,61 +1,60 @@
 """Questions to whoever hosts the runtime: functions of theirs that say whether a tool may run, or answer anything."""
 
-import inspect
 from collections.abc import Awaitable, Callable, Sequence
 from threading import Thread
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.core.commands import AnswerQuestion
-from linnet.core.events import Event, QuestionAsked
-from linnet.core.messages import ToolCall
+from linnet.core.events import Event, QuestionAsked, QuestionClosed
 from linnet.core.questions import DENY, PERMISSIONS, Given, Permit, Question
-from linnet.errors import LinnetError
+from linnet.errors import Cancelled, LinnetError
+from linnet.runtime.cancel import CancelToken
+from linnet.runtime.config import Answer
 from linnet.runtime.fault import start
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 
 if TYPE_CHECKING:
+    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
-Answer: TypeAlias = bool | str | None
-Permission: TypeAlias = Callable[[ToolCall, str], Answer | Awaitable[Answer]]
-"""Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
 OnQuestion: TypeAlias = Callable[[Question], Answer | Awaitable[Answer]]
 """Given a question: True or False, the text that was chosen or written, or None for no answer. Plain or `async def`."""
 
 
-def blocking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The same function, to be called from any thread: one that is `async def` runs in a loop of its own."""
-    if not inspect.iscoroutinefunction(function):
-        return function
-
-    def call(*args: Any) -> Any:
-        import asyncio
-
-        return asyncio.run(function(*args))
-
-    return call
-
-
 class Answering(Listener):
-    """Calls a function with each question, in a thread of its own, and takes its answer to the session."""
+    """Calls a function with each question, and takes its answer to the session.
 
-    def __init__(self, on_question: OnQuestion) -> None:
-        self._answer: Callable[[Question], Any] = blocking(on_question)
+    Invariant: a question that was closed is no longer waited for; a function that is `async def` is then cancelled.
+    """
+
+    def __init__(self, on_question: OnQuestion, resources: "Resources") -> None:
+        self._on_question = on_question
+        self._resources = resources
+        self._open: dict[str, CancelToken] = {}
         self.session: Session | None = None
 
     def hear(self, events: Sequence[Event]) -> None:
         for event in events:
             if isinstance(event, QuestionAsked):
-                thread = Thread(target=self._ask, args=(event.id, event.question), name="linnet-asking", daemon=True)
+                self._open[event.id] = closed = CancelToken()
+                thread = Thread(
+                    target=self._ask, args=(event.id, event.question, closed), name="linnet-asking", daemon=True
+                )
                 try:
                     start(thread)
                 except LinnetError:
                     return  # Nobody can be asked now; no answer is a no, once the deadline is over or the run ends.
+            elif isinstance(event, QuestionClosed) and event.id in self._open:
+                self._open.pop(event.id).set()
 
-    def _ask(self, id: str, question: Question) -> None:
+    def _ask(self, id: str, question: Question, closed: CancelToken) -> None:
         try:
-            given = _given(question, self._answer(question))
+            given = _given(question, self._resources.foreign.call(self._on_question, closed, question))
+        except Cancelled:
+            if closed.is_set:
+                return
+            given = Given(cancelled=True)
         except Exception as fault:
             given = Given(cancelled=True, reason=f"the callback failed: {type(fault).__name__}: {fault}")
         if self.session is not None:

@@ -2,16 +2,20 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
-from linnet.runtime.config import SDK, Config, Path, Tools
+from linnet.core.spelling import keyword
+from linnet.runtime.config import SDK, Callback, Config, Path, Tools
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
-from linnet.sdk.asking import Answering, OnQuestion, Permission, blocking
+from linnet.sdk.asking import Answering, OnQuestion
+
+if TYPE_CHECKING:
+    from linnet.sdk.host_loop import HostLoop
 
 
 class Configured:
@@ -28,6 +32,9 @@ class Configured:
         append_system_prompt: str | None = None,
         reasoning: Reasoning | None = None,
         max_steps: int | None = None,
+        max_cost: float | None = None,
+        max_seconds: float | None = None,
+        bash_timeout: float | None = None,
         tools: "Tools | None" = None,
         script: Path | None = None,
         timeout: float | None = None,
@@ -41,11 +48,17 @@ class Configured:
         session_dir: Path | None = None,
         save: bool | None = None,
         confine: bool | None = None,
-        permission: Mode | Permission | None = None,
+        permission: "Mode | Callback | None" = None,
         rules: Sequence[Rule | str] | None = None,
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
         trust: bool | None = None,
+        context_files: bool | None = None,
+        templates: bool | None = None,
+        template_paths: Sequence[Path] | None = None,
+        skills: bool | None = None,
+        skill_paths: Sequence[Path] | None = None,
+        stands_in_for: Literal["pi", "zot"] | None = None,
         mcp: bool | None = None,
         mcp_config: Sequence[Path] | None = None,
         mcp_servers: Mapping[str, Any] | None = None,
@@ -54,7 +67,9 @@ class Configured:
         find_extensions: bool | None = None,
         extension_flags: Mapping[str, Any] | None = None,
         hook_timeout: float | None = None,
-        zot_folders: bool | None = None,
+        pass_keys: bool | None = None,
+        sandbox: bool | None = None,
+        sandbox_network: bool | None = None,
         sessions: bool | None = None,
         wording: Literal["zot", "pi"] | None = None,
         retry_runs: bool | None = None,
@@ -77,6 +92,9 @@ class Configured:
             append_system_prompt=append_system_prompt,
             reasoning=reasoning,
             max_steps=max_steps,
+            max_cost=max_cost,
+            max_seconds=max_seconds,
+            bash_timeout=bash_timeout,
             tools=tools,
             script=script,
             timeout=timeout,
@@ -92,9 +110,15 @@ class Configured:
             confine=confine,
             permission=permission if isinstance(permission, str) else None,
             rules=None if rules is None else [_rule(rule) for rule in rules],
-            permission_callback=blocking(permission) if callable(permission) else None,
+            permission_callback=permission if callable(permission) else None,
             question_timeout=question_timeout,
             trust=trust,
+            context_files=context_files,
+            templates=templates,
+            template_paths=template_paths,
+            skills=skills,
+            skill_paths=skill_paths,
+            stands_in_for=stands_in_for,
             mcp=mcp,
             mcp_config=mcp_config,
             mcp_servers=mcp_servers,
@@ -103,7 +127,9 @@ class Configured:
             find_extensions=find_extensions,
             extension_flags=extension_flags,
             hook_timeout=hook_timeout,
-            zot_folders=zot_folders,
+            pass_keys=pass_keys,
+            sandbox=sandbox,
+            sandbox_network=sandbox_network,
             sessions=sessions,
             wording=wording,
             retry_runs=retry_runs,
@@ -114,17 +140,24 @@ class Configured:
         if config is not None and said != Config():
             raise TypeError("give either a Config or its fields, not both")
         self._config = config or said
-        self._answering = Answering(on_question) if on_question is not None else None
+        self._on_question = on_question
         self._set_up()
 
-    def _open_session(self, ear: Listener) -> Session:
-        """Raises ConfigError or SessionError if that cannot be done."""
-        settings = resolve(self._config, os.environ, SDK)
-        answering = self._answering
-        listeners: list[Listener] = [ear] if answering is None else [ear, answering]
-        session = Session(settings, Resources(settings), listeners, answerable=answering is not None)
-        if answering is not None:
-            answering.session = session
+    def _open_session(self, ear: Listener, loop: "HostLoop | None" = None) -> Session:
+        """`loop` is where coroutines of the program's own run; without one, in a thread of the runtime's.
+
+        Raises ConfigError or SessionError if that cannot be done.
+        """
+        settings = resolve(self._config, os.environ, SDK, spelled=keyword)
+        resources = Resources(settings, loop)
+        try:
+            if self._on_question is None:
+                return Session(settings, resources, [ear])
+            answering = Answering(self._on_question, resources)
+            answering.session = session = Session(settings, resources, [ear, answering], answerable=True)
+        except BaseException:
+            resources.close()
+            raise
         return session
 
     def _set_up(self) -> None:

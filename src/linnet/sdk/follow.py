@@ -46,6 +46,10 @@ class Ear(Listener):
         if self.active is not None:
             self.active.hear(events)
 
+    def warned(self, sentence: str) -> None:
+        if self.active is not None:
+            self.active.warnings.append(sentence)
+
     def pace(self, cancel: Cancel) -> None:
         if self.active is not None:
             self.active.stream.pace(cancel)
@@ -63,6 +67,7 @@ class Followed(Requester):
         self.stream = Stream(room)
         self.abandoned = False
         self.error: LinnetError | None = None  # Why it was refused.
+        self.warnings: list[str] = []
         self._ear = ear
         self._streams = streams
         self._lock = Lock()
@@ -92,7 +97,7 @@ class Followed(Requester):
             if done is None:  # It broke, and that is how it ended.
                 done = commands.Done("error", str(self.error), self.error)
             self._result = self._recording.result(
-                done.stop, done.error, done.failure, self._before, self._after, self._file
+                done.stop, done.error, done.failure, self._before, self._after, self._file, self.warnings
             )
         return self._result
 

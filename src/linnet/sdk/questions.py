@@ -42,7 +42,9 @@ class State(frames.StateData, frozen=True, kw_only=True):
 
 
 class Stats(Struct, frozen=True, kw_only=True):
-    """Of the conversation, as the model is shown it; `usage` and `cost` are of the whole session, in US dollars."""
+    """Of the conversation, as the model is shown it; `usage` and `cost` are of the whole session, in US dollars. `cost`
+    is None if a price is not known.
+    """
 
     user_messages: int
     assistant_messages: int
@@ -259,6 +261,8 @@ def _state(answer: commands.State) -> State:
         data.busy,
         data.usage,
         session_file=data.session_file,
+        sandbox=data.sandbox,
+        waiting_for=data.waiting_for,
         thinking=answer.thinking,
         steering_mode=answer.steering_mode,
         follow_up_mode=answer.follow_up_mode,
@@ -283,7 +287,7 @@ def _stats(answer: commands.Stats) -> Stats:
         tool_results=sum(isinstance(message, ToolResult) for message in answer.messages),
         messages=len(answer.messages),
         usage=used,
-        cost=used.cost_usd,
+        cost=used.cost_usd if used.cost_known else None,
         session_id=answer.session_id,
         session_file=answer.session_file,
     )

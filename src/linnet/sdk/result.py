@@ -24,6 +24,7 @@ class Result(Struct, Generic[T], frozen=True, kw_only=True):
     Otherwise `code` is one word for programs and, if it failed, `error` a sentence for people and `failure` the error
     itself, which was not raised. `usage` and `cost`, in US dollars, are of this run alone; `cost` is None if a price is
     not known. `steps` counts model calls, `messages` are those of this run, `session_file` is where they are kept.
+    `warnings` are sentences about what was asked for and could not be done; a runtime says each of them once.
     """
 
     text: str
@@ -36,6 +37,7 @@ class Result(Struct, Generic[T], frozen=True, kw_only=True):
     session_file: str | None = None
     messages: Sequence[frames.Message]
     failure: LinnetError | None = None
+    warnings: Sequence[str] = ()
     _value: Any = UNSET
 
     @property
@@ -75,7 +77,14 @@ class Recording:
                     pass
 
     def result(
-        self, stop: StopReason, error: str, failure: LinnetError | None, before: Usage, after: Usage, file: str | None
+        self,
+        stop: StopReason,
+        error: str,
+        failure: LinnetError | None,
+        before: Usage,
+        after: Usage,
+        file: str | None,
+        warnings: Sequence[str] = (),
     ) -> Result[Any]:
         """`before` and `after` is what the session had cost by then."""
         used = tokens(subtract(after, before))
@@ -85,11 +94,12 @@ class Recording:
             error=error or None,
             code=_code(stop, failure),
             usage=used,
-            cost=used.cost_usd,
+            cost=used.cost_usd if used.cost_known else None,
             steps=self._steps,
             session_file=file,
             messages=listed(self._messages),
             failure=failure,
+            warnings=tuple(warnings),
         )
 
     @property
@@ -115,6 +125,7 @@ def joined(first: Result[Any], second: Result[Any]) -> Result[Any]:
         a.cache_read + b.cache_read,
         a.cache_write + b.cache_write,
         round(a.cost_usd + b.cost_usd, 10),
+        a.cost_known and b.cost_known,
     )
     cost = None if first.cost is None or second.cost is None else round(first.cost + second.cost, 10)
     return replace(
@@ -123,6 +134,7 @@ def joined(first: Result[Any], second: Result[Any]) -> Result[Any]:
         cost=cost,
         steps=first.steps + second.steps,
         messages=[*first.messages, *second.messages],
+        warnings=[*first.warnings, *second.warnings],
     )
 
 

@@ -1,23 +1,31 @@
 """Prompts from the command line, one after another: their events as lines, or just the final text."""
 
 import gc
-import sys
+import os
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Done, Prompt
-from linnet.core.events import Event, ReplyEnded, SessionFailed
+from linnet.core.events import Event, JobStarted, ReplyEnded, SessionFailed, ToolFinished
 from linnet.core.messages import StopReason
-from linnet.errors import LinnetError
+from linnet.errors import LimitReached, LinnetError, ModelRefused
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.outlet import Outlet
-from linnet.server.stdio import claim
+from linnet.server.piped import piped
+from linnet.server.stdio import claim, say
 from linnet.server.wakeup import Wakeup
-from linnet.wire.dialect import Dialect
+from linnet.wire.dialect import Dialect, Opened
+
+if TYPE_CHECKING:
+    from linnet.server.progress import Terminal
 
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
+LIMIT, REFUSED, SILENT = 4, 5, 6
+EVERY = 0.5  # Seconds after which the time that a terminal shows is drawn again.
+WAITING = "reading stdin to its end, to add it to the prompt; if nothing is meant to come from there, add </dev/null"
 
 
 class _Asking(Requester):
@@ -31,25 +39,39 @@ class _Asking(Requester):
             self.ended = answer
 
     def refused(self, error: LinnetError) -> None:
-        self.ended = Done("error", str(error))
+        self.ended = Done("error", str(error), error)
 
 
 class _Listener(Listener):
-    def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None) -> None:
+    """`text` is the last thing said; `denied` and `ran` count the tool calls of the last prompt."""
+
+    def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
         self._outlet = outlet
         self._wakeup = wakeup
         self._dialect = dialect
+        self._terminal = terminal
         self.text = ""
         self.unsaved = ""
+        self.denied = self.ran = 0
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._dialect is not None:
             self._outlet.tell(self._dialect.encode(events), len(events))
+        elif self._terminal is not None and self._terminal.progress.hear(events):
+            self._wakeup.wake()
         for event in events:
             if isinstance(event, ReplyEnded):
                 self.text = event.message.text
+            elif isinstance(event, ToolFinished):
+                denied = (event.result.details or {}).get("denied") is True
+                self.denied, self.ran = self.denied + denied, self.ran + (not denied)
+            elif isinstance(event, JobStarted):
+                self.text, self.denied, self.ran = "", 0, 0
             elif isinstance(event, SessionFailed) and self._dialect is None:
                 self.unsaved = event.error
+
+    def warned(self, sentence: str) -> None:
+        say(sentence)
 
     def idle(self) -> None:
         self._wakeup.wake()
@@ -61,34 +83,76 @@ class _Listener(Listener):
         return self._outlet.is_behind
 
 
-def once(prompts: Sequence[Prompt], open_session: Callable[[Listener], Session], dialect: Dialect | None) -> int:
-    """Without a dialect to tell the events in, the final text is printed.
+def once(
+    prompts: Callable[[str], Sequence[Prompt]],
+    open_session: Callable[[Listener], Session],
+    dialect: Dialect | None,
+    *,
+    names_session: bool = False,
+    draws: bool = True,
+) -> int:
+    """Without a dialect to tell the events in, the final text is printed. `prompts` is called with what was piped in.
+    `names_session`: say on stderr where it was kept, if it was. `draws`: show progress there, if that is a terminal.
 
-    The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 128 and more if a
-    signal ended it.
+    The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
+    reached, 5 refused, 6 nothing was said, 128 and more if a signal ended it.
     """
     gc.enable()
+    stdio = claim()  # First: another descriptor could get the number of one that was closed.
     wakeup = Wakeup()
     wakeup.on_signals()
-    outlet = Outlet(claim().sink, wakeup.wake)
+    added = piped(stdio.source, wakeup, lambda: say(WAITING))
+    if added is None:
+        return 128 + wakeup.signal
+    asked = prompts(added)
+    outlet = Outlet(stdio.sink, wakeup.wake)
     outlet.watch()
-    listener = _Listener(outlet, wakeup, dialect)
+    terminal = _terminal() if draws and dialect is None else None
+    listener = _Listener(outlet, wakeup, dialect, terminal)
     session = open_session(listener)
+    if dialect is not None and session.header is not None:
+        header = session.header
+        line = dialect.session(Opened(header.id, header.timestamp, header.cwd, session.file))
+        outlet.write([[line]], len(line))
     asking = _Asking()
-    for prompt in prompts:
+    for prompt in asked:
         session.submit(prompt, asking)
     while session.busy and not (wakeup.signal or outlet.broken):
-        wakeup.wait()
+        if terminal is not None:
+            terminal.draw()
+        wakeup.wait(seconds=None if terminal is None else EVERY)
     session.close()  # Aborts the run if it still goes on.
+    if terminal is not None:
+        terminal.wipe()
     ended = asking.ended
     if dialect is None and listener.text and not wakeup.signal:
         outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:
-        sys.stderr.write(f"linnet: {listener.unsaved}\n")
+        say(listener.unsaved)
     if ended is not None and ended.error:
-        sys.stderr.write(f"linnet: {ended.error}\n")
+        say(ended.error)
+    if dialect is None and names_session and session.file is not None and os.path.exists(session.file):
+        say(f"this session is kept in {session.file}")
     if wakeup.signal:
         return 128 + wakeup.signal
-    return EXIT[ended.stop] if ended is not None and not outlet.broken else 1
+    return _code(ended, listener) if ended is not None and not outlet.broken else 1
+
+
+def _terminal() -> "Terminal | None":
+    from linnet.server.progress import Terminal
+
+    return Terminal() if Terminal.is_there() else None
+
+
+def _code(ended: Done, listener: _Listener) -> int:
+    if isinstance(ended.failure, LimitReached):
+        return LIMIT
+    if isinstance(ended.failure, ModelRefused):
+        return REFUSED
+    if ended.stop == "end" and listener.denied and not listener.ran:
+        return REFUSED
+    if ended.stop == "end" and not listener.text.strip():
+        return SILENT
+    return EXIT[ended.stop]

@@ -2,7 +2,6 @@
 
 import gc
 import os
-import sys
 from collections.abc import Callable, Sequence
 from threading import Thread
 
@@ -15,7 +14,7 @@ from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
 from linnet.server.outlet import FULL, Outlet
-from linnet.server.stdio import Stdio
+from linnet.server.stdio import Stdio, say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
@@ -42,6 +41,9 @@ class Server(Listener):
 
     def hear(self, events: Sequence[Event]) -> None:
         self._outlet.tell(self._dialect.encode(events), len(events))
+
+    def warned(self, sentence: str) -> None:
+        say(sentence)
 
     def idle(self) -> None:
         if self._ended:
@@ -91,7 +93,7 @@ class Server(Listener):
             if refusal:
                 self._send(self._dialect.refuse(asked, refusal))
                 self._outlet.flush(timeout=1)
-                sys.stderr.write("linnet: rpc: bad auth token\n")
+                say("rpc: bad auth token")
                 return False
             self._gate = None
         if isinstance(asked, Rejected):

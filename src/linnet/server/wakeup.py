@@ -27,13 +27,13 @@ class Wakeup:
             signal.signal(number, note)
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
-    def wait(self, source: int | None = None, *, block: bool = True) -> bool:
-        """Until somebody wakes it or `source` has something to read; true in the latter case."""
+    def wait(self, source: int | None = None, *, block: bool = True, seconds: float | None = None) -> bool:
+        """Until somebody wakes it or `source` has something to read, or `seconds` are over; true in the second case."""
         poll = select.poll()
         poll.register(self._read, select.POLLIN)
         if source is not None:
             poll.register(source, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll(None if block else 0)]
+        ready = [fd for fd, _ in poll.poll((None if seconds is None else seconds * 1000) if block else 0)]
         if self._read in ready:
             os.read(self._read, 4096)
         return source in ready

@@ -39,7 +39,7 @@ def first_header(path: str) -> Header | None:
 def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
     """Make a file that has all these lines when it appears, and lock it. Raises SessionError if the name is taken."""
     try:
-        _make_folder(os.path.dirname(path))
+        make_folder(os.path.dirname(path))
         return _create(path, header, lines)
     except FileExistsError:
         raise SessionError(f"{path} exists already") from None
@@ -118,10 +118,10 @@ def _reason(error: OSError | ValueError) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _make_folder(path: str) -> None:
+def make_folder(path: str) -> None:
     """Make it and those above it, private ones: their names tell what is worked on."""
     if path and not os.path.isdir(path):
-        _make_folder(os.path.dirname(path))
+        make_folder(os.path.dirname(path))
         with suppress(FileExistsError):
             os.mkdir(path, 0o700)
 

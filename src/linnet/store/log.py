@@ -44,6 +44,9 @@ class Log(Protocol):
 
     def close(self) -> None: ...
 
+    def discard(self) -> None:
+        """Close it, and take the file away, if it is ours and as we left it."""
+
 
 class MemoryLog:
     path: str | None = None
@@ -69,6 +72,9 @@ class MemoryLog:
         pass
 
     def close(self) -> None:
+        pass
+
+    def discard(self) -> None:
         pass
 
 
@@ -162,6 +168,13 @@ class FileLog:
             if not self._closed:
                 unlock(self._fd)  # Or else a process that was forked off meanwhile would hold the lock.
             self._release()
+
+    def discard(self) -> None:
+        if not self._closed and os.getpid() == self._owner and self.intact:
+            with suppress(OSError):
+                os.unlink(self._name)
+            self._lost = "was taken away"
+        self.close()
 
     def _release(self) -> None:
         if not self._closed:

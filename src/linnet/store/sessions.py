@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -37,9 +38,33 @@ def create(
     folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, sources: Sources = DEFAULT
 ) -> Store:
     """Make a file in the folder, under a new name, or at `path` if that is given. Raises SessionError."""
-    name = f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
-    log = file.create(path or os.path.join(folder, name), header, lines)
+    log = file.create(path or os.path.join(folder, _name(header)), header, lines)
     return Store(header, log, _glances(lines), sources=sources)
+
+
+def note(folder: str, header: Header, path: str) -> None:
+    """Make a link in the folder to a session that is kept elsewhere. Where that cannot be done the session is as good,
+    but nobody finds it.
+    """
+    real = os.path.realpath(path)
+    link = os.path.join(folder, _name(header))
+    if os.path.dirname(real) == os.path.realpath(folder) or os.path.lexists(link):
+        return
+    with suppress(OSError):
+        file.make_folder(folder)
+        os.symlink(real, link)
+        remove_dead_links(folder)
+
+
+def remove_dead_links(folder: str) -> None:
+    with suppress(OSError), os.scandir(folder) as found:
+        for each in found:
+            if each.is_symlink() and not os.path.exists(each.path):
+                os.unlink(each.path)
+
+
+def _name(header: Header) -> str:
+    return f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
 
 
 def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: Sources = DEFAULT) -> Store:
@@ -162,18 +187,22 @@ def summary(path: str) -> SessionInfo:
         provider=model.provider,
         model=model.model,
         tokens=paid.total,
-        cost=paid.cost.total,
+        known_cost=paid.cost.total,
+        cost_known=paid.cost_known,
         parent=loaded.header.parent_session,
     )
 
 
 def files(folder: str) -> list[str]:
-    """Return the session files of a folder, newest first."""
+    """Return the session files of a folder, newest first; of a link, the file that it leads to, if there is one."""
     try:
-        names = os.listdir(folder)
+        with os.scandir(folder) as found:
+            entries = [each for each in found if each.name.endswith(SUFFIX) and each.name[0] != "."]
     except OSError:
         return []
-    return _newest_first(os.path.join(folder, name) for name in names if name.endswith(SUFFIX) and name[0] != ".")
+    paths = [os.path.realpath(each.path) if each.is_symlink() else each.path for each in entries]
+    linked = {path for path, each in zip(paths, entries, strict=True) if each.is_symlink()}
+    return _newest_first(path for path in dict.fromkeys(paths) if path not in linked or os.path.exists(path))
 
 
 def folders(home: str) -> list[str]:

@@ -19,6 +19,7 @@ from linnet.store.lines import Glance, entry, entry_line, glance
 from linnet.store.log import Log
 from linnet.store.position import Position, position
 from linnet.store.tree import Node, Tree
+from linnet.wire.pi.messages import usage
 
 
 class Sources(Struct, frozen=True):
@@ -29,6 +30,7 @@ class Sources(Struct, frozen=True):
 
 
 DEFAULT = Sources()
+_SETTINGS = {"model_change", "thinking_level_change"}
 
 
 class Store:
@@ -53,6 +55,12 @@ class Store:
     def path(self) -> str | None:
         """The file; None for a session in memory."""
         return self.log.path
+
+    @property
+    def is_blank(self) -> bool:
+        """Whether nothing was said, done, named or changed in it: what is set at its beginning does not count."""
+        types = [node.type for node in self.tree.nodes]
+        return len(types) == len(set(types)) and set(types) <= _SETTINGS
 
     @property
     def leaf(self) -> str | None:
@@ -231,4 +239,4 @@ class Store:
 def spent(glances: Iterable[Glance]) -> Usage:
     """Return what was paid for all entries, on whatever branch."""
     counted = (seen.usage if seen.message is None else seen.message.usage for seen in glances)
-    return total([each for each in counted if each is not None])
+    return total([each if each.priced else usage(each) for each in counted if each is not None])

@@ -107,9 +107,12 @@ class Agent:
         self.send({"id": id, "type": "prompt", "message": message, **fields})
         return self.until("done")
 
+    def end_input(self) -> None:
+        self._stdin.close()
+
     def end(self) -> list[Frame]:
         """Close stdin; everything that still comes."""
-        self._stdin.close()
+        self.end_input()
         frames: list[Frame] = []
         while (frame := self.read()) is not None:
             frames.append(frame)

@@ -3,23 +3,40 @@
 import os
 import stat
 from contextlib import suppress
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linnet.tools.bounds import Bounds
+
+FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 
 
-def replace(path: str, content: bytes) -> None:
+def replace(path: str, content: bytes, bounds: "Bounds | None" = None) -> None:
     """Creates missing folders. Follows links: the file behind one is replaced, not the link. Keeps mode and owner.
 
     There is no fsync: this guards against full disks, crashes and concurrent readers, not against a loss of power,
     and a turn writes many files.
     """
     target = os.path.realpath(path)
-    old = _stat(target)
-    if old is None:
-        os.makedirs(os.path.dirname(target), exist_ok=True)
+    folder, name = os.path.split(target)
+    if bounds is not None:
+        at = bounds.open_folder(folder)
     else:
+        os.makedirs(folder, exist_ok=True)
+        at = os.open(folder, FOLDER)
+    try:
+        _replace_in(at, name, content, target)
+    finally:
+        os.close(at)
+
+
+def _replace_in(folder: int, name: str, content: bytes, target: str) -> None:
+    old = _stat(name, folder)
+    if old is not None:
         _check_replaceable(target, old)
     # A short name of its own: the target's may already be as long as a name can be.
-    temporary = os.path.join(os.path.dirname(target), f".linnet-{os.urandom(6).hex()}")
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    temporary = f".linnet-{os.urandom(6).hex()}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=folder)
     try:
         try:
             if old is not None:
@@ -29,16 +46,16 @@ def replace(path: str, content: bytes) -> None:
                 left = left[os.write(fd, left) :]
         finally:
             os.close(fd)
-        os.replace(temporary, target)
+        os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except BaseException:
         with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            os.unlink(temporary, dir_fd=folder)
         raise
 
 
-def _stat(target: str) -> os.stat_result | None:
+def _stat(name: str, folder: int) -> os.stat_result | None:
     try:
-        return os.stat(target)
+        return os.stat(name, dir_fd=folder)
     except FileNotFoundError:
         return None
 

@@ -15,13 +15,14 @@ from linnet.tools.spec import ToolOutput, tool
 from linnet.tools.truncate import Kept, count_lines
 
 SHELLS = ("/bin/bash", "/bin/sh")
+TIMED_OUT = "Command timed out after"
 
 
 class BashArgs(Struct):
     command: Annotated[str, Meta(min_length=1, description="Shell command to run; may span several lines.")]
     timeout: Annotated[
         Annotated[float, Meta(gt=0)] | None,
-        Meta(description="Seconds after which the command is killed. Without it there is no limit."),
+        Meta(description="Seconds after which the command is killed. Without it there may be no limit."),
     ] = None
 
 
@@ -34,12 +35,13 @@ def bash(args: BashArgs, context: ToolContext) -> ToolOutput:
     A process started with & goes on after the call, but its later output is not seen: redirect it to a file.
     """
     context.cancel.check()
-    with closing(Output(context.progress)) as output:
+    with closing(Output(context.progress, folder=context.processes.temporary)) as output:
         return _run(args, context, output)
 
 
 def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     started = monotonic()
+    timeout = args.timeout or context.bash_timeout
     exit_code: int | None = None
     try:
         finished = context.processes.run(
@@ -47,7 +49,7 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
             cwd=context.cwd,
             sink=output,
             cancel=context.cancel,
-            timeout=args.timeout,
+            timeout=timeout,
         )
     except Cancelled:  # An answer all the same: what it printed until then is worth having.
         status = "[aborted]"
@@ -59,11 +61,11 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
         raise ToolFailed(f"The command could not be started: {error}.") from None
     else:
         exit_code = as_shells_say(finished.exit_code)
-        status = f"[timed out after {args.timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
+        status = f"[timed out after {timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
     seconds = monotonic() - started
     kept = output.finish()
     if context.wording == "pi":
-        return _as_pi_says(args, output, kept, exit_code, status)
+        return _as_pi_says(timeout, output, kept, exit_code, status)
     footer = f"{status}{_whereabouts(output)}  Took {seconds:.1f}s"
     return ToolOutput(
         (Text(_report(args.command, output, kept, footer)),),
@@ -77,13 +79,13 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     )
 
 
-def _as_pi_says(args: BashArgs, output: Output, kept: Kept, exit_code: int | None, status: str) -> ToolOutput:
+def _as_pi_says(timeout: float | None, output: Output, kept: Kept, exit_code: int | None, status: str) -> ToolOutput:
     text = kept.text
     if kept.cut_bytes:
         text = f"{text.rstrip()}\n\n{_cut_note(output, kept).rstrip()}{_whereabouts(output)}\n"
     verdict = ""
     if exit_code is None:
-        verdict = "Command aborted" if status == "[aborted]" else f"Command timed out after {args.timeout:g} seconds"
+        verdict = "Command aborted" if status == "[aborted]" else f"{TIMED_OUT} {timeout:g} seconds"
     elif exit_code:
         verdict = f"Command exited with code {exit_code}"
     if verdict:

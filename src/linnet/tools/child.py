@@ -25,6 +25,7 @@ class Child:
         cwd: str | os.PathLike[str],
         env: Mapping[bytes, bytes],
         spawner: Spawner,
+        opened: Mapping[int, str] | None = None,
         *,
         errors: Callable[[bytes], None] = lambda data: None,
         exited: Callable[[], None] = lambda: None,
@@ -52,7 +53,7 @@ class Child:
             theirs.callback(os.close, stderr)
             undo.callback(os.close, self._stderr)
             os.set_blocking(self._stderr, False)
-            self._spawned = Spawned(argv, cwd, env)
+            self._spawned = Spawned(argv, cwd, env, opened)
             undo.callback(self._spawned.close)
             self._spawned.launch(spawner, (stdin, stdout, stderr))
             assert self._spawned.pid is not None

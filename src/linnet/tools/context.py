@@ -9,6 +9,7 @@ from linnet.errors import ToolFailed
 
 if TYPE_CHECKING:
     from linnet.core.questions import Question, Reply
+    from linnet.tools.bounds import Bounds
     from linnet.tools.process import Processes
 
 Wording: TypeAlias = Literal["zot", "pi"]
@@ -19,8 +20,12 @@ class ToolContext:
 
     `ask` puts a question to whoever drives the agent, and waits; None is no answer.
 
+    `bash_timeout`: seconds for a command whose caller says nothing about that; None is as long as it takes.
+
     `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
     was written for.
+
+    `bounds` say where tools may read and write; None is everywhere.
     """
 
     def __init__(
@@ -31,12 +36,16 @@ class ToolContext:
         processes: "Processes",
         wording: Wording = "zot",
         ask: "Callable[[Question], Reply | None]" = lambda question: None,
+        bash_timeout: float | None = None,
+        bounds: "Bounds | None" = None,
     ) -> None:
         self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
         self.processes = processes
+        self.bash_timeout = bash_timeout
+        self.bounds = bounds
         self._ask = ask
 
     def confirm(self, title: str, message: str = "") -> bool:
@@ -60,12 +69,18 @@ class ToolContext:
         reply = self._ask(EnterText(title, placeholder))
         return reply.text if isinstance(reply, Chosen) else None
 
-    def resolve(self, path: str) -> str:
-        """Relative paths start in the working folder; `~` is the user's home."""
+    def resolve(self, path: str, *, writing: bool = False) -> str:
+        """Relative paths start in the working folder; `~` is the user's home. Raises ToolFailed if it is out of bounds.
+
+        What is opened there must be checked once more, with `bounds`: meanwhile it may be something else.
+        """
         try:
             usable = b"\0" not in os.fsencode(path)
         except UnicodeEncodeError:
             usable = False
         if not usable:
             raise ToolFailed(f"{path!r} cannot be the name of a file.")
-        return os.path.join(self.cwd, os.path.expanduser(path))  # `~name` stays as it is if nobody has that name.
+        found = os.path.join(self.cwd, os.path.expanduser(path))  # `~name` stays as it is if nobody has that name.
+        if self.bounds is not None:
+            self.bounds.check(found, writing=writing)
+        return found

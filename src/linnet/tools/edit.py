@@ -43,16 +43,16 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     from linnet.tools.diff import diff
     from linnet.tools.replace import NotThere, NotUnique, Source, locate
 
-    path = context.resolve(args.path)
+    path = context.resolve(args.path, writing=True)
     pi = context.wording == "pi"
     for number, replacement in enumerate(args.edits, 1):
         _check_encodable(replacement.new_text, number)
     try:
         # Escaped bytes survive as they are, so a file that is not UTF-8 throughout can be edited too.
-        source = Source(_contents(args.path, path).decode("utf-8", "surrogateescape"))
+        source = Source(_contents(args.path, path, context).decode("utf-8", "surrogateescape"))
         changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
         context.cancel.check()
-        atomic.replace(path, source.apply(changes).encode("utf-8", "surrogateescape"))
+        atomic.replace(path, source.apply(changes).encode("utf-8", "surrogateescape"), context.bounds)
     except OSError as error:
         raise explain(args.path, error) from None
     except NotThere as failure:
@@ -70,10 +70,12 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     return ToolOutput((Text(kept.text + note),), details={"diff": shown})
 
 
-def _contents(name: str, path: str) -> bytes:
+def _contents(name: str, path: str, context: ToolContext) -> bytes:
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise ToolFailed(f"{name} is not a regular file.")
     with open(path, "rb") as file:
+        if context.bounds is not None:
+            context.bounds.check_open(file.fileno())
         return file.read()
 
 

@@ -1,65 +1,22 @@
 """A typed function as a tool: annotations, defaults and docstring are what the model reads, and what it is held to."""
 
 import inspect
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
-from typing import Any, TypeVar, get_type_hints, overload
+from functools import partial
+from typing import Any, get_type_hints, overload
 
 import msgspec
 
-from linnet.core.cancel import Cancel
 from linnet.core.images import image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
-from linnet.core.toolspec import ToolSpec
+from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.errors import BadInput, Cancelled, ToolFailed
+from linnet.tools.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.context import ToolContext
-from linnet.tools.loop import Loop
-from linnet.tools.spec import ToolOutput, described, schema_of
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-
-
-class Context:
-    """What a tool may ask for besides its arguments, by a parameter of this type."""
-
-    def __init__(self, inner: ToolContext, call: ToolCall) -> None:
-        self._inner = inner
-        self.call_id = call.id
-
-    @property
-    def cwd(self) -> str:
-        """The folder that is worked in."""
-        return self._inner.cwd
-
-    @property
-    def cancelled(self) -> bool:
-        """Whether the run was aborted. Look at it in loops, or call `check`."""
-        return self._inner.cancel.is_set
-
-    def check(self) -> None:
-        """Raise Cancelled if the run was aborted."""
-        self._inner.cancel.check()
-
-    @property
-    def cancel(self) -> Cancel:
-        """For what blocks: `with context.cancel.interrupting(socket.close): …`, `context.cancel.sleep(1)`."""
-        return self._inner.cancel
-
-    def progress(self, text: str) -> None:
-        """Show new output while the tool runs."""
-        self._inner.progress(text)
-
-    def confirm(self, title: str, message: str = "") -> bool:
-        """Ask whoever drives the agent, and wait. No answer is no."""
-        return self._inner.confirm(title, message)
-
-    def select(self, title: str, options: Sequence[str]) -> str | None:
-        """Ask for one of these, and wait. None if nobody chose."""
-        return self._inner.select(title, tuple(options))
-
-    def input(self, title: str, placeholder: str = "") -> str | None:
-        """Ask for a line of text, and wait. None if nobody answered."""
-        return self._inner.input(title, placeholder)
+from linnet.tools.foreign import Foreign
+from linnet.tools.shorten import shortened
+from linnet.tools.spec import ToolOutput, check_args, described, schema_of
 
 
 class FunctionTool:
@@ -72,9 +29,14 @@ class FunctionTool:
 
         Raises TypeError for a function whose parameters a model cannot be told of.
         """
+        if not inspect.isroutine(function):
+            raise TypeError(f"@tool goes on a function, not on {function!r}")
         self._function = function
         self.is_async = inspect.iscoroutinefunction(function)
-        self._context, self._args, self._whole = _parameters(function, context)
+        self.owner = f"the function {function.__module__}.{function.__qualname__}"
+        self._context, self._context_type, self._args, self._whole = _parameters(function, context)
+        if problem := name_problem(name or function.__name__):
+            raise TypeError(f"{problem}; give it one with @tool(name=…)")
         self.spec = ToolSpec(
             name or function.__name__, description or described(function.__doc__ or ""), schema_of(self._args)
         )
@@ -84,31 +46,32 @@ class FunctionTool:
     def __call__(self, *args: Any, **keywords: Any) -> Any:
         return self._function(*args, **keywords)
 
-    def run(self, args: dict[str, Any], context: Any, cancel: Cancel, loop: Loop) -> ToolOutput:
+    def run(self, args: dict[str, Any], given: Given) -> ToolOutput:
         """Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does."""
-        keywords = self._keywords(args)
-        if self._context:
-            keywords[self._context] = context
-        if not self.is_async:
-            return output(self._function(**keywords))
-        return output(_awaited(lambda: self._function(**keywords), cancel, loop))
+        keywords = self._keywords(args, lambda: self._context_type(given))
+        return output(given.foreign.call(self._function, given.inner.cancel, **keywords))
 
-    def _keywords(self, args: dict[str, Any]) -> dict[str, Any]:
+    def bound(self, args: dict[str, Any], context: object) -> Callable[[], Any]:
+        """The function with these arguments, to be called by somebody else. Raises ToolFailed if they do not fit."""
+        return partial(self._function, **self._keywords(args, lambda: context))
+
+    def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
         try:
             checked = msgspec.convert(args, self._args, strict=False)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"invalid args: {error}") from None
+        given = {self._context: context()} if self._context else {}
         if self._whole:
-            return {self._whole: checked}
-        return {name: getattr(checked, name) for name in checked.__struct_fields__}
+            return {self._whole: checked, **given}
+        return {**{name: getattr(checked, name) for name in checked.__struct_fields__}, **given}
 
 
 class FunctionTools:
     """A toolset of functions."""
 
-    def __init__(self, tools: Sequence[FunctionTool]) -> None:
+    def __init__(self, tools: Sequence[FunctionTool], foreign: Foreign) -> None:
         self._tools = {tool.spec.name: tool for tool in tools}
-        self._loop = Loop()
+        self._foreign = foreign
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
@@ -116,10 +79,10 @@ class FunctionTools:
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
         tool = self._tools[call.name]
+        given = Given(context, call, self._foreign)
         try:
-            if call.unparsed:
-                raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
-            return tool.run(call.args, Context(context, call), context.cancel, self._loop)
+            check_args(call)
+            return tool.run(call.args, given)
         except Cancelled:
             raise
         except (ToolFailed, BadInput) as failure:
@@ -127,9 +90,8 @@ class FunctionTools:
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
             return ToolOutput((Text(f"{type(fault).__name__}: {fault}"),), is_error=True)
-
-    def close(self) -> None:
-        self._loop.close()
+        finally:
+            given.end()
 
 
 @overload
@@ -156,7 +118,7 @@ def output(value: Any) -> ToolOutput:
     parts = [part for each in value for part in _parts(each)] if isinstance(value, list | tuple) else _parts(value)
     if isinstance(value, list | tuple) and not any(isinstance(each, str | bytes | Image) for each in value):
         parts = _parts(msgspec.to_builtins(value)) if value else []
-    return ToolOutput(tuple(parts) or (Text("(no output)"),))
+    return ToolOutput(shortened(parts) or (Text("(no output)"),))
 
 
 def _parts(value: Any) -> list[UserPart]:
@@ -181,44 +143,30 @@ def _picture(data: bytes) -> UserPart:
     return Text(data.decode("utf-8", "replace"))
 
 
-def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[str, type[Any], str]:
-    """The name of the context parameter; the arguments as one type; the name of the parameter that takes all of them,
-    where the function wants them as one struct.
+def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[str, type[AnyContext], type[Any], str]:
+    """The name of the context parameter, and its type; the arguments as one type; the name of the parameter that takes
+    all of them, where the function wants them as one struct.
     """
     hints = get_type_hints(function, include_extras=True)
     context = ""
+    context_type: type[AnyContext] = Context
     fields: list[tuple[str, Any, Any] | tuple[str, Any]] = []
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD, parameter.POSITIONAL_ONLY):
             raise TypeError(f"{function.__name__}: a model cannot give {parameter}; name every parameter")
         kind = hints.get(name, Any)
-        if kind is Context or (context_name and name == context_name):
+        if kind in (Context, AsyncContext):
+            context, context_type = name, kind
+        elif context_name and name == context_name:
             context = name
         elif parameter.default is parameter.empty:
             fields.append((name, kind))
         else:
             fields.append((name, kind, parameter.default))
     if len(fields) == 1 and _is_struct(fields[0][1]):
-        return context, fields[0][1], fields[0][0]
-    return context, msgspec.defstruct(function.__name__, fields, kw_only=True), ""
+        return context, context_type, fields[0][1], fields[0][0]
+    return context, context_type, msgspec.defstruct(function.__name__, fields, kw_only=True), ""
 
 
 def _is_struct(kind: Any) -> bool:
     return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or is_dataclass(kind))
-
-
-def _awaited(work: Callable[[], Coroutine[Any, Any, Any]], cancel: Cancel, loop: Loop) -> Any:
-    """The outcome of a coroutine that runs in the loop's thread; an abort cancels it."""
-    from concurrent.futures import CancelledError
-
-    future = loop.submit(work)
-
-    def interrupt() -> None:
-        future.cancel()
-
-    with cancel.interrupting(interrupt):
-        try:
-            return future.result()
-        except CancelledError:
-            cancel.check()
-            raise ToolFailed("the tool was cancelled") from None

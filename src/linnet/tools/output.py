@@ -19,12 +19,16 @@ class Output:
     `path` names the file that has every byte, once there is more than can be shown; `problem` says why there is none.
     """
 
-    def __init__(self, progress: Callable[[str], None], clock: Callable[[], float] = monotonic) -> None:
+    def __init__(
+        self, progress: Callable[[str], None], clock: Callable[[], float] = monotonic, folder: str | None = None
+    ) -> None:
+        """`folder`: where the file is to be; without one, where temporary files are."""
         self.total = 0
         self.path: str | None = None
         self.problem = ""
         self._progress = progress
         self._clock = clock
+        self._folder = folder
         self._tail = bytearray()
         self._lines = 0
         self._is_long = False
@@ -88,7 +92,7 @@ class Output:
 
         self._is_long = True
         try:
-            self._file, self.path = mkstemp(prefix="linnet-bash-", suffix=".log")
+            self._file, self.path = mkstemp(prefix="linnet-bash-", suffix=".log", dir=self._folder)
         except OSError as error:
             self.problem = error.strerror or str(error)
         self._write(self._tail)

@@ -7,7 +7,7 @@ from contextlib import ExitStack, suppress
 from math import ceil
 from threading import Lock, Thread
 from time import monotonic
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec import Struct
 
@@ -17,7 +17,12 @@ from linnet.tools.child import Child
 from linnet.tools.shared_spawner import SharedSpawner
 from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
+if TYPE_CHECKING:
+    from linnet.tools.sandbox import Sandbox
+
+_Confined: TypeAlias = tuple[Sequence[str], str | os.PathLike[str], Mapping[bytes, bytes], Mapping[int, str]]
 READ_SIZE = 1 << 16
+TOKEN = "ZOTCORE_RPC_TOKEN"
 
 
 class Sink(Protocol):
@@ -43,9 +48,14 @@ class Processes:
     What a command puts in the background outlives the command. This process gets no child but one, the supervisor.
     """
 
-    def __init__(self, hidden: Iterable[str] = ("ZOTCORE_RPC_TOKEN",), shared: SharedSpawner | None = None) -> None:
-        """Without a shared one, these have a supervisor of their own."""
-        self._hidden = frozenset(map(os.fsencode, hidden))
+    def __init__(
+        self, hidden: Iterable[str] = (), shared: SharedSpawner | None = None, sandbox: "Sandbox | None" = None
+    ) -> None:
+        """`hidden` are variables that no child gets, besides the token. Without a shared one, these have a supervisor
+        of their own. Commands run in the sandbox, if there is one; `close` closes it.
+        """
+        self.sandbox = sandbox
+        self._hidden = frozenset(map(os.fsencode, (TOKEN, *hidden)))
         self._shared = shared
         self._owner = os.getpid()
         self._spawner = shared.borrow() if shared is not None else Spawner()
@@ -55,6 +65,11 @@ class Processes:
         self._background: list[Spawned] = []  # Commands that ended and left something running.
         self._drains: list[Thread] = []
         self._children: list[Child] = []
+
+    @property
+    def temporary(self) -> str | None:
+        """The folder for files that commands should find; None if it is that for all temporary files."""
+        return self.sandbox.temporary if self.sandbox is not None else None
 
     def warm(self) -> None:
         """Start the supervisor, so that the first command need not wait for it. Returns at once."""
@@ -76,7 +91,7 @@ class Processes:
         ValueError if it cannot be started.
         """
         cancel.check()
-        command = _Command(argv, cwd, self._environment())
+        command = _Command(*self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment()))
         try:
             self._add(command)
             with cancel.interrupting(command.kill):
@@ -97,17 +112,21 @@ class Processes:
         *,
         cwd: str | os.PathLike[str],
         env: Mapping[str, str] | None = None,
+        trusted: bool = True,
         errors: Callable[[bytes], None] = lambda data: None,
         exited: Callable[[], None] = lambda: None,
     ) -> Child:
-        """Start a program that stays. `env` is set besides what every command gets. `errors` is given what it prints
-        on stderr, and `exited` is called when it has ended.
+        """Start a program that stays. `env` is set besides what every command gets. One that is not trusted runs in the
+        sandbox, if there is one. `errors` is given what it prints on stderr, and `exited` is called when it has ended.
 
         Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
-        environment = {**self._environment(), **added}
-        child = Child(argv, cwd, environment, self._spawner, errors=errors, exited=exited)
+        environment: Mapping[bytes, bytes] = self._environment()
+        opened: Mapping[int, str] | None = None
+        if not trusted and self.sandbox is not None:
+            argv, cwd, environment, opened = self._confined(argv, cwd)
+        child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
         with self._lock:
             self._children = [each for each in self._children if not each.closed]
             self._children.append(child)
@@ -143,6 +162,8 @@ class Processes:
             self._shared.give_back(self._spawner)
         for drain in drains:
             drain.join(PATIENCE)
+        if self.sandbox is not None and self._owner == os.getpid():
+            self.sandbox.close()
 
     def _add(self, command: "_Command") -> None:
         with self._lock:
@@ -163,6 +184,11 @@ class Processes:
             if drain:
                 self._drains.append(drain)
 
+    def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str]) -> "_Confined":
+        assert self.sandbox is not None
+        inside = {**self._environment(), **self.sandbox.variables}
+        return self.sandbox.wrapped(argv, cwd), cwd, inside, self.sandbox.opened
+
     def _environment(self) -> dict[bytes, bytes]:
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}
 
@@ -170,7 +196,13 @@ class Processes:
 class _Command:
     """A command and the pipe that it prints to. Every descriptor but `spawned`'s is closed by `release`."""
 
-    def __init__(self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes]) -> None:
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        env: Mapping[bytes, bytes],
+        opened: Mapping[int, str] | None = None,
+    ) -> None:
         self.killed = False
         self._lock = Lock()
         self._released = False
@@ -180,7 +212,7 @@ class _Command:
             # opens what is behind it again, and would truncate a file.
             self._output, self._write_end = _pipe(undo)
             self._woken, self._wake = _pipe(undo)
-            self.spawned = Spawned(argv, cwd, env)
+            self.spawned = Spawned(argv, cwd, env, opened)
             undo.pop_all()
         os.set_blocking(self._output, False)
 

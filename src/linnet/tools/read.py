@@ -39,6 +39,8 @@ def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
         _check_regular(args.path, os.stat(path).st_mode)
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
+            if context.bounds is not None:
+                context.bounds.check_open(fd)
             found = os.fstat(fd)
             _check_regular(args.path, found.st_mode)
             head = os.read(fd, HEAD)

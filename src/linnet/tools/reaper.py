@@ -133,7 +133,7 @@ class Command:
         if not self._exited and not self._adopting:
             wait_for(self._root)
 
-    def _read_order(self) -> "tuple[list[bytes], bytes, dict[bytes, bytes]] | None":
+    def _read_order(self) -> "tuple[list[bytes], bytes, dict[bytes, bytes], dict[int, bytes]] | None":
         """None if the agent has changed its mind."""
         size = self._read(8)
         body = self._read(int.from_bytes(size, "big")) if size else b""
@@ -161,13 +161,21 @@ class Refused(Exception):
         self.what = what
 
 
-def spawn(argv: list[bytes], cwd: bytes, env: dict[bytes, bytes], streams: list[int], resets: list[int]) -> int:
+def spawn(
+    argv: list[bytes],
+    cwd: bytes,
+    env: dict[bytes, bytes],
+    opened: dict[int, bytes],
+    streams: list[int],
+    resets: list[int],
+) -> int:
     """Start a command that leads a session of its own; return its process id. Raises Refused."""
     try:
         os.chdir(cwd)
     except OSError as error:
         raise Refused(error, b"folder") from None
-    actions = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(streams)]
+    actions: list[tuple[object, ...]] = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(streams)]
+    actions += [(os.POSIX_SPAWN_OPEN, fd, path, os.O_RDONLY, 0) for fd, path in opened.items()]
     refusal = None
     try:
         for path in candidates(argv[0], env):

@@ -7,7 +7,7 @@ from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled, ToolFailed
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import Tool, ToolOutput
+from linnet.tools.spec import Tool, ToolOutput, check_args
 
 
 class Registry:
@@ -27,8 +27,7 @@ class Registry:
             if tool is None:
                 pi = context.wording == "pi"
                 raise ToolFailed(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
-            if call.unparsed:
-                raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
+            check_args(call)
             return tool.run(call.args, context)
         except ToolFailed as failure:
             return _error(str(failure))

@@ -126,8 +126,15 @@ class Spawned:
     says whether anything that it had started was running then. `gone` is true as soon as nothing is running any more.
     """
 
-    def __init__(self, argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes]) -> None:
-        self._order = _order(argv, cwd, env)
+    def __init__(
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        env: Mapping[bytes, bytes],
+        opened: Mapping[int, str] | None = None,
+    ) -> None:
+        """`opened` are files that it can read from these descriptors."""
+        self._order = _order(argv, cwd, env, opened or {})
         self._refused = {b"folder": str(cwd), b"command": argv[0]}
         self.pid: int | None = None
         self.exit_code: int | None = None
@@ -256,7 +263,9 @@ def readable(fd: int, seconds: float | None) -> bool:
     return bool(poller.poll(None if seconds is None else seconds * 1000))
 
 
-def _order(argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes]) -> bytes:
+def _order(
+    argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], opened: Mapping[int, str]
+) -> bytes:
     """Raises ValueError for what no program can be given."""
     words = [os.fsencode(word) for word in argv]
     if not words:
@@ -266,5 +275,5 @@ def _order(argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes,
         raise ValueError("embedded null byte")
     if any(b"=" in name for name in env):
         raise ValueError("illegal environment variable name")
-    body = marshal.dumps((words, folder, dict(env)))
+    body = marshal.dumps((words, folder, dict(env), {fd: os.fsencode(path) for fd, path in opened.items()}))
     return len(body).to_bytes(8, "big") + body

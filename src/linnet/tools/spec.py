@@ -6,7 +6,7 @@ from typing import Any, Generic, TypeVar
 
 import msgspec
 
-from linnet.core.messages import Text, UserPart
+from linnet.core.messages import Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
@@ -47,6 +47,12 @@ class Tool(Generic[Args]):
 def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:
     """The function's name and docstring are what the model reads."""
     return lambda body: Tool(args, body)
+
+
+def check_args(call: ToolCall) -> None:
+    """Raises ToolFailed if what the model wrote was no JSON object: nobody is to run a call with arguments left out."""
+    if call.unparsed:
+        raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
 
 
 def described(docstring: str) -> str:

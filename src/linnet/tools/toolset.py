@@ -1,6 +1,6 @@
 """Tools that come together: something with specs, that runs a call. Wrapped around or put beside each other."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from linnet.core.messages import Text, ToolCall
@@ -20,29 +20,65 @@ class Toolset(Protocol):
 
 class Combined:
     """Toolsets beside each other. Invariants: `specs` is sorted by name, so that a vendor's prompt cache survives a
-    restart; of a name that two have, only the first one's is there.
+    restart; of a name that two have, only the first one's is there, and somebody is told whose the other was.
     """
 
-    def __init__(self, first: Toolset, *others: Toolset, before: Sequence[Toolset] = ()) -> None:
-        """What no toolset has is given to the first, which says that it does not know it. Those `before` it may have
-        tools of the same name, which are then used instead.
+    def __init__(
+        self, first: tuple[str, Toolset], *others: tuple[str, Toolset], instead: Sequence[Toolset] = ()
+    ) -> None:
+        """Each with its owner. What no toolset has is given to the first, which says that it does not know it. Tools of
+        those in `instead` are used instead of others that have the same name, and that is how it should be.
         """
-        self._first = first
-        self._all = (*before, first, *others)
+        self._first = first[1]
+        self._all = (first, *others)
+        self._instead = tuple(instead)
+        self._told: set[str] = set()
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
-        found: dict[str, ToolSpec] = {}
-        for toolset in self._all:
+        found: dict[str, tuple[str, ToolSpec]] = {}
+        for toolset in self._instead:
             for spec in toolset.specs:
-                found.setdefault(spec.name, spec)
-        return tuple(found[name] for name in sorted(found))
+                found.setdefault(spec.name, ("", spec))
+        for owner, toolset in self._all:
+            for spec in toolset.specs:
+                if spec.name in found and not found[spec.name][0]:
+                    continue
+                if spec.name in found:
+                    self._tell(taken(spec.name, found[spec.name][0], owner))
+                else:
+                    found[spec.name] = owner, spec
+        return tuple(found[name][1] for name in sorted(found))
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        for toolset in self._all:
+        for toolset in (*self._instead, *(toolset for _, toolset in self._all)):
             if any(spec.name == call.name for spec in toolset.specs):
                 return toolset.run(call, context)
         return self._first.run(call, context)
+
+    def _tell(self, sentence: str) -> None:
+        """Tools come and go, and this is read before each step: it is said once. Without a handler of the program's
+        own, it is a line on stderr.
+        """
+        if sentence not in self._told:
+            import logging  # 5 ms that nothing healthy pays
+
+            self._told.add(sentence)
+            logging.getLogger("linnet.tools").warning("%s; the first one is kept", sentence)
+
+
+def clash(claims: Iterable[tuple[str, str]]) -> str:
+    """Of names and whose they are: a sentence about the first that two claim, or nothing."""
+    owners: dict[str, str] = {}
+    for name, owner in claims:
+        if name in owners:
+            return taken(name, owners[name], owner)
+        owners[name] = owner
+    return ""
+
+
+def taken(name: str, first: str, second: str) -> str:
+    return f'the tool "{name}" is declared twice: by {first} and by {second}'
 
 
 class Gate(Protocol):
@@ -70,4 +106,5 @@ class Guarded:
 
 
 def refused(reason: str) -> ToolOutput:
-    return ToolOutput((Text(reason),), is_error=True)
+    """For the model a sentence; for clients a mark, since a refusal is no failure of the tool's."""
+    return ToolOutput((Text(reason),), is_error=True, details={"denied": True})

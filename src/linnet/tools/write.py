@@ -29,7 +29,7 @@ def write(args: WriteArgs, context: ToolContext) -> str:
     except UnicodeEncodeError as error:
         raise ToolFailed(f"content cannot be written as UTF-8: {error.reason} at character {error.start}.") from None
     try:
-        atomic.replace(context.resolve(args.path), content)
+        atomic.replace(context.resolve(args.path, writing=True), content, context.bounds)
     except OSError as error:
         raise explain(args.path, error) from None
     return f"Successfully wrote {len(content)} bytes to {args.path}"

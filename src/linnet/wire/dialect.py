@@ -32,6 +32,15 @@ class Rejected(Struct, frozen=True):
     reason: str
 
 
+class Opened(Struct, frozen=True):
+    """The session that a prompt from the command line is said in. `file` is where it is kept, if it is."""
+
+    id: str
+    timestamp: str
+    cwd: str
+    file: str | None
+
+
 class Dialect(Protocol):
     @property
     def asks(self) -> bool:
@@ -51,6 +60,9 @@ class Dialect(Protocol):
 
     def explain(self, error: LinnetError) -> str:
         """Return the reason for a refusal, in the words that the protocol's clients know."""
+
+    def session(self, opened: Opened) -> bytes:
+        """Return the line that comes before the events of a prompt from the command line; empty if there is none."""
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
         """Yield lines for what happened, made as they are asked for: a slow reader must not fill the memory."""

@@ -7,11 +7,9 @@ from msgspec.json import Decoder
 
 from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
-from linnet.core.toolspec import ToolSpec
+from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
-
-LONGEST_NAME = 64  # What every vendor takes.
 
 
 class _Block(Struct, frozen=True, rename={"mime_type": "mimeType"}):
@@ -46,8 +44,8 @@ def content(raw: Raw) -> tuple[UserPart, ...]:
 
 
 def declared(raw: Raw) -> tuple[ToolSpec, ...]:
-    """Raises BadInput. None at all is a list of no tools."""
-    return tuple(each("tool", _tools.optional(raw), _spec))
+    """Raises BadInput."""
+    return tuple(each("tool", _tools.required(raw), _spec))
 
 
 def _part(block: _Block) -> UserPart:
@@ -61,11 +59,8 @@ def _part(block: _Block) -> UserPart:
 
 
 def _spec(tool: _Tool) -> ToolSpec:
-    allowed = tool.name.replace("_", "a").replace("-", "a")
-    if not (tool.name and allowed.isascii() and allowed.isalnum() and len(tool.name) <= LONGEST_NAME):
-        raise BadInput(
-            f"a tool's name is made of letters, digits, _ and -, at most {LONGEST_NAME} of them, not {tool.name!r}"
-        )
+    if problem := name_problem(tool.name):
+        raise BadInput(problem)
     parameters = tool.parameters or {"type": "object", "properties": {}}
     if parameters.get("type") != "object":
         raise BadInput(f"the parameters of {tool.name} must be a JSON schema of an object")

@@ -158,3 +158,41 @@ def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: M
     assert "from the SDK" in str(events)
     with pytest.raises(ConfigError, match=r"^mcp_servers: mcpServers.odd: expected a command to start, or a url$"):
         Runtime(**options, mcp_servers={"odd": {}})
+
+
+@slow
+def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
+    agent = zot("--mcp-config", file(tmp_path / "mcp.json", odd=entry()), *LONG)
+    assert agent.ask("get_commands")["data"]["commands"] == []  # Listing starts nothing.
+    for typed, said in {
+        "/mcp__odd__greet Ada  very warmly": "Greet Ada very warmly.",
+        "/mcp__odd__first_note": "[note://1]\nremember the milk",
+        "/mcp__odd__nothing here": "/mcp__odd__nothing here",
+    }.items():
+        (user,) = [frame for frame in agent.prompt(typed) if frame["type"] == "user_message"]
+        assert user["content"] == [{"type": "text", "text": said}]
+        assert server.requests[-1].body["messages"][-1]["content"][-1]["text"] == said
+    listed = agent.ask("get_commands")["data"]["commands"]
+    assert [(each["name"], each["source"], "argument_hint" in each) for each in listed] == [
+        ("mcp__odd__greet", "mcp", True),
+        ("mcp__odd__first_note", "mcp", False),
+    ]
+    asked = len(server.requests)
+    frames = agent.prompt("/mcp__odd__greet")
+    (end,) = [frame for frame in frames if frame["type"] == "turn_end"]
+    assert end["stop"] == "error"
+    assert end["error"].startswith("the prompt greet needs ")
+    assert len(server.requests) == asked
+    agent.prompt("hi")
+    assert len(server.requests) == asked + 1
+
+
+@slow
+def test_an_abort_ends_the_wait_for_a_servers_prompt(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
+    agent = zot("--mcp-config", file(tmp_path / "mcp.json", late=entry("slow")), *LONG)
+    agent.send({"type": "prompt", "id": "p", "message": "/mcp__late__greet Ada"})
+    agent.until("response")
+    agent.ask("abort")
+    (end,) = [frame for frame in agent.until("done") if frame["type"] == "turn_end"]
+    assert end["stop"] == "aborted"
+    assert server.requests == []

@@ -147,5 +147,5 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 def test_servers_without_the_package_are_refused_with_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(files, "find_spec", lambda name: None)
     assert files.load([], {}, {}) == ()
-    with pytest.raises(ConfigError, match=r"pip install 'linnet\[mcp\]'"):
+    with pytest.raises(ConfigError, match=r"pip install 'linnet-agent\[mcp\]'"):
         files.load([], {"a": {"command": "x"}}, {})

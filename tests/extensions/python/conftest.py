@@ -35,8 +35,8 @@ class Recording(Resources):
         super().__init__(settings)
         self.requests: list[Request] = []
 
-    def provider(self, name: str) -> Provider:
-        return _Recorded(super().provider(name), self.requests)
+    def provider(self, name: str, cancel: Cancel) -> Provider:
+        return _Recorded(super().provider(name, cancel), self.requests)
 
 
 class _Recorded:

@@ -4,11 +4,17 @@ from collections.abc import Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
+from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.config import ServerConfig, merged, parse, servers
 
 
-def load(paths: Iterable[str], given: Mapping[str, Any] | None, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
+def load(
+    paths: Iterable[str],
+    given: Mapping[str, Any] | None,
+    environ: Mapping[str, str],
+    spelled: Spelling = flag,
+) -> tuple[ServerConfig, ...]:
     """Return the servers of all these files, and those that are `given` by name. Of two that have the same name, the
     later one is taken.
 
@@ -20,7 +26,8 @@ def load(paths: Iterable[str], given: Mapping[str, Any] | None, environ: Mapping
         layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
     found = merged(layers)
     if found and find_spec("mcp") is None:
-        raise ConfigError("MCP servers need the mcp package: pip install 'linnet[mcp]', or start with --no-mcp")
+        none = spelled("no_mcp")
+        raise ConfigError(f"MCP servers need the mcp package: pip install 'linnet-agent[mcp]', or start with {none}")
     return found
 
 

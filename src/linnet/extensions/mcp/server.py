@@ -185,7 +185,7 @@ def _reason(error: BaseException, deadline: float) -> str:
         case TimeoutError():
             return f"it was not ready within {deadline:g} s"
         case ModuleNotFoundError():
-            return "linnet needs the mcp package for it: pip install 'linnet[mcp]'"
+            return "linnet needs the mcp package for it: pip install 'linnet-agent[mcp]'"
         case Closed():
             return "it was stopped"
         case _:

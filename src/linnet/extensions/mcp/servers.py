@@ -19,10 +19,10 @@ from linnet.extensions.mcp.naming import clashes, names, prefix
 from linnet.extensions.mcp.offers import Prompt, Resource
 from linnet.extensions.mcp.results import content, prompt_text, resource_text
 from linnet.extensions.mcp.server import Server
-from linnet.extensions.mcp.shorten import shortened
 from linnet.tools.context import ToolContext
 from linnet.tools.loop import Loop
-from linnet.tools.spec import ToolOutput
+from linnet.tools.shorten import shortened
+from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -105,10 +105,9 @@ class McpServers:
         if found is None:
             return _error(f"No MCP server has a tool called {call.name}.")
         server, tool, _ = found
-        if call.unparsed:
-            return _error(f"invalid args: not a JSON object: {call.unparsed[:200]}")
         news: SimpleQueue[str | None] = SimpleQueue()
         try:
+            check_args(call)
             result = self._wait_for(
                 lambda: server.call(tool, call.args, news.put), context.cancel, news, context.progress
             )

@@ -30,11 +30,7 @@ class Mailbox:
             if self._at_work:
                 return
             self._at_work = True
-        try:
-            self._workers.begin(self._work)
-        except RuntimeError:  # No thread to be had: it is told with the next one.
-            with self._changed:
-                self._at_work = False
+        self._workers.begin(self._work)
 
     def wait(self, patience: float) -> None:
         """Until everything was delivered, or the time is over."""

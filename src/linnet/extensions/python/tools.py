@@ -10,8 +10,9 @@ from linnet.extensions.host import Host
 from linnet.extensions.python.context import Context
 from linnet.extensions.python.workers import Call, Workers
 from linnet.tools.context import ToolContext
+from linnet.tools.function import output
 from linnet.tools.loop import Loop
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:
     from linnet.tools.function import FunctionTool
@@ -57,15 +58,14 @@ class ExtensionTools:
             return _error(f"{type(fault).__name__}: {fault}")
 
     def _run(self, call: ToolCall, context: ToolContext, waiting: Call[Any]) -> ToolOutput:
-        if call.unparsed:
-            raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
-        own: Any = ToolCallContext(self._host, self._owner, waiting, context, call.id)
+        check_args(call)
+        own = ToolCallContext(self._host, self._owner, waiting, context, call.id)
         tool = self._tools[call.name]
-        if tool.is_async:
-            from linnet.extensions.python.awaited import AsyncContext
+        if not tool.is_async:
+            return output(tool.bound(call.args, own)())
+        from linnet.extensions.python.awaited import AsyncContext, awaited
 
-            own = AsyncContext(own)
-        return tool.run(call.args, own, waiting.cancel, self._loop)
+        return output(awaited(tool.bound(call.args, AsyncContext(own)), waiting, self._loop))
 
 
 def _error(text: str) -> ToolOutput:

@@ -2,17 +2,16 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from queue import SimpleQueue
-from threading import Lock, Thread
+from threading import Lock
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
 from linnet.core.cancel import Cancel
 from linnet.errors import Cancelled
 from linnet.tools.cancel import CancelToken
+from linnet.tools.threads import Threads
 
 T = TypeVar("T")
-MOST_IDLE = 4
 
 
 class Broke(Exception):
@@ -128,57 +127,34 @@ class Workers:
     """Invariant: a call that hangs keeps one thread, and holds up no other call."""
 
     def __init__(self) -> None:
+        self._threads = Threads("linnet-extension")
         self._lock = Lock()
-        self._idle: list[SimpleQueue[Call[Any] | None]] = []
         self._open: set[Call[Any]] = set()
-        self._closed = False
 
     def call(self, function: Callable[[Call[T]], T], cancel: Cancel | None, patience: float | None) -> T:
-        """What the function returns, which is given the call. Raises what it raises, and what `Call.wait` does; and
-        RuntimeError if there is no thread to be had.
-        """
+        """What the function returns, which is given the call. Raises what it raises, and what `Call.wait` does."""
         call = Call(function, patience)
         self._begin(call)
         return call.wait(cancel, patience)
 
     def begin(self, function: Callable[[], None]) -> None:
-        """Call it, and wait for nothing. Raises RuntimeError if there is no thread to be had."""
+        """Call it, and wait for nothing."""
         self._begin(Call(lambda call: function(), None))
 
     def close(self) -> None:
         """End idle threads, and tell those at work that nobody waits for them. Idempotent."""
+        self._threads.close()
         with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
             calls = list(self._open)
-        for queue in idle:
-            queue.put(None)
         for call in calls:
             call.give_up()
 
     def _begin(self, call: Call[Any]) -> None:
         with self._lock:
             self._open.add(call)
-            queue = self._idle.pop() if self._idle else None
-        if queue is None:
-            queue = SimpleQueue()
-            try:
-                Thread(target=self._serve, args=(queue,), name="linnet-extension", daemon=True).start()
-            except RuntimeError:
-                with self._lock:
-                    self._open.discard(call)
-                raise
-        queue.put(call)
+        self._threads.begin(call.run, lambda outcome: self._end(call))
 
-    def _serve(self, queue: "SimpleQueue[Call[Any] | None]") -> None:
-        while (call := queue.get()) is not None:
-            call.run()
-            with self._lock:
-                self._open.discard(call)
-                ends = self._closed or len(self._idle) >= MOST_IDLE
-                if not ends:
-                    self._idle.append(queue)  # Before anybody knows: the next call can have this thread.
-            call.end()
-            del call  # What it returned is not kept alive by an idle thread.
-            if ends:
-                return
+    def _end(self, call: Call[Any]) -> None:
+        with self._lock:
+            self._open.discard(call)
+        call.end()

@@ -19,7 +19,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import StopReason, Usage
-from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
 from linnet.providers.faults import Fault, from_fault
 
 _STOPS: dict[str, StopReason] = {
@@ -204,7 +204,7 @@ class Reader:
                     self._stop = _STOPS.get(closing.stop_reason, "end")
             case MessageStop():
                 if self._refused:
-                    self.failure = ProviderRejected(self._provider, "the model refused to answer")
+                    self.failure = ModelRefused(self._provider, "the model refused to answer")
                     return
                 self.finished = True
                 deltas.append(Stopped(self._stop or ("tool_use" if self._calls else "end")))

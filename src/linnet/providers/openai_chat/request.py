@@ -1,19 +1,17 @@
 """Our requests in the words of the Chat Completions API, which many vendors speak. Pure."""
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
 from linnet.core.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolResult, UserMessage, texts
-from linnet.core.models import Model
+from linnet.core.models import Model, gpt_generation, thinks_with_tools
 from linnet.providers.base import Request
 from linnet.providers.body import encode
 from linnet.providers.output_limit import output_limit
 
 _UNSEEN = "(an image that this model cannot see)"
 _SEE_BELOW = "(see the image in the next message)"
-_GPT = re.compile(r"gpt-(\d+)(?:\.(\d+))?")
 
 
 def write(request: Request) -> bytes:
@@ -44,10 +42,9 @@ def _effort(request: Request) -> str | None:
     if not model.reasoning or model.provider == "deepseek":
         return None  # There, thinking is on or off.
     if model.provider == "openai":
-        found = _GPT.match(model.id)
-        generation = (int(found[1]), int(found[2] or 0)) if found else (0, 0)
-        if generation >= (5, 4) and request.tools:
-            return "none"  # From here on this API refuses tools to a model that reasons.
+        generation = gpt_generation(model.id)
+        if request.tools and not thinks_with_tools(model):
+            return "none"
         if wanted == "minimal" and generation != (5, 0):
             return "low"
         if wanted == "xhigh" and generation < (5, 2):

@@ -16,7 +16,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import StopReason, Usage
-from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
 from linnet.providers.faults import Fault, from_fault
 
 _STOPS: dict[str, StopReason] = {
@@ -176,7 +176,7 @@ class Reader:
 
     def _close(self, reason: str) -> None:
         if reason == "content_filter":
-            self.failure = ProviderRejected(self._provider, "the reply was stopped by the content filter")
+            self.failure = ModelRefused(self._provider, "the reply was stopped by the content filter")
         elif reason == "insufficient_system_resource":
             self.failure = ProviderUnavailable(self._provider, "the server ran out of resources")
         else:

@@ -94,6 +94,7 @@ def _state(state: commands.State) -> responses.StateData:
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,
         waiting_for=[_waiting(id, question) for id, question in state.waiting_for] or UNSET,
+        sandbox=state.sandbox or UNSET,
     )
 
 
@@ -118,6 +119,7 @@ def _stats(stats: commands.Stats) -> responses.StatsData:
         total_messages=len(said),
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
+        cost_known=words.known(cost=spent.cost_known),
     )
 
 
@@ -129,9 +131,12 @@ def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
 def _slash(command: slash.SlashCommand) -> responses.SlashItem:
     """As pi tells it since 0.73, and beside it the two fields that it had before."""
     scope = "temporary" if command.location == "path" else command.location
-    info = responses.SlashSource(command.path, "cli" if command.location == "path" else "auto", scope)
+    named = "cli" if command.source == "extension" else "local"
+    source = named if command.location == "path" else "auto"
+    info = responses.SlashSource(command.path, source, scope, base_dir=command.base or UNSET)
     description = command.description or UNSET
-    return responses.SlashItem(command.name, description, command.source, command.location, command.path or UNSET, info)
+    path, hint = command.path or UNSET, command.hint or UNSET
+    return responses.SlashItem(command.name, description, command.source, command.location, path, info, hint)
 
 
 def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:
@@ -147,7 +152,8 @@ def session_item(session: sessions.SessionInfo, current: str | None = None) -> r
         provider=session.provider,
         model_id=session.model,
         tokens=session.tokens,
-        cost=session.cost,
+        cost=session.known_cost,
+        cost_known=words.known(cost=session.cost_known),
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Sequence
 from linnet import errors
 from linnet.core import commands
 from linnet.core.events import Event
-from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
-from linnet.wire.jsonl import Overlong
+from linnet.wire.dialect import Asked, Buffers, Moment, Opened, Rejected
+from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi import answers
 from linnet.wire.pi.decode import SetStream, decode
 from linnet.wire.pi.encode import PiEncoder, Stream
@@ -42,6 +42,12 @@ class Pi:
                 return f"Model not found: {error.provider}/{error.name}"
             case _:
                 return str(error)
+
+    def session(self, opened: Opened) -> bytes:
+        """The header of pi's sessions, with the file besides."""
+        file = {} if opened.file is None else {"sessionFile": opened.file}
+        shown = {"id": opened.id, "timestamp": opened.timestamp, "cwd": opened.cwd, **file}
+        return encode_lines([{"type": "session", "version": 3, **shown}])
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
         return self._encoder.encode(events)

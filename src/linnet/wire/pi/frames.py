@@ -64,6 +64,7 @@ class Usage(Plain, frozen=True):
     cache_write: int
     total_tokens: int | UnsetType
     cost: Cost
+    cost_known: Literal[False] | UnsetType = UNSET  # An addition, here and elsewhere: a price is not known.
 
 
 class Said(Struct, frozen=True, tag_field="role", rename="camel"):

@@ -296,6 +296,15 @@ class HookError(Frame, frozen=True, tag="hook_error"):
     error: str = ""
 
 
+class Permission(Struct, frozen=True, rename="camel"):
+    """linnet's own: the call that an `ExtensionUiRequest` asks about, and what to show of it."""
+
+    tool_call_id: str = ""
+    tool_name: str = ""
+    args: dict[str, Any] = {}
+    preview: str = ""
+
+
 class ExtensionUiRequest(Frame, frozen=True, tag="extension_ui_request"):
     """An extension asks or tells the user. `select`, `confirm`, `input` and `editor` wait for `answer_ui`."""
 
@@ -314,6 +323,7 @@ class ExtensionUiRequest(Frame, frozen=True, tag="extension_ui_request"):
     widget_lines: list[str] | None = None
     widget_placement: str | None = None
     text: str | None = None
+    permission: Permission | None = None
 
     @property
     def wants_answer(self) -> bool:

@@ -2,7 +2,7 @@
 
 from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from linnet.core import messages
 from linnet.core.timestamps import END
@@ -42,9 +42,12 @@ class SpelledCost(messages.Cost, frozen=True, rename="camel", gc=False):
 
 
 class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
+    """`priced` is linnet's own: false if the price of some of it is not known."""
+
     cache_read: int = 0
     cache_write: int = 0
     cost: SpelledCost = SpelledCost()
+    priced: bool = field(default=True, name="costKnown")
 
 
 class Spelled(Struct, frozen=True, rename="camel", gc=False):
@@ -135,6 +138,7 @@ def usage(spelled: SpelledUsage | None) -> messages.Usage:
         spelled.cache_read,
         spelled.cache_write,
         messages.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write),
+        0 if spelled.priced else spelled.total,
     )
 
 

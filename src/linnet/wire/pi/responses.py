@@ -4,6 +4,7 @@ from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.core.answers import SandboxState
 from linnet.wire.pi.frames import Message, Plain
 
 
@@ -25,6 +26,7 @@ class Model(Plain, frozen=True):
     context_window: int
     max_tokens: int
     cost: Prices
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class WaitingFor(Plain, frozen=True):
@@ -51,6 +53,7 @@ class StateData(Plain, frozen=True):
     session_name: str | UnsetType = UNSET
     session_error: str | UnsetType = UNSET
     waiting_for: list[WaitingFor] | UnsetType = UNSET
+    sandbox: SandboxState | UnsetType = UNSET
 
 
 class MessagesData(Plain, frozen=True):
@@ -132,6 +135,7 @@ class SessionItem(Plain, frozen=True):
     cost: float
     parent_session: str | UnsetType
     current: bool
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class SessionsData(Plain, frozen=True):
@@ -143,6 +147,7 @@ class SlashSource(Plain, frozen=True):
     source: str
     scope: str
     origin: str = "top-level"
+    base_dir: str | UnsetType = UNSET
 
 
 class SlashItem(Plain, frozen=True):
@@ -152,6 +157,7 @@ class SlashItem(Plain, frozen=True):
     location: str
     path: str | UnsetType
     source_info: SlashSource
+    argument_hint: str | UnsetType = UNSET
 
 
 class CommandsData(Plain, frozen=True):
@@ -188,6 +194,7 @@ class StatsData(Plain, frozen=True):
     total_messages: int
     tokens: Tokens
     cost: float
+    cost_known: Literal[False] | UnsetType = UNSET
 
 
 class TextData(Plain, frozen=True):

@@ -25,6 +25,7 @@ class Model(Heard, frozen=True):
     context_window: int = 0
     max_tokens: int = 0
     cost: Prices | None = None
+    cost_known: bool = True
 
 
 class Accepted(Heard, frozen=True):
@@ -142,6 +143,7 @@ class SessionItem(Heard, frozen=True):
     model_id: str = ""
     tokens: int = 0
     cost: float = 0
+    cost_known: bool = True
     parent_session: str | None = None
     current: bool = False
 
@@ -188,6 +190,7 @@ class Stats(Heard, frozen=True):
     total_messages: int = 0
     tokens: Tokens = Tokens()
     cost: float = 0
+    cost_known: bool = True
     context_usage: ContextUsage | None = None
 
 
@@ -201,6 +204,7 @@ class SlashCommand(Heard, frozen=True):
     source: str = ""
     location: str | None = None
     path: str | None = None
+    argument_hint: str | None = None
 
 
 class SlashCommands(Heard, frozen=True):

@@ -36,12 +36,15 @@ class Cost(Heard, frozen=True):
 
 
 class Usage(Heard, frozen=True):
+    """`cost_known` is linnet's own: false if the price of some of it is not known, here and elsewhere."""
+
     input: int | None = 0
     output: int | None = 0
     cache_read: int | None = 0
     cache_write: int | None = 0
     total_tokens: int | None = None
     cost: Cost | None = None
+    cost_known: bool = True
 
 
 class Message(Heard, frozen=True):

@@ -1,9 +1,9 @@
 """What core knows, in pi's words: messages, models, compactions."""
 
 from collections.abc import Iterable
-from typing import Any, assert_never
+from typing import Any, Literal, assert_never
 
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from linnet.core import messages, models
 from linnet.core.events import Compaction
@@ -83,7 +83,13 @@ class Words:
 
     def usage(self, usage: messages.Usage) -> frames.Usage:
         return frames.Usage(
-            usage.input, usage.output, usage.cache_read, usage.cache_write, usage.total, cost(usage.cost)
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+            usage.total,
+            cost(usage.cost),
+            known(cost=usage.cost_known),
         )
 
 
@@ -107,12 +113,17 @@ def _image(image: messages.Image) -> frames.Image:
     return frames.Image(image.data, image.mime_type, frames.Link(image.url) if image.url else UNSET)
 
 
+def known(*, cost: bool) -> Literal[False] | UnsetType:
+    """Return the value of `costKnown`: only that it is not known is said."""
+    return UNSET if cost else False
+
+
 def cost(cost: messages.Cost) -> frames.Cost:
     return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
 
 
 def model(model: models.Model) -> responses.Model:
-    prices = model.prices
+    prices = model.prices or models.Prices()
     return responses.Model(
         model.id,
         model.name or model.id,
@@ -124,6 +135,7 @@ def model(model: models.Model) -> responses.Model:
         model.context_window,
         model.max_output,
         responses.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
+        known(cost=model.prices is not None),
     )
 
 

@@ -39,7 +39,10 @@ def data(answer: commands.Answer) -> Any:
             )
         case commands.CommandList(found):
             return responses.CommandsData(
-                [responses.SlashItem(c.name, c.description, c.source, c.location, c.path) for c in found]
+                [
+                    responses.SlashItem(c.name, c.description, c.source, c.location, c.path, c.hint or UNSET)
+                    for c in found
+                ]
             )
         case commands.Pong():
             return responses.PongData(pong=True)
@@ -76,7 +79,17 @@ def state(answer: commands.State) -> responses.StateData:
     file = answer.session_file or UNSET
     waiting = [_waiting(id, question) for id, question in answer.waiting_for] or UNSET
     usage = tokens(answer.spent)
-    return responses.StateData(model.provider, model.id, answer.cwd, count, answer.busy, usage, file, waiting)
+    return responses.StateData(
+        model.provider,
+        model.id,
+        answer.cwd,
+        count,
+        answer.busy,
+        usage,
+        file,
+        waiting,
+        answer.sandbox or UNSET,
+    )
 
 
 def _waiting(id: str, question: Question) -> responses.WaitingFor:

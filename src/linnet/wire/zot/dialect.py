@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from linnet.core.commands import Answer, Command
 from linnet.core.events import Event
 from linnet.errors import LinnetError
-from linnet.wire.dialect import Asked, Buffers, Moment, Rejected
+from linnet.wire.dialect import Asked, Buffers, Moment, Opened, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.zot import answers
 from linnet.wire.zot.decode import decode
@@ -31,6 +31,11 @@ class Zot:
 
     def explain(self, error: LinnetError) -> str:
         return str(error)
+
+    def session(self, opened: Opened) -> bytes:
+        if opened.file is None:
+            return b""
+        return encode_lines([{"type": "session", "id": opened.id, "session_file": opened.file}])
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
         from linnet.wire.zot.encode import encode  # Not needed before something happens.

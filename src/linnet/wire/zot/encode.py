@@ -47,8 +47,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 out += _reply_ended(reply, total)
             case events.ToolFinished(result):
                 out.append(frames.ToolResult(result.call_id, result.is_error, plain(result.content)))
-            case events.Interrupted():
-                out.append(frames.TurnEnd("aborted"))
+            case events.Interrupted(reply):
+                out.append(frames.TurnEnd(STOP[reply.stop], reply.error or UNSET))
             case events.CompactionEnded():
                 if event.result is not None:
                     out.append(frames.CompactDone(event.result.summary.text))
@@ -103,7 +103,13 @@ def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> lis
         usage = tokens(reply.usage)
         out.append(
             frames.Usage(
-                usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost_usd, cumulative=tokens(total)
+                usage.input,
+                usage.output,
+                usage.cache_read,
+                usage.cache_write,
+                usage.cost_usd,
+                tokens(total),
+                usage.cost_known,
             )
         )
     if content:

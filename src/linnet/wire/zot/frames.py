@@ -94,13 +94,14 @@ class ToolUseEnd(Frame, frozen=True, tag="tool_use_end"):
     id: str
 
 
-class Usage(Frame, frozen=True, tag="usage"):
+class Usage(Frame, frozen=True, tag="usage", omit_defaults=True):
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float
     cumulative: Tokens
+    cost_known: bool = True
 
 
 class AssistantMessage(Frame, frozen=True, tag="assistant_message"):

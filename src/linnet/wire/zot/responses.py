@@ -4,15 +4,20 @@ from typing import Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.core.answers import SandboxState
+
 PROTOCOL_VERSION = 1
 
 
-class Tokens(Struct, frozen=True):
+class Tokens(Struct, frozen=True, omit_defaults=True):
+    """`cost_known`, an addition: false if a price is not known. Then `cost_usd` is what the rest has cost."""
+
     input: int
     output: int
     cache_read: int
     cache_write: int
     cost_usd: float
+    cost_known: bool = True
 
 
 class GreetingData(Struct, frozen=True):
@@ -44,6 +49,7 @@ class StateData(Struct, frozen=True):
     usage: Tokens
     session_file: str | UnsetType = UNSET
     waiting_for: list[WaitingFor] | UnsetType = UNSET
+    sandbox: SandboxState | UnsetType = UNSET
 
 
 class ModelData(Struct, frozen=True):
@@ -70,6 +76,7 @@ class SlashItem(Struct, frozen=True):
     source: str
     location: str
     path: str
+    argument_hint: str | UnsetType = UNSET
 
 
 class CommandsData(Struct, frozen=True):

@@ -35,7 +35,9 @@ def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
 
 
 def tokens(usage: messages.Usage) -> frames.Tokens:
-    return frames.Tokens(usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost.total)
+    return frames.Tokens(
+        usage.input, usage.output, usage.cache_read, usage.cache_write, usage.cost.total, usage.cost_known
+    )
 
 
 def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Message]]:

@@ -1,4 +1,4 @@
-"""Keeping what a server answers within what a model should be sent; all of it stays in a file."""
+"""Keeping what others answer within what a model should be sent; all of it stays in a file."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,9 @@ def _saved(text: str) -> str:
     from tempfile import NamedTemporaryFile
 
     try:
-        with NamedTemporaryFile("w", prefix="linnet-mcp-", suffix=".txt", delete=False, errors="surrogatepass") as file:
+        with NamedTemporaryFile(
+            "w", prefix="linnet-tool-", suffix=".txt", delete=False, errors="surrogatepass"
+        ) as file:
             file.write(text)
     except OSError as error:
         return f"All of it could not be saved: {error.strerror}."

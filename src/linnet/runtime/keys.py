@@ -1,0 +1,129 @@
+"""Keys, where they come from, and the file that keeps them: `auth.json` in the home folder, for its owner alone."""
+
+import os
+import stat
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from msgspec import MsgspecError, Struct
+from msgspec.json import decode
+
+from linnet.errors import ConfigError
+
+Source: TypeAlias = Literal["flag", "variable", "file"]
+COMMAND = "!"
+
+
+class Key(Struct, frozen=True):
+    """`word` is the key, or `!` and a command that prints it; empty if there is none. `place` is the flag, the variable
+    or the file that it came from. `problem` says why an entry of the file is no key.
+    """
+
+    word: str = ""
+    source: Source | None = None
+    place: str = ""
+    problem: str = ""
+
+    def __repr__(self) -> str:
+        return f"Key(source={self.source!r}, place={self.place!r})"  # A trace shows no key.
+
+    def __bool__(self) -> bool:
+        return bool(self.word)
+
+    @property
+    def command(self) -> str:
+        return self.word[1:].strip() if self.word.startswith(COMMAND) else ""
+
+
+class StoredKeys:
+    """What `auth.json` says: {"anthropic": "sk-…"}, or as pi writes it, {"anthropic": {"type": "api_key", "key": "…"}}.
+
+    Read when it is first needed, and only once.
+    """
+
+    def __init__(self, home: str) -> None:
+        self.path = os.path.join(home, "auth.json")
+        self._entries: dict[str, Any] | None = None
+
+    def key(self, provider: str) -> Key:
+        """Raises ConfigError if the file cannot be used, or others can read it."""
+        if self._entries is None:
+            self._entries = _entries(self.path)
+        match self._entries.get(provider):
+            case None:
+                return Key()
+            case str(word) | {"type": "api_key", "key": str(word)} if word.strip():
+                return Key(word.strip(), "file", self.path)
+            case {"type": "oauth"}:
+                problem = f"its entry in {self.path} is a login by OAuth, which linnet cannot use"
+                return Key(source="file", place=self.path, problem=problem)
+            case _:
+                raise ConfigError(f'{self.path}: "{provider}": expected a key, or {{"type": "api_key", "key": "…"}}')
+
+    def check(self) -> None:
+        """Raises ConfigError if the file cannot be used."""
+        _entries(self.path)
+
+    def put(self, provider: str, word: str) -> None:
+        """Raises ConfigError or OSError."""
+        self._change(lambda entries: {**entries, provider: {"type": "api_key", "key": word}})
+
+    def remove(self, provider: str) -> bool:
+        """False if there was none. Raises ConfigError or OSError."""
+        if provider not in _entries(self.path):
+            return False
+        self._change(lambda entries: {name: entry for name, entry in entries.items() if name != provider})
+        return True
+
+    def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
+        """Whatever else is in the file stays. Two at once take turns; a reader sees the old or the new."""
+        from fcntl import LOCK_EX, flock
+
+        from msgspec import json
+
+        home = os.path.dirname(self.path)
+        os.makedirs(home, mode=0o700, exist_ok=True)
+        lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            flock(lock, LOCK_EX)
+            _replace(
+                os.path.realpath(self.path), json.format(json.encode(change(_entries(self.path))), indent=2) + b"\n"
+            )
+        finally:
+            os.close(lock)
+        self._entries = None
+
+
+def _replace(path: str, content: bytes) -> None:
+    temporary = f"{path}.{os.urandom(6).hex()}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "wb") as file:
+            os.fchmod(fd, 0o600)  # Whatever the umask says.
+            file.write(content)
+            file.flush()
+            os.fsync(fd)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def _entries(path: str) -> dict[str, Any]:
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return {}
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+    with open(fd, "rb") as file:
+        mode = os.fstat(fd).st_mode
+        if not stat.S_ISREG(mode):
+            raise ConfigError(f"cannot read {path}: it is not a file")
+        if mode & 0o077:  # Refused, as ssh does.
+            raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
+        text = file.read()
+    try:
+        return decode(text or b"{}", type=dict[str, Any])
+    except (MsgspecError, UnicodeError, RecursionError) as error:
+        raise ConfigError(f"{path} cannot be used: {error}") from None

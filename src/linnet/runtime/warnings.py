@@ -1,0 +1,19 @@
+"""What people should know about a prompt before it runs: that something they asked for will not happen."""
+
+from linnet.core.models import thinks_with_tools
+from linnet.runtime.active_job import ActiveJob
+
+
+def warnings(job: ActiveJob) -> list[str]:
+    """In sentences."""
+    model, limits = job.model, job.limits
+    said: list[str] = []
+    if job.asked_reasoning != "off" and job.reasoning == "off" and model.reasoning and not thinks_with_tools(model):
+        said.append(
+            f"{model.id} is asked not to think, instead of {job.asked_reasoning}: Chat Completions refuses tools to "
+            f"this model if it is to think; leave out the tools, or take another model"
+        )
+    if limits.cost is not None and model.prices is None:
+        name = limits.spelled("max_cost")
+        said.append(f"{name} cannot be held for {model.provider}/{model.id}: nobody knows what it costs")
+    return said

@@ -1,0 +1,45 @@
+"""What an installer and an index are told of the package."""
+
+import re
+from importlib.metadata import distribution
+from pathlib import Path
+
+import linnet
+
+ROOT = Path(__file__).parent.parent
+PAGES = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")]
+
+
+def test_the_distribution_is_linnet_agent_and_the_version_is_that_of_the_package() -> None:
+    found = distribution("linnet-agent")
+    assert found.version == linnet.__version__
+    assert found.metadata["Author"] == "linnet maintainers"
+    assert found.metadata["License-Expression"] == "MIT"
+    assert "mcp" in (found.metadata.get_all("Provides-Extra") or [])
+
+
+def test_commands_keep_the_short_name() -> None:
+    scripts = {entry.name for entry in distribution("linnet-agent").entry_points if entry.group == "console_scripts"}
+    assert scripts == {"linnet", "linnet-pi", "linnet-zot"}
+
+
+def test_only_what_is_tested_is_claimed() -> None:
+    claimed = distribution("linnet-agent").metadata.get_all("Classifier") or []
+    systems = [each for each in claimed if each.startswith("Operating System")]
+    versions = [each for each in claimed if re.search(r"Python :: 3\.\d", each)]
+    assert systems == ["Operating System :: POSIX :: Linux"]
+    assert versions == ["Programming Language :: Python :: 3.11"]
+
+
+def test_the_version_is_written_in_one_file() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    assert linnet.__version__ not in text
+    assert 'dynamic = ["version"]' in text
+
+
+def test_no_page_says_to_install_somebody_elses_package() -> None:
+    for page in PAGES:
+        for line in page.read_text().splitlines():
+            words = line.partition("pip install ")[2].partition("`")[0].split()
+            wanted = [word.strip("'\"").partition("[")[0] for word in words]
+            assert "linnet" not in wanted, f"{page}: {line}"

@@ -341,6 +341,16 @@ def test_one_that_never_stops_talking_waits_for_whoever_listens(tmp_path: Path) 
     session.close()
 
 
+def test_keys_and_token_are_not_in_its_environment(zot: Start, tmp_path: Path) -> None:
+    listing = 'note(json.dumps(sorted(name for name in os.environ if "KEY" in name or "TOKEN" in name)))\n'
+    folder = extension(tmp_path / "curious", listing + HELLO + READY + SILENT)
+    env = {"ANTHROPIC_API_KEY": "sk-1", "OPENAI_API_KEY": "sk-2", "ZOTCORE_RPC_TOKEN": "t", "MY_KEY": "mine"}
+    agent = zot("--extension", str(folder), env=env)
+    agent.ask("hello", token="t")
+    agent.prompt("hello")
+    assert recorded(folder) == [["MY_KEY"]]
+
+
 def test_reload_starts_them_again(zot: Start, tmp_path: Path) -> None:
     folder = extension(tmp_path / "again", 'note("started")\n' + HELLO + READY + 'take("shutdown"); note("ended")')
     agent = zot("--extension", str(folder))

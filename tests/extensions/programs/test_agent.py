@@ -36,7 +36,7 @@ SILENT = 'take("x")'
 STOP = "while True: next(frames())"
 
 
-def recorded(folder: Path) -> list[dict[str, Any]]:
+def recorded(folder: Path) -> list[Any]:
     return [json.loads(line) for line in (folder / "noted").read_text().splitlines()]
 
 

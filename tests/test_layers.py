@@ -28,6 +28,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli_auth.py": ANYTHING,
     "cli_sessions.py": ANYTHING,
     "cli_monitor.py": ANYTHING,
+    "cli_extensions.py": ANYTHING,
     "cli_models.py": ANYTHING,
     "session_table.py": {"core"},
     "cli.py": ANYTHING,

@@ -9,7 +9,7 @@ An event that adds a message to the conversation carries the message's `id`, whi
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -18,6 +18,7 @@ from linnet.core.messages import (
     AssistantMessage,
     BashRun,
     Message,
+    Note,
     ReplyPart,
     StopReason,
     Summary,
@@ -28,11 +29,13 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import Question
+from linnet.core.shown import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 JobKind: TypeAlias = Literal["prompt", "compact"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+Entered: TypeAlias = Literal["startup", "new", "resume", "branch", "clone"]
 
 
 class JobStarted(Struct, frozen=True):
@@ -272,6 +275,7 @@ class SessionEntered(Struct, frozen=True, kw_only=True):
     """The conversation goes on in this session. `file`: where it is kept; None if it is in memory only."""
 
     session_id: str
+    reason: Entered = "startup"
     file: str | None = None
     past: Past = Past()
     spent: Usage = Usage()
@@ -301,6 +305,28 @@ class SessionFailed(Struct, frozen=True):
     """What was said last could not be saved. The conversation goes on without."""
 
     path: str
+    error: str
+
+
+class NoteAdded(Struct, frozen=True):
+    """An extension said something to the model."""
+
+    message: Note
+    id: str = ""
+
+
+class StateKept(Struct, frozen=True):
+    """An extension keeps this in the session, for itself: plain JSON."""
+
+    owner: str
+    data: Any
+
+
+class HookFailed(Struct, frozen=True):
+    """An extension did something wrong, or nothing in time. `event` is what it was asked or told; the run goes on."""
+
+    path: str
+    event: str
     error: str
 
 
@@ -351,6 +377,10 @@ Event: TypeAlias = (
     | QuestionClosed
     | SessionNamed
     | SessionFailed
+    | NoteAdded
+    | StateKept
+    | HookFailed
+    | Shown
     | Settled
 )
 
@@ -358,7 +388,7 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # Of the agent. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered
+    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | StateKept
 )  # What no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))

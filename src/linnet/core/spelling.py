@@ -8,16 +8,18 @@ from typing import TypeAlias
 
 Spelling: TypeAlias = Callable[[str], str]
 """Given a field of the configuration, its name; `no_session` and `no_mcp` stand for a `save` and an `mcp` that are
-false. What has only a flag that turns it off is called by that.
+false.
 """
 
 _FLAGS = {
     "resume": "--continue",
+    "template_paths": "--prompt-template",
+    "skill_paths": "--skill",
+    "extensions": "--extension",
+    "find_extensions": "--no-extensions",
     "context_files": "--no-context-files",
     "templates": "--no-prompt-templates",
-    "template_paths": "--prompt-template",
     "skills": "--no-skills",
-    "skill_paths": "--skill",
 }
 _KEYWORDS = {"no_session": "save=False", "no_mcp": "mcp=False"}
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, monitor, project, sessions, start, tools
+from bench import agents, extensions, monitor, project, sessions, start, tools
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -52,6 +52,8 @@ def main() -> None:
                 show(project.columns(zot_like(url)[0], folder))
                 print("\nTools and permissions of one's own\n")
                 show([("linnet", tools.rows(zot_like(url)[0], folder))])
+                print("\nExtensions\n")
+                show([("linnet", extensions.rows(zot_like(url)[0], folder, home / "extended"))])
                 print("\nThe monitor\n")
                 show(monitor.all_rows(url, folder, home))
             finally:

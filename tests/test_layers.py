@@ -31,6 +31,7 @@ ALLOWED: dict[str, set[str]] = {
     "cli_config.py": ANYTHING,
     "cli_trust.py": ANYTHING,
     "setting_words.py": {"runtime", "flags"},
+    "cli_extensions.py": ANYTHING,
     "cli_models.py": ANYTHING,
     "session_table.py": {"core"},
     "cli.py": ANYTHING,

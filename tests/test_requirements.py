@@ -33,6 +33,7 @@ CASES = {  # Where a test is a set of files, one of them may be named in bracket
 }
 BLOCKS = {"text", "image", "thinking", "toolCall"}  # Parts of a message, not frames.
 LATER = {
+    "hook_error",
     "extension_ui_request",
     "extension_ui_closed",
     "tool_request",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
 from linnet.errors import Contradiction, LinnetError, nearest
-from linnet.flags import LINNET, Flags, Program, UsageError, help_text, parse
+from linnet.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
@@ -84,7 +84,12 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_auth
 
         return cli_auth.run(argv[0], argv[1:])
-    flags = parse(argv, program)
+    try:
+        flags = parse(argv, program)
+    except UnknownFlag:
+        from linnet.cli_extensions import parse_with_extensions
+
+        flags = parse_with_extensions(argv, program)
     if flags.help:
         print(help_text(program))
         return 0

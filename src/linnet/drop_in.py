@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from linnet.core.commands import Prompt
 
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
-_UNLOADED = "is ignored: extensions are not loaded yet"
+_FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
 _UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
 
 
@@ -51,6 +51,10 @@ def _amend(flags: Flags) -> None:
     if colon and level in get_args(Reasoning):
         flags.config.setdefault("reasoning", level)
         flags.config["model"] = id
+    named = flags.config.get("extensions", ())
+    if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
+        flags.notes += [_FOR_PI.format(path) for path in foreign]
+        flags.config["extensions"] = [path for path in named if path not in foreign]
     if flags.mode == "rpc" and flags.words:
         if any(word.startswith("@") for word in flags.words):
             raise ConfigError("@file arguments are not supported in RPC mode")
@@ -89,8 +93,7 @@ Flags
         _like("--trust", "--approve", "-a"),
         _like("--no-trust", "--no-approve"),
         _accepted("-r", "--resume", note=_UNPICKED),
-        _accepted("-e", "--extension", word="FILE", note=_UNLOADED),
-        _accepted("-ne", "--no-extensions"),
+        _like("--no-extensions", "-ne"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
         _accepted("--skills", word="GLOB", note=_UNFILTERED),
         _like("--no-skills", "-ns"),
@@ -125,8 +128,8 @@ Flags
         Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
         _like("--continue", "-c"),
         _accepted("-r", "--resume", note=_UNPICKED),
-        _accepted("--ext", word="FOLDER", note=_UNLOADED),
-        _accepted("--no-ext"),
+        _like("--extension", "--ext"),
+        _like("--no-extensions", "--no-ext"),
         Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
         Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
         _LIST_MODELS,

@@ -12,6 +12,7 @@ LinnetError                one sentence for the person at the keyboard
   BadInput                 a command whose arguments make no sense
   BadOutput                an answer that does not have the form that was asked for
   NothingToCompact
+  CalledOff                an extension cancelled it; nothing has changed
   LimitReached             a prompt took as much as it may: steps, money, time
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
@@ -123,6 +124,13 @@ class BadOutput(LinnetError):
 
 class NothingToCompact(LinnetError):
     code = "nothing_to_compact"
+
+
+class CalledOff(LinnetError):
+    code = "called_off"
+
+    def __init__(self) -> None:
+        super().__init__("An extension called it off; nothing has changed.")
 
 
 class LimitReached(LinnetError):

@@ -39,6 +39,10 @@ class UsageError(ConfigError):
     code = "usage"
 
 
+class UnknownFlag(UsageError):
+    """One that an extension may know."""
+
+
 class Flag(Struct, frozen=True):
     """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
 
@@ -237,6 +241,9 @@ TABLE = (
     Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
     Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
+    Flag(("--extension", "-e"), "extensions", "use this extension; repeatable", _files, "PATH", repeatable=True),
+    Flag(("--no-extensions",), "find_extensions", "use no extensions but those that are named", value=False),
+    Flag(("--hook-timeout",), "hook_timeout", "seconds an extension has to answer (default: 10)", _seconds, "S"),
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
     Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
     Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
@@ -273,8 +280,10 @@ class Program(Struct, frozen=True):
 LINNET = Program("linnet", USAGE)
 
 
-def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
-    """Raises UsageError with a sentence that names the flag and what it wants."""
+def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = False) -> Flags:
+    """Raises UsageError with a sentence that names the flag and what it wants; `tolerant`: not for one that is unknown,
+    which may then leave a word behind.
+    """
     flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
     rest = list(argv)
@@ -292,7 +301,9 @@ def parse(argv: Sequence[str], program: Program = LINNET) -> Flags:
         name, equals, value = word.partition("=")
         flag = known.get(name)
         if flag is None:
-            raise UsageError(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
+            if tolerant:
+                continue
+            raise UnknownFlag(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
         if flag.note:
             flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:

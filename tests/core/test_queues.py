@@ -20,7 +20,7 @@ from linnet.core.events import (
 )
 from linnet.core.inputs import Input
 from linnet.core.limits import Limits
-from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import AssistantMessage, Note, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.core.queues import Queues
 from linnet.core.run import (
     SKIPPED,
@@ -96,7 +96,7 @@ class Listener:
         self.waiting: dict[Kind, list[Input]] = {"steer": [], "follow_up": []}
         self.modes: dict[Kind, QueueMode] = {"steer": "one-at-a-time", "follow_up": "one-at-a-time"}
         self.pushed = 0
-        self.heard: list[UserMessage] = []
+        self.heard: list[UserMessage | Note] = []
         self.events: list[Event] = []
         self.ended: RunEnded | None = None
 
@@ -167,7 +167,7 @@ def texts_of(kind: str, listener: Listener) -> list[Text]:
     return [Text(f"{kind} {number}") for number in range(listener.pushed)]
 
 
-def number(message: UserMessage) -> int:
+def number(message: UserMessage | Note) -> int:
     (text,) = message.content
     assert isinstance(text, Text)
     return int(text.text.split()[1])

@@ -160,6 +160,7 @@ def test_a_conversation_prints_exactly_what_it_did(
     golden, session = (HERE / name / f"{what}.{dialect}.jsonl" for what in ("stdout", "session"))
     if request.config.getoption("--update-golden", default=False):
         golden.write_bytes(printed)
+        session.unlink(missing_ok=True)
         if saved:
             session.write_bytes(saved)
     assert printed.split(b"\n") == golden.read_bytes().split(b"\n")

@@ -198,11 +198,10 @@ class Ledger:
     def see_success(self, command: Frame, data: Any) -> None:
         match command["type"]:
             case "prompt" | "steer" | "follow_up":
-                self.waiting.append(command["message"])
+                if not command["message"].startswith("/"):
+                    self.waiting.append(command["message"])
             case "new_session" | "switch_session" | "clone" | "navigate" as move:
-                assert not self.in_run, "nobody leaves before the run has ended"
-                assert data["cancelled"] is False
-                self.see_move(move)
+                self.see_moved(move, cancelled=data["cancelled"])
             case "compact":
                 self.may_be_cut = True
             case "get_state":
@@ -214,7 +213,12 @@ class Ledger:
             case _:
                 pass
 
+    def see_moved(self, move: str, *, cancelled: bool) -> None:
+        assert not cancelled
+        self.see_move(move)
+
     def see_move(self, move: str) -> None:
+        assert not self.in_run, "nobody leaves before the run has ended"
         if self.is_there:
             self.there = (self.delivered, self.may_be_cut)
         match move:
@@ -259,10 +263,12 @@ class Conversation(RuleBasedStateMachine):
     server: ClassVar[ModelServer]
     folder: ClassVar[Path]
     numbers: ClassVar["count[int]"] = count()
+    flags: ClassVar[tuple[str, ...]] = ()
+    ledgers: ClassVar[type[Ledger]] = Ledger
 
     def __init__(self) -> None:
         super().__init__()
-        self.ledger = Ledger()
+        self.ledger = self.ledgers()
         self.stack = ExitStack()
         self.gates: set[str] = set()
         self.held: list[Frame] = []
@@ -285,7 +291,7 @@ class Conversation(RuleBasedStateMachine):
         delay = delay if ending != "eof" else "0.01"  # Nobody will be there to end the wait.
         flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream, "--session-dir", str(folder))
         env = {"TEST_MARK": str(folder)}
-        self.agent = self.stack.enter_context(Agent(*base, *flags, cwd=folder, env=env))
+        self.agent = self.stack.enter_context(Agent(*base, *flags, *self.flags, cwd=folder, env=env))
         self.send({"type": "get_state"}, hold=False)
         self.listen(lambda: not self.ledger.unanswered())  # From here on it knows what to do about a signal.
 
@@ -475,8 +481,11 @@ class Conversation(RuleBasedStateMachine):
         self.ledger.check_balance()
         self.check_answers()
         wait_until(lambda: not marked(self.mark), 5)
-        assert self.agent.stderr == ""
+        self.check_stderr()
         self.check_files()
+
+    def check_stderr(self) -> None:
+        assert self.agent.stderr == ""
 
     def check_files(self) -> None:
         """Every session is whole, and what was said is in one of them."""
@@ -539,15 +548,15 @@ def _short(frame: Frame) -> str:
             return json.dumps(frame)[:200]
 
 
-def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
-    class Here(Conversation):
+def run_conversations(kind: type[Conversation], server: ModelServer, folder: Path, examples: int) -> None:
+    class Here(kind):  # type: ignore[valid-type, misc]
         pass
 
-    Here.server, Here.folder = server, tmp_path
+    Here.server, Here.folder = server, folder
     run_state_machine_as_test(
         Here,
         settings=settings(
-            max_examples=50,
+            max_examples=examples,
             stateful_step_count=25,
             deadline=None,
             database=None,
@@ -556,6 +565,133 @@ def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_pa
             suppress_health_check=list(HealthCheck),
         ),
     )
+
+
+def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
+    run_conversations(Conversation, server, tmp_path, 50)
+
+
+NASTY = '''
+"""In every hook, one misbehaviour after the other."""
+import sys
+import threading
+import time
+from itertools import cycle
+
+from linnet.extensions.python.api import ASKED, TOLD
+
+
+def throw(ctx):
+    raise RuntimeError("boom")
+
+
+def hang(ctx):
+    time.sleep(30)
+
+
+def print_(ctx):
+    print("{", flush=True)
+    sys.__stdout__.write("a stray line\\n")
+
+
+def exit_(ctx):
+    sys.exit(7)
+
+
+def interrupt(ctx):
+    raise KeyboardInterrupt
+
+
+def leave_a_thread(ctx):
+    threading.Thread(target=throw_later, daemon=False).start()
+
+
+def throw_later():
+    time.sleep(0.001)
+    raise RuntimeError("boom in a thread")
+
+
+def odd(ctx):
+    return {"block": "yes"}
+
+
+def ask(ctx):
+    return ctx.confirm("really?", timeout=0.01) or None
+
+
+def notify(ctx):
+    ctx.notify("here")
+
+
+KINDS = [throw, print_, hang, exit_, notify, interrupt, leave_a_thread, odd, ask]
+
+
+def extend(linnet):
+    def handler(name, turns):
+        def handle(event, ctx):
+            kind = next(turns)
+            if kind is None:
+                return linnet.cancel() if name.startswith("session_before") else None
+            return kind(ctx)
+
+        linnet.on(name)(handle)
+
+    for at, name in enumerate(sorted({*ASKED, *TOLD})):
+        kinds = [*KINDS, None, None, None, None]
+        handler(name, cycle(kinds[at % len(kinds):] + kinds[:at % len(kinds)]))
+
+    @linnet.command("nasty")
+    def nasty(args, ctx):
+        {kind.__name__: kind for kind in KINDS}[args](ctx)
+'''
+
+
+class NastyLedger(Ledger):
+    """Extensions may call a move off, tell that they failed, and show something; nothing else is different."""
+
+    def see_moved(self, move: str, *, cancelled: bool) -> None:
+        if not cancelled:
+            self.see_move(move)
+
+    def see_hook_error(self, frame: Frame) -> None:
+        assert frame["hookPath"].endswith("nasty.py")
+        assert frame["error"]
+
+    def see_extension_ui_request(self, frame: Frame) -> None:
+        assert frame["method"] in ("notify", "confirm")
+
+    def see_extension_ui_closed(self, frame: Frame) -> None:
+        assert frame["reason"] in ("expired", "withdrawn")
+
+
+class Nasty(Conversation):
+    ledgers = NastyLedger
+
+    @rule(kind=st.sampled_from(("throw", "print_", "hang", "exit_", "interrupt", "leave_a_thread", "ask", "notify")))
+    def run_command(self, kind: str) -> None:
+        if kind == "hang" and self.ending == "eof":
+            kind = "throw"  # Nobody will be there to abort it.
+        self.send({"type": "prompt", "message": f"/nasty {kind}"}, hold=False)
+
+    @rule(hold=st.booleans())
+    def reload(self, hold: bool) -> None:
+        self.send({"type": "reload"}, hold=hold)
+
+    def send(self, command: Frame, *, hold: bool) -> None:
+        """Without pages, which take too long to be made while a signal ends everything."""
+        super().send({"type": "get_state"} if command["type"] == "export_html" else command, hold=hold)
+
+    def check_stderr(self) -> None:
+        """What is printed ends up there, and so do the last words of a thread that was left behind."""
+        assert "internal error" not in self.agent.stderr
+
+
+def test_extensions_that_throw_hang_print_and_exit_in_every_hook_break_nothing(
+    server: ModelServer, tmp_path: Path
+) -> None:
+    (tmp_path / "nasty.py").write_text(NASTY)
+    Nasty.flags = ("-e", str(tmp_path / "nasty.py"), "--hook-timeout", "0.03")
+    run_conversations(Nasty, server, tmp_path, 30)
 
 
 def said(frames: list[Frame]) -> list[str]:

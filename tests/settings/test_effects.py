@@ -395,12 +395,63 @@ def bash_timeout(stage: Stage) -> None:
     assert "timed out" in stage.bash("sleep 60", {"bash_timeout": 0.1})
 
 
+EXTENSION = """
+def extend(linnet):
+    given = linnet.flag("plan", description="what to do", default="nothing")
+
+    @linnet.command("plan", description="say it")
+    def plan(args, ctx):
+        import time
+        time.sleep(float(args or 0))
+        ctx.notify(f"the plan is {given}")
+"""
+
+
+def planned(stage: Stage, said: dict[str, Any]) -> str | None:
+    """What the command of an extension says, if there is one."""
+    with stage.pi(said, "--no-session") as agent:
+        listed = [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+        if "plan" not in listed:
+            return None
+        agent.send({"type": "prompt", "message": "/plan"})
+        return str(agent.until("extension_ui_request")[-1]["message"])
+
+
+def extensions(stage: Stage) -> None:
+    (stage.bench.home / "mine.py").write_text(EXTENSION)
+    assert planned(stage, {}) is None
+    assert planned(stage, {"extensions": ["mine.py"]}) == "the plan is nothing"
+
+
+def find_extensions(stage: Stage) -> None:
+    (stage.bench.home / "extensions").mkdir()
+    (stage.bench.home / "extensions" / "mine.py").write_text(EXTENSION)
+    assert planned(stage, {}) == "the plan is nothing"
+    assert planned(stage, {"find_extensions": False}) is None
+
+
+def extension_flags(stage: Stage) -> None:
+    (stage.bench.home / "mine.py").write_text(EXTENSION)
+    said = {"extensions": ["mine.py"], "extension_flags": {"plan": "to sing"}}
+    assert planned(stage, said) == "the plan is to sing"
+
+
+def hook_timeout(stage: Stage) -> None:
+    hook = "import time\ndef extend(linnet):\n    linnet.on('tool_call')(lambda event, ctx: time.sleep(30))\n"
+    (stage.bench.home / "mine.py").write_text(hook)
+    with stage.pi({"extensions": ["mine.py"], "hook_timeout": 0.1}, "--no-session") as agent:
+        agent.send({"type": "prompt", "message": '!tool bash {"command": "true"}'})
+        told = agent.until("agent_end")
+    assert any(frame["type"] == "hook_error" and "0.1" in frame["error"] for frame in told)
+
+
 HERE: tuple[Effect, ...] = (
     provider, model, base_url, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout, retries,
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
     pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout,
+    extensions, find_extensions, extension_flags, hook_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

@@ -316,6 +316,28 @@ def test_what_cannot_be_used_is_refused_when_it_is_trusted(bench: Bench, answer:
     assert "always" not in bench.run("trust", "--list").stdout
 
 
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+def test_extensions_come_and_go_with_trust_and_leave_nothing_behind(bench: Bench, dialect: str) -> None:
+    command = "    linnet.command('sing', description='Tweet')(lambda args, ctx: None)\n"
+    bench.plant(".linnet/extensions/bird/__init__.py", f"from . import wings\ndef extend(linnet):\n{command}")
+    bench.plant(".linnet/extensions/bird/wings.py", "")
+    (bench.home / "extensions").mkdir()
+    bench.plant("../home/extensions/mine.py", "def extend(linnet): pass\n")
+
+    def listed(agent: Agent) -> list[str]:
+        return [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == []
+        assert agent.ask("trust", answer="always")["success"]
+        assert listed(agent) == ["sing"]
+    assert project(bench).trusted
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == ["sing"]
+        assert agent.ask("trust", answer="never")["success"]
+        assert listed(agent) == []
+
+
 def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
     bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted"}')
     script = {
@@ -379,7 +401,7 @@ def in_terminal(bench: Bench, answer: bytes) -> tuple[str, int]:
 
 def test_people_in_a_terminal_are_asked_once(bench: Bench) -> None:
     bench.plant(SETTINGS, "{}")
-    bench.plant(".linnet/extensions/\x1b[2J\nevil.py")
+    bench.plant(".linnet/extensions/\x1b[2J\nevil.py", "def extend(linnet): pass")
     for answer, kept in ((b"\n", None), (b"o\n", None), (b"\x04", None), (b"a\n", "always")):
         said, code = in_terminal(bench, answer)
         assert code == 0

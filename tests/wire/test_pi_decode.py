@@ -180,12 +180,21 @@ def test_a_command_without_arguments_ignores_what_it_does_not_know(name: str, me
 @pytest.mark.parametrize(
     ("fields", "meant"),
     [
-        ({"type": "prompt", "message": "hi"}, commands.Prompt("hi", (), "refuse")),
-        ({"type": "prompt", "message": "hi", "streamingBehavior": None}, commands.Prompt("hi", (), "refuse")),
-        ({"type": "prompt", "message": "hi", "streamingBehavior": "steer"}, commands.Prompt("hi", (), "steer")),
-        ({"type": "prompt", "message": "hi", "streamingBehavior": "followUp"}, commands.Prompt("hi", (), "follow_up")),
-        ({"type": "steer", "message": "hi"}, commands.Prompt("hi", (), "steer")),
-        ({"type": "follow_up", "message": "hi"}, commands.Prompt("hi", (), "follow_up")),
+        ({"type": "prompt", "message": "hi"}, commands.Prompt("hi", (), "refuse", slash="at_once")),
+        (
+            {"type": "prompt", "message": "hi", "streamingBehavior": None},
+            commands.Prompt("hi", (), "refuse", slash="at_once"),
+        ),
+        (
+            {"type": "prompt", "message": "hi", "streamingBehavior": "steer"},
+            commands.Prompt("hi", (), "steer", slash="at_once"),
+        ),
+        (
+            {"type": "prompt", "message": "hi", "streamingBehavior": "followUp"},
+            commands.Prompt("hi", (), "follow_up", slash="at_once"),
+        ),
+        ({"type": "steer", "message": "hi"}, commands.Prompt("hi", (), "steer", slash="refuse")),
+        ({"type": "follow_up", "message": "hi"}, commands.Prompt("hi", (), "follow_up", slash="refuse")),
         ({"type": "new_session", "parentSession": "/a.jsonl"}, commands.NewSession("/a.jsonl")),
         ({"type": "set_model", "provider": "p", "modelId": "m"}, commands.SetModel("m", "p")),
         ({"type": "set_thinking_level", "level": "xhigh"}, commands.SetThinking("xhigh")),
@@ -223,7 +232,7 @@ def test_an_image_comes_in_either_form_with_every_kind_of_message(name: str, sen
     prompt = command(type=name, message="look", images=[sent])
     assert isinstance(prompt, commands.Prompt)
     assert prompt.images == (PICTURE,)
-    assert command(type="prompt", images=[sent]) == commands.Prompt("", (PICTURE,), "refuse")
+    assert command(type="prompt", images=[sent]) == commands.Prompt("", (PICTURE,), "refuse", slash="at_once")
 
 
 def test_attachments_are_images_and_texts_under_their_names() -> None:
@@ -238,7 +247,7 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
         ],
     )
     text = 'look\n\n<file name="notes.txt">\ngrößer \xe4\n</file>\n\n<file name="a \'b\'.pdf">\nread from it\n</file>'
-    assert prompt == commands.Prompt(text, (PICTURE,), "refuse")
+    assert prompt == commands.Prompt(text, (PICTURE,), "refuse", slash="at_once")
 
 
 @pytest.mark.parametrize(
@@ -320,7 +329,7 @@ def test_a_line_over_the_limit_is_answered_with_its_length() -> None:
 def test_half_a_surrogate_pair_becomes_a_replacement_character() -> None:
     asked = Pi().decode(b'{"type":"prompt","message":"a\\ud83d"}')
     assert isinstance(asked, Asked)
-    assert asked.command == commands.Prompt("a\ufffd", (), "refuse")
+    assert asked.command == commands.Prompt("a\ufffd", (), "refuse", slash="at_once")
 
 
 def test_it_is_a_dialect_that_answers_a_prompt_when_it_is_accepted() -> None:

@@ -207,6 +207,11 @@ class PiCommands:
         return Request("trust", nothing, timeout, {"answer": answer})
 
     @command
+    def reload(self, *, timeout: float | None = None) -> Request[None]:
+        """Have the extensions read again, between runs. linnet's own."""
+        return Request("reload", nothing, timeout)
+
+    @command
     def set_stream(self, mode: Literal["full", "deltas"], *, timeout: float | None = None) -> Request[None]:
         """Whether updates repeat the message so far. linnet's own."""
         return Request("set_stream", nothing, timeout, {"mode": mode})

@@ -56,6 +56,11 @@ class ZotCommands:
         return Request("ping", nothing, timeout)
 
     @command
+    def reload(self, *, timeout: float | None = None) -> Request[None]:
+        """Have the extensions read again, between runs. linnet's own."""
+        return Request("reload", nothing, timeout)
+
+    @command
     def set_tools(self, tools: Sequence[dict[str, Any]], *, timeout: float | None = None) -> Request[None]:
         """Declare the tools that you run, as objects with `name`, `description` and `parameters`. linnet's own."""
         return Request("set_tools", nothing, timeout, {"tools": list(tools)})

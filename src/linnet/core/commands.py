@@ -1,6 +1,6 @@
 """What a client may ask, in no dialect's words, and what kind of command it is. `answers` has what it is answered."""
 
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -45,12 +45,18 @@ class Hello(Struct, frozen=True):
 class Prompt(Struct, frozen=True):
     """`when_busy`: wait for one's turn, be refused, or be said to the agent that is working. `when_idle`: begin, or be
     refused because there is no agent working that it could be said to.
+
+    `slash`: what becomes of `/name` if an extension has a command of that name: it is run at once, beside whatever else
+    runs; it is run when its turn comes; it is refused; or it is text like any other. `kind` and `details`: see Input.
     """
 
     text: str
     images: tuple[Image, ...] = ()
     when_busy: Literal["wait", "refuse", "steer", "follow_up"] = "wait"
     when_idle: Literal["begin", "refuse"] = "begin"
+    slash: Literal["at_once", "in_turn", "refuse", "text"] = "in_turn"
+    kind: str = ""
+    details: Any = None
 
 
 class Compact(Struct, frozen=True):
@@ -102,6 +108,17 @@ class ListSessions(Struct, frozen=True):
     """Of the folder that is worked in, or of all."""
 
     everywhere: bool = False
+
+
+class RunCommand(Struct, frozen=True):
+    """A command of an extension's, beside whatever else runs."""
+
+    name: str
+    arguments: str = ""
+
+
+class Reload(Struct, frozen=True):
+    """Read the extensions again. Refused while the agent is at work."""
 
 
 class Abort(Struct, frozen=True):
@@ -248,7 +265,7 @@ Move: TypeAlias = NewSession | SwitchSession | Branch | CloneSession | Navigate
 Work: TypeAlias = Prompt | Compact | Move
 """Takes its turn: one at a time, in order."""
 
-Background: TypeAlias = Bash | ExportHtml | ListSessions
+Background: TypeAlias = Bash | ExportHtml | ListSessions | RunCommand | Reload
 """Takes its time, beside whatever else runs."""
 
 Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear | AnswerQuestion | ReturnTool | ReportToolProgress

@@ -10,6 +10,7 @@ from linnet.core.events import (
     CompactionEnded,
     Event,
     Interrupted,
+    NoteAdded,
     Past,
     ReplyEnded,
     RetryScheduled,
@@ -63,6 +64,8 @@ class Conversation:
                 self._add(result, event.id)
             case BashRan(run):
                 self._add(run, event.id)
+            case NoteAdded(note):
+                self._add(note, event.id)
             case RetryScheduled():
                 self._forget_failure()
             case CompactionEnded() if event.result is not None:
@@ -96,7 +99,7 @@ class Conversation:
 
 def identified(event: Event, new_id: Callable[[], str]) -> Event:
     """The same event, with a new id for the message that it adds to the conversation, if it adds one."""
-    if isinstance(event, UserSaid | ReplyEnded | ToolFinished | Interrupted | BashRan):
+    if isinstance(event, UserSaid | ReplyEnded | ToolFinished | Interrupted | BashRan | NoteAdded):
         return replace(event, id=new_id())
     if isinstance(event, CompactionEnded) and event.result is not None:
         return replace(event, id=new_id())

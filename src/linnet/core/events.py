@@ -9,15 +9,19 @@ An event that adds a message to the conversation carries the message's `id`, whi
 """
 
 from collections.abc import Callable, Sequence
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from linnet.core.brought import Brought as Brought
+from linnet.core.brought import ProjectTrustSet as ProjectTrustSet
+from linnet.core.brought import ProjectUntrusted as ProjectUntrusted
 from linnet.core.inputs import Input
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
     Message,
+    Note,
     ReplyPart,
     StopReason,
     Summary,
@@ -28,11 +32,13 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import Question
+from linnet.core.shown import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 JobKind: TypeAlias = Literal["prompt", "compact"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
+Entered: TypeAlias = Literal["startup", "new", "resume", "branch", "clone"]
 
 
 class JobStarted(Struct, frozen=True):
@@ -272,6 +278,7 @@ class SessionEntered(Struct, frozen=True, kw_only=True):
     """The conversation goes on in this session. `file`: where it is kept; None if it is in memory only."""
 
     session_id: str
+    reason: Entered = "startup"
     file: str | None = None
     past: Past = Past()
     spent: Usage = Usage()
@@ -293,29 +300,6 @@ class QuestionClosed(Struct, frozen=True):
     how: Literal["answered", "expired", "withdrawn"]
 
 
-class Brought(Struct, frozen=True):
-    """Something that a project brings. `kind`: extension, template, skill, settings, mcp or system_prompt."""
-
-    kind: str
-    path: str
-
-
-class ProjectUntrusted(Struct, frozen=True):
-    """Nobody has said whether this folder is trusted, so what was `found` in it is left out. `changed` are the files
-    that are not as they were when it was trusted.
-    """
-
-    path: str
-    found: tuple[Brought, ...]
-    changed: tuple[str, ...] = ()
-
-
-class ProjectTrustSet(Struct, frozen=True):
-    """What the project brings is used from now on, or no longer. No job is active."""
-
-    trusted: bool
-
-
 class SessionNamed(Struct, frozen=True):
     name: str
 
@@ -324,6 +308,28 @@ class SessionFailed(Struct, frozen=True):
     """What was said last could not be saved. The conversation goes on without."""
 
     path: str
+    error: str
+
+
+class NoteAdded(Struct, frozen=True):
+    """An extension said something to the model."""
+
+    message: Note
+    id: str = ""
+
+
+class StateKept(Struct, frozen=True):
+    """An extension keeps this in the session, for itself: plain JSON."""
+
+    owner: str
+    data: Any
+
+
+class HookFailed(Struct, frozen=True):
+    """An extension did something wrong, or nothing in time. `event` is what it was asked or told; the run goes on."""
+
+    path: str
+    event: str
     error: str
 
 
@@ -376,6 +382,10 @@ Event: TypeAlias = (
     | ProjectTrustSet
     | SessionNamed
     | SessionFailed
+    | NoteAdded
+    | StateKept
+    | HookFailed
+    | Shown
     | Settled
 )
 
@@ -383,7 +393,7 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # Of the agent. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | ProjectTrustSet
+    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
 )  # What no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))

@@ -9,6 +9,7 @@ from linnet.core import cost
 from linnet.core.events import (
     Event,
     Interrupted,
+    NoteAdded,
     QueueChanged,
     ReplyEnded,
     RunEnded,
@@ -21,7 +22,17 @@ from linnet.core.events import (
 )
 from linnet.core.inputs import Input
 from linnet.core.limits import Limits
-from linnet.core.messages import AssistantMessage, Message, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    Message,
+    Note,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from linnet.core.queues import Queues
 from linnet.errors import LimitReached
 
@@ -33,13 +44,13 @@ SKIPPED = "Skipped due to queued user message."
 class Prompted(Struct, frozen=True):
     """Without a message the run takes up a conversation where an earlier run failed."""
 
-    messages: tuple[UserMessage, ...] = ()
+    messages: tuple[UserMessage | Note, ...] = ()
 
 
 class Prepared(Struct, frozen=True):
-    """What became of the inputs that were to be prepared."""
+    """What became of the inputs that were to be prepared; nothing, if all of them were seen to otherwise."""
 
-    messages: tuple[UserMessage, ...]
+    messages: tuple[UserMessage | Note, ...]
 
 
 class Replied(Struct, frozen=True):
@@ -119,13 +130,14 @@ class Run:
         self._results: list[ToolResult] = []
         self._aborted: AssistantMessage | None = None
         self._said: list[Message] = []
+        self._stopped: StopReason | None = None  # The reply that had nothing left to do, while more is prepared.
 
     def feed(self, fact: Fact) -> list[Effect]:
         match fact:
             case Prompted(messages):
                 return [Emit(RunStarted()), *self._ask(messages)]
             case Prepared(messages):
-                return self._ask(messages) if self._preparing else []
+                return self._prepared(messages) if self._preparing else []
             case Replied(message):
                 return self._replied(message) if self._asked else []
             case Answered(index, result):
@@ -138,13 +150,20 @@ class Run:
             case _:
                 assert_never(fact)
 
-    def _ask(self, messages: Iterable[UserMessage] = ()) -> list[Effect]:
+    def _prepared(self, messages: tuple[UserMessage | Note, ...]) -> list[Effect]:
+        stop, self._stopped = self._stopped, None
+        if messages or stop is None:
+            return self._ask(messages)
+        self._preparing = False
+        return self._go_on(stop)  # There is nothing that the model could answer.
+
+    def _ask(self, messages: Iterable[UserMessage | Note] = ()) -> list[Effect]:
         self._preparing = False
         self._step += 1
         self._asked = True
         messages = list(messages)
         self._said += messages
-        said = [Emit(UserSaid(message)) for message in messages]
+        said = [Emit(NoteAdded(each) if isinstance(each, Note) else UserSaid(each)) for each in messages]
         return [*said, Emit(StepStarted(self._step)), AskModel(self._step)]
 
     def _replied(self, message: AssistantMessage) -> list[Effect]:
@@ -197,6 +216,7 @@ class Run:
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """The agent has nothing left to do; perhaps somebody has something to say."""
         if self._reached() is None and (heard := self._queues.take_next()):
+            self._stopped = stop
             return self._hear(heard)
         return self._finish(stop, "")
 

@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, assert_never
 
 from msgspec import Struct
 
-from linnet.core.commands import Background, Bash, Compact, Move, Prompt, Work
+from linnet.core.commands import Background, Bash, Compact, Move, Prompt, RunCommand, Work
 from linnet.core.events import BashHeld, BashRan, Event, QueueChanged
 from linnet.core.inputs import Input
 from linnet.core.messages import BashRun
@@ -41,7 +41,9 @@ class JobEnded(Struct, frozen=True):
 
 
 class AbortAsked(Struct, frozen=True):
-    """Of the active job; with a number, of that job or background command, whether it is active or waits."""
+    """Of the active job, and of commands of extensions; with a number, of that job or background command alone, whether
+    it is active or waits.
+    """
 
     number: int | None = None
 
@@ -173,7 +175,7 @@ class Schedule:
             case BackgroundEnded(number, session, run):
                 return self._background_ended(number, session, run)
             case BashAbortAsked():
-                return self._interrupt_commands()
+                return self._interrupt_background(Bash)
             case CloseAsked():
                 return self._close()
             case _:
@@ -212,7 +214,7 @@ class Schedule:
             return [Refuse(job.number, "busy")]
         queues = self._queues
         queue = queues.steering if prompt.when_busy == "steer" else queues.follow_ups
-        queue.append(Input(prompt.text, prompt.images, job.time))
+        queue.append(said(prompt, job.time))
         return [Accept(job.number), self._tell_queue()]
 
     def _begin(self, job: Job) -> list[Effect]:
@@ -222,7 +224,9 @@ class Schedule:
         return [Begin(job)]
 
     def _abort(self, number: int | None) -> list[Effect]:
-        if self._active is not None and number in (None, self._active.number):
+        if number is None:
+            return [*self._cut_short(), *self._interrupt_background(RunCommand)]
+        if self._active is not None and number == self._active.number:
             return self._cut_short()
         if number in self._background:
             return [Interrupt(number)]
@@ -262,8 +266,8 @@ class Schedule:
                 told = [Tell(BashHeld(run))]
         return [*told, *self._idle()]
 
-    def _interrupt_commands(self) -> list[Effect]:
-        return [Interrupt(number) for number, each in self._background.items() if isinstance(each.command, Bash)]
+    def _interrupt_background(self, *kinds: type[Background]) -> list[Effect]:
+        return [Interrupt(number) for number, each in self._background.items() if isinstance(each.command, kinds)]
 
     def _close(self) -> list[Effect]:
         if self._closed:
@@ -273,19 +277,21 @@ class Schedule:
         effects: list[Effect] = [Refuse(job.number, "closing") for job in waiting]
         # A prompt that was accepted at once cannot be refused any more, but it can be said that it was dropped.
         lost = [
-            Input(job.work.text, job.work.images, job.time)
-            for job in waiting
-            if isinstance(job.work, Prompt) and job.work.when_busy != "wait"
+            said(job.work, job.time) for job in waiting if isinstance(job.work, Prompt) and job.work.when_busy != "wait"
         ]
         if lost:
             effects.append(self._tell_queue(tuple(lost)))
-        return [*effects, *self._cut_short(), *self._interrupt_commands()]
+        return [*effects, *self._cut_short(), *self._interrupt_background(Bash, RunCommand)]
 
     def _idle(self) -> list[Effect]:
         return [] if self.busy else [Idle()]
 
     def _tell_queue(self, dropped: tuple[Input, ...] = ()) -> Effect:
         return Tell(QueueChanged(tuple(self._queues.steering), tuple(self._queues.follow_ups), dropped))
+
+
+def said(prompt: Prompt, time: int) -> Input:
+    return Input(prompt.text, prompt.images, time, prompt.kind, prompt.details)
 
 
 def _cuts_short(work: Work, running: Work) -> bool:

@@ -11,7 +11,16 @@ Spelling: TypeAlias = Callable[[str], str]
 false.
 """
 
-_FLAGS = {"resume": "--continue", "template_paths": "--prompt-template", "skill_paths": "--skill"}
+_FLAGS = {
+    "resume": "--continue",
+    "template_paths": "--prompt-template",
+    "skill_paths": "--skill",
+    "extensions": "--extension",
+    "find_extensions": "--no-extensions",
+    "context_files": "--no-context-files",
+    "templates": "--no-prompt-templates",
+    "skills": "--no-skills",
+}
 _KEYWORDS = {"no_session": "save=False", "no_mcp": "mcp=False"}
 
 

@@ -6,13 +6,25 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Answer, Background, Bash, BashDone, Exported, ExportHtml, ListSessions, SessionList
-from linnet.errors import SessionError
+from linnet.core.commands import (
+    Answer,
+    Background,
+    Bash,
+    BashDone,
+    Exported,
+    ExportHtml,
+    ListSessions,
+    Ok,
+    Reload,
+    RunCommand,
+    SessionList,
+)
+from linnet.errors import BadInput, Busy, Cancelled, SessionError
 from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
+from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
-    from linnet.runtime.resources import Resources
     from linnet.store.store import Store
 
 Task: TypeAlias = Callable[[Cancel], Answer]
@@ -20,9 +32,7 @@ LONGEST_NAME = 200  # Bytes.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
-def task(
-    command: Background, settings: Settings, storage: Storage, resources: "Resources", clock: Callable[[], int]
-) -> Task:
+def task(command: Background, settings: Settings, storage: Storage, toolbox: Toolbox, clock: Callable[[], int]) -> Task:
     """To be called in a thread of its own; what it needs to know of the session is looked up now, under the lock.
 
     Raises LinnetError.
@@ -31,12 +41,30 @@ def task(
         case Bash(text):
 
             def bash(cancel: Cancel) -> Answer:
-                from linnet.runtime.client_bash import run_command
+                from linnet.runtime.client_bash import hooked_command, run_command
 
-                cwd, shell, timeout = settings.cwd, resources.shell, settings.bash_timeout
-                return BashDone(run_command(text, cwd, shell, resources.processes, cancel, clock, timeout))
+                cwd, resources, timeout = settings.cwd, toolbox.resources, settings.bash_timeout
+                shell, processes = resources.shell, resources.processes
+                if toolbox.chain is not None and toolbox.chain.handles("user_bash"):
+                    return BashDone(hooked_command(text, cwd, toolbox.chain, shell, processes, cancel, clock, timeout))
+                return BashDone(run_command(text, cwd, shell, processes, cancel, clock, timeout))
 
             return bash
+        case RunCommand(name, arguments):
+            chain = toolbox.chain
+
+            def run(cancel: Cancel) -> Answer:
+                if chain is None:
+                    raise BadInput(f"no extension has a command /{name}")
+                try:
+                    chain.run_command(name, arguments, cancel)
+                except Cancelled:
+                    raise BadInput(f"the command /{name} was aborted") from None
+                return Ok()
+
+            return run
+        case Reload():
+            raise Busy  # It is carried out where no work passes meanwhile.
         case ListSessions(everywhere):
             sessions, current = storage.elsewhere, storage.kept.store.path
             return lambda cancel: SessionList(*sessions.listed(current, everywhere=everywhere))

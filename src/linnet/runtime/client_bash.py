@@ -2,14 +2,45 @@
 
 from collections.abc import Callable
 from contextlib import closing
+from typing import TYPE_CHECKING
 
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
-from linnet.errors import Cancelled
+from linnet.errors import BadInput, Cancelled
 from linnet.tools.bash import TIMED_OUT, as_shells_say
 from linnet.tools.output import Output
 from linnet.tools.process import Processes
 from linnet.tools.shell import Shell
+
+if TYPE_CHECKING:
+    from linnet.extensions.chain import Chain
+
+BLOCKED = "The command was blocked by an extension"
+
+
+def hooked_command(
+    command: str,
+    cwd: str,
+    chain: "Chain",
+    shell: Shell,
+    processes: Processes,
+    cancel: Cancel,
+    now: Callable[[], int],
+    timeout: float | None = None,
+) -> BashRun:
+    """As `run_command`, after extensions were asked. Raises BadInput if one of them will not have it."""
+    from linnet.core.hooks import BashAsked, Block
+
+    try:
+        outcome = chain.ask(BashAsked(command, cwd), cancel)
+    except Cancelled:
+        return BashRun(command, "", None, now(), cancelled=True)
+    if isinstance(outcome.stop, Block):
+        raise BadInput(outcome.stop.reason or BLOCKED)
+    asked = outcome.event
+    if asked.output is not None:
+        return BashRun(asked.command, asked.output, asked.exit_code, now())
+    return run_command(asked.command, cwd, shell, processes, cancel, now, timeout)
 
 
 def run_command(

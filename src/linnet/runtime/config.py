@@ -54,6 +54,9 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_config` names files with MCP servers, `mcp_servers` has such servers by name, as in the `mcpServers` of a file;
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
+    `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
+    are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
+    answer.
     `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
     variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
     temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
@@ -109,6 +112,10 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
     mcp_wait: Seconds | None = None
+    extensions: Sequence[Path] | None = None
+    find_extensions: bool | None = None
+    extension_flags: Mapping[str, Any] | None = None
+    hook_timeout: Seconds | None = None
     pass_keys: bool | None = None
     sandbox: bool | None = None
     sandbox_network: bool | None = None
@@ -175,6 +182,8 @@ DEFAULTS = Config(
     skills=True,
     mcp=True,
     mcp_wait=10,
+    find_extensions=True,
+    hook_timeout=10,
     pass_keys=False,
     sandbox=False,
     sandbox_network=False,

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core import commands, schedule
 from linnet.core.events import JobKind, JobStarted, Settled
-from linnet.core.inputs import Input
 from linnet.core.limits import Limits
 from linnet.core.schedule import Job, Schedule
 from linnet.errors import Busy, Closed, LinnetError, NotRunning
@@ -24,6 +23,7 @@ from linnet.runtime.toolbox import Toolbox
 if TYPE_CHECKING:
     from linnet.runtime.active_job import ActiveJob, Outcome
     from linnet.runtime.background import Task
+    from linnet.runtime.door import Door
     from linnet.runtime.moves import Moves
     from linnet.runtime.sessions import Place
 
@@ -78,6 +78,8 @@ class Jobs:
         self._requests: dict[int, _Request] = {}
         self._running: ActiveJob | None = None
         self._moves: Moves | None = None
+        self.lock = broadcast.lock
+        self.door: Door | None = None  # Where work waits before it comes here, if there are extensions.
 
     def adopt(self, settings: Settings) -> None:
         """The next job is for these. Whoever calls this holds the lock, and no job is active."""
@@ -90,7 +92,11 @@ class Jobs:
     @property
     def busy(self) -> bool:
         with self._broadcast.lock:
-            return self._schedule.busy
+            return self._busy
+
+    @property
+    def _busy(self) -> bool:
+        return self._schedule.busy or (self.door is not None and self.door.busy)
 
     @property
     def active(self) -> bool:
@@ -120,7 +126,7 @@ class Jobs:
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._settings, self._storage, self._toolbox.resources, self._clock)
+            prepared = task(command, self._settings, self._storage, self._toolbox, self._clock)
             self._requests[number] = _Request(requester, prepared)
             feed(schedule.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
@@ -128,7 +134,8 @@ class Jobs:
         """What to do, as soon as the caller has let go of the lock, to interrupt what is to be interrupted."""
         match command:
             case commands.Abort():
-                return self._feed(schedule.AbortAsked())
+                at_the_door = self.door.abort() if self.door is not None else []
+                return [*at_the_door, *self._feed(schedule.AbortAsked())]
             case commands.AbortBash():
                 return self._feed(schedule.BashAbortAsked())
             case commands.AbortRetry():
@@ -141,6 +148,8 @@ class Jobs:
 
     def abort(self, number: int) -> None:
         with self._deciding() as feed:
+            if self.door is not None and self.door.doom(number):
+                return
             feed(schedule.AbortAsked(number))
 
     def close(self) -> None:
@@ -150,7 +159,34 @@ class Jobs:
     def wait(self, timeout: float | None) -> None:
         """Until nothing runs and nothing waits, or the time is over."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._schedule.busy, timeout)
+            self._changed.wait_for(lambda: not self._busy, timeout)
+
+    def wait_inactive(self) -> None:
+        """Until no job is active."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self.active or self.closed)
+
+    def abort_active(self) -> None:
+        with self._deciding() as feed:
+            if self._schedule.active is not None:
+                feed(schedule.AbortAsked(self._schedule.active.number))
+
+    def look_idle(self) -> None:
+        """Tell everybody if nothing is left to do. Called under the lock."""
+        if not self._busy:
+            self._changed.notify_all()
+            self._broadcast.idle()
+
+    def check(self, move: commands.Move) -> None:
+        """Raises LinnetError for one that is bound to fail."""
+        moves = self._get_moves()
+        with self._broadcast.lock:
+            if not (self._schedule.leaving or self._schedule.closed):
+                moves.check(move)
+
+    def called_off(self, move: commands.Move) -> commands.Answer:
+        """What a move is answered that an extension cancelled. Called under the lock."""
+        return self._get_moves().called_off(move)
 
     @contextmanager
     def _deciding(self) -> Iterator[Callable[[schedule.Fact], None]]:
@@ -191,6 +227,8 @@ class Jobs:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 self._get_moves().check(work)
             self._requests[number] = request
+            if self.door is not None and self.door.is_doomed(number):
+                request.cancel.set()  # Nothing blocks in it yet.
             job = Job(number, work, self._clock())
             feed(schedule.Submitted(job, self._broadcast.state.streaming, may_wait))
             if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.
@@ -243,7 +281,7 @@ class Jobs:
 
             worker = Worker(running, self._toolbox, self._settings)
             if isinstance(work, commands.Prompt):
-                worker.prompt(Input(work.text, work.images, running.began))
+                worker.prompt(schedule.said(work, running.began), commands=work.slash == "in_turn")
             else:
                 worker.compact(work)
         except Exception as fault:
@@ -273,6 +311,7 @@ class Jobs:
                 self._storage.sync()  # Whoever asked for it is told that it is done.
             requester.finished(outcome)
         self._feed(schedule.JobEnded())
+        self._changed.notify_all()
 
     def _break(self, number: int, kind: JobKind, error: LinnetError) -> list[schedule.Effect]:
         """End a job that cannot go on."""
@@ -281,6 +320,7 @@ class Jobs:
         request = self._requests.pop(number)
         request.stop_timer()
         request.refuse(error)
+        self._changed.notify_all()
         return self._schedule.feed(schedule.JobEnded())
 
     def _move(self, work: commands.Move, request: _Request) -> None:

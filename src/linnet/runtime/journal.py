@@ -16,12 +16,14 @@ from linnet.core.events import (
     JobStarted,
     ModelSet,
     Navigated,
+    NoteAdded,
     Past,
     ReplyEnded,
     RetryScheduled,
     SessionFailed,
     SessionNamed,
     Settled,
+    StateKept,
     ThinkingSet,
     ToolFinished,
     UserSaid,
@@ -32,7 +34,7 @@ from linnet.core.sessions import OutlineEntry
 from linnet.errors import BadInput, SessionError
 from linnet.runtime.listener import Listener
 from linnet.runtime.sessions import Place
-from linnet.store.entries import Compacted, Content, ModelChanged, Named, Ran, Said, Spent, ThinkingChanged
+from linnet.store.entries import Compacted, Content, Custom, ModelChanged, Named, Ran, Said, Spent, ThinkingChanged
 
 
 class Journal(Listener):
@@ -164,6 +166,11 @@ class Journal(Listener):
             case UserSaid(message):
                 self._note_settings()
                 self._said(message, event.id)
+            case NoteAdded(note):
+                self._note_settings()
+                self._said(note, event.id)
+            case StateKept(owner, data):
+                self._note(Custom(owner, data))
             case Interrupted(message):
                 self._said(message, event.id)
             case ToolFinished(message):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from linnet.core import commands
 from linnet.core.commands import Branch, CloneSession, Move, Navigate, NewSession, SwitchSession
-from linnet.core.events import Event, Navigated, SessionEntered
+from linnet.core.events import Entered, Event, Navigated, SessionEntered
 from linnet.errors import BadInput, SessionError, SessionInUse
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.journal import Journal, user_text
@@ -78,20 +78,20 @@ class Moves:
         match work:
             case NewSession(parent):
                 if storage.sessions is None:
-                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id())])
+                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id(), reason="new")])
                 else:
-                    self._enter(storage.sessions.new(parent))
+                    self._enter("new", storage.sessions.new(parent))
                 return commands.SessionOpened()
             case SwitchSession(word):
                 place = fetched or self._elsewhere(word)  # Where we are may have changed since it was fetched.
                 return commands.SessionOpened(remark=self._switch(place) if place is not None else "")
             case Branch(entry):
                 text, parent = _branched_from(entry, storage.kept)
-                self._enter(storage.elsewhere.copy(storage.kept.store, parent))
+                self._enter("branch", storage.elsewhere.copy(storage.kept.store, parent))
                 return commands.Branched(text)
             case CloneSession():
                 store = storage.kept.store
-                self._enter(storage.elsewhere.copy(store, store.tree.leaf))
+                self._enter("clone", storage.elsewhere.copy(store, store.tree.leaf))
                 return commands.SessionOpened()
             case Navigate(entry):
                 _find(entry, storage.kept)
@@ -101,8 +101,18 @@ class Moves:
             case _:
                 assert_never(work)
 
-    def _enter(self, place: Place, *settings: Event) -> None:
-        entered = self._storage.enter(place, self._state.model, self._state.asked_thinking)
+    def called_off(self, work: Move) -> commands.Answer:
+        """What is answered if somebody cancelled it. Nothing has changed."""
+        match work:
+            case Branch(entry):
+                return commands.Branched(_branched_from(entry, self._storage.kept)[0], cancelled=True)
+            case Navigate():
+                return commands.Navigated(self._storage.kept.store.leaf, cancelled=True)
+            case _:
+                return commands.SessionOpened(cancelled=True)
+
+    def _enter(self, reason: Entered, place: Place, *settings: Event) -> None:
+        entered = self._storage.enter(place, self._state.model, self._state.asked_thinking, reason)
         self._broadcast.publish([entered, *settings])
 
     def _switch(self, place: Place) -> str:
@@ -110,7 +120,7 @@ class Moves:
         Returns what is not as one might expect.
         """
         settings, unusable = remembered(place, self._accounts)
-        self._enter(place, *settings)
+        self._enter("resume", place, *settings)
         here = self._state.model
         return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
 

@@ -1,14 +1,23 @@
 """One run: carries out what the machine in `core/run.py` asks for. Nothing else in a run blocks."""
 
 from collections.abc import Callable, Sequence
-from typing import assert_never
+from typing import TYPE_CHECKING, assert_never
 
 from linnet.core.cost import priced
 from linnet.core.draft import Draft
 from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.history import repaired
 from linnet.core.inputs import Input
-from linnet.core.messages import AssistantMessage, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.core.messages import (
+    AssistantMessage,
+    Note,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
 from linnet.core.run import (
     Aborted,
     Answered,
@@ -33,6 +42,9 @@ from linnet.runtime.side_by_side import SideBySide
 from linnet.runtime.toolbox import Toolbox
 from linnet.tools.context import ToolContext
 
+if TYPE_CHECKING:
+    from linnet.runtime.run_hooks import RunHooks
+
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
 
 
@@ -44,9 +56,24 @@ class Runner:
         self._toolbox = toolbox
         self._resources = toolbox.resources
         self._settings = settings
+        self._hooks = _hooks(toolbox, job)
         self.failure: ProviderError | None = None
         self.limit: LimitReached | None = None
         self._unsaid = ""  # Why something that was said could not be made a message.
+
+    def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
+        """What is said to the model of it; nothing, if extensions have seen to all of it."""
+        heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
+        return tuple(map(self.prepared, heard))
+
+    def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
+        """What a run begins with: these, and what extensions have to say besides."""
+        if self._hooks is None:
+            return messages
+        try:
+            return (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
+        except Cancelled:
+            return messages  # The run notices by itself.
 
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
@@ -60,7 +87,7 @@ class Runner:
         self.limit = run.limit
         return following
 
-    def prepared(self, input: Input) -> UserMessage:
+    def prepared(self, input: Input) -> UserMessage | Note:
         """The message that the model is sent. If what it stands for cannot be had, the model is not asked, and the run
         fails for that reason.
         """
@@ -80,9 +107,9 @@ class Runner:
     def _carry_out(self, task: Task) -> Fact:
         match task:
             case Prepare(inputs):
-                return Prepared(tuple(map(self.prepared, inputs)))
-            case AskModel():
-                return Replied(self._ask())
+                return Prepared(self.prepare(inputs, queued=True))
+            case AskModel(step):
+                return Replied(self._ask(step))
             case RunTool(index, call):
                 result = self._run_tool(call)
                 aborted = self._job.cancel.is_set
@@ -90,19 +117,33 @@ class Runner:
             case _:
                 assert_never(task)
 
-    def _ask(self) -> AssistantMessage:
+    def _ask(self, step: int) -> AssistantMessage:
         if self._unsaid:
             reason, self._unsaid = self._unsaid, ""
             return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
+        hooks = self._hooks
         try:
             self._resources.begin(self._job.cancel)
+            if hooks is not None and (reason := hooks.refusal(step)):
+                return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
+            said = self._job.conversation.messages
+            messages = repaired(said if hooks is None else hooks.context(said))
         except Cancelled:
             return self._not_asked()
-        messages = repaired(self._job.conversation.messages)
-        specs = self._toolbox.tools.specs
-        system = self._resources.system([spec.name for spec in specs])
-        request = Request(self._job.model, system, messages, specs, self._job.reasoning)
-        return self._stream(request, self._job.emit)
+        system = self._system() if hooks is None or hooks.system is None else hooks.system
+        request = Request(self._job.model, system, messages, self._toolbox.tools.specs, self._job.reasoning)
+        if hooks is None or not hooks.edits_replies:
+            return self._stream(request, self._job.emit)
+        from linnet.core.retold import retold
+
+        held: list[Event] = []
+        reply = self._stream(request, held.extend)
+        edited = hooks.replied(reply)
+        self._job.emit(held if edited is reply else retold(held, edited))
+        return edited
+
+    def _system(self) -> str:
+        return self._resources.system([spec.name for spec in self._toolbox.tools.specs])
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
         """The reply, however it ended: a failure is how a reply stops, not something that is thrown."""
@@ -162,3 +203,11 @@ class Runner:
         except Cancelled:
             return not_run(call, self._job.now())
         return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)
+
+
+def _hooks(toolbox: Toolbox, job: ActiveJob) -> "RunHooks | None":
+    if toolbox.chain is None:
+        return None
+    from linnet.runtime.run_hooks import RunHooks  # Most agents have no extensions.
+
+    return RunHooks(toolbox.chain, job.cancel)

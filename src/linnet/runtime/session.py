@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
+from linnet.core.slash import split
 from linnet.errors import BadInput, Closed, ConfigError
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
@@ -26,9 +27,15 @@ from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.adoption import Adoption
+    from linnet.runtime.door import Door, Waiting
+    from linnet.runtime.extending import Extending
     from linnet.runtime.resources import Resources
     from linnet.store.header import Header
 
+_ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
+NOT_QUEUED = (
+    'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
+)
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
 
@@ -78,6 +85,12 @@ class Session:
         self._accounts = settings.accounts
         self._adoption: Adoption | None = None
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
+        self._settings = settings
+        self._clock = clock
+        self._extending: Extending | None = None
+        self._door: Door | None = None
+        self._looked = False
+        self._stale = False  # Extensions are to be read again, before whoever needs them next.
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -87,18 +100,15 @@ class Session:
         """
         number = self._jobs.new_number()
         try:
-            if isinstance(command, commands.Prompt) and command.text.startswith("/"):
-                command = self._typed(command)
-            if isinstance(command, commands.Work):
-                self._jobs.submit(number, command, requester, may_wait=may_wait)
-            elif isinstance(command, commands.Background):
-                self._jobs.launch(number, command, requester)
-            elif isinstance(command, commands.Trust):
-                self._trust(command, requester)
-            elif isinstance(command, commands.Control):
-                self._control(command, requester)
+            if isinstance(command, _ORDERED) and (door := self._find_door(command)) is not None:
+                from linnet.runtime.door import Waiting
+
+                if self._stale and not self._jobs.active:
+                    self._stale = False
+                    door.submit(Waiting(self._jobs.new_number(), commands.Reload(), Requester(), True))
+                door.submit(Waiting(number, command, requester, may_wait))
             else:
-                self._answer(command, requester)
+                self._carry_out(number, command, requester, may_wait=may_wait)
         except Exception as fault:
             requester.refused(as_error(fault, f"a command broke: {type(command).__name__}"))
         return number
@@ -148,6 +158,8 @@ class Session:
         import linnet.runtime.worker  # noqa: F401
 
         self.survey()
+        if (door := self._find_door()) is not None:
+            door.begin()
         with self._broadcast.lock:
             self._broadcast.state.conversation.read()
         self._storage.sync()
@@ -164,8 +176,12 @@ class Session:
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
         self._questions.close()
+        if self._door is not None:
+            self._door.close()
         self._jobs.close()
         self._jobs.wait(timeout)
+        if self._extending is not None:
+            self._extending.close()
         with self._broadcast.lock:
             self._storage.close()
         self._resources.close()
@@ -202,10 +218,71 @@ class Session:
         self._settings, self._accounts = settings, settings.accounts
         for holder in (self._queries, self._resources, self._toolbox, self._jobs):
             holder.adopt(settings)
+        self._looked = False
+        if self._extending is not None:
+            self._extending.adopt(settings)
+            self._stale = True
         self._broadcast.publish(events)
 
-    def _typed(self, prompt: commands.Prompt) -> commands.Prompt:
-        """What was typed as `/name` in full, before it is queued: whoever sees the queue sees what will be said."""
+    def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
+        """Raises LinnetError for what is refused at once."""
+        if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
+            command = self._typed(command)
+        if isinstance(command, commands.Work):
+            self._jobs.submit(number, command, requester, may_wait=may_wait)
+        elif isinstance(command, commands.Background):
+            self._jobs.launch(number, command, requester)
+        elif isinstance(command, commands.Trust):
+            self._trust(command, requester)
+        elif isinstance(command, commands.Control):
+            self._control(command, requester)
+        else:
+            self._answer(command, requester)
+
+    def _find_door(self, command: commands.Command | None = None) -> "Door | None":
+        """None if there are no extensions: then nothing is in the way."""
+        if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
+            wanted = isinstance(command, commands.Reload) or _has_extensions(self._settings)
+            with self._broadcast.lock:
+                if self._door is None and wanted:
+                    self._door = self._jobs.door = self._build_door()
+                self._looked = True
+        return self._door
+
+    def _build_door(self) -> "Door":
+        from linnet.runtime.door import Door
+        from linnet.runtime.extending import Extending
+        from linnet.runtime.hosting import SessionHost
+
+        host = SessionHost(
+            self,
+            self._settings,
+            self._resources,
+            self._broadcast,
+            self._storage,
+            self._questions,
+            self._jobs,
+            self._clock,
+            self._toolbox,
+        )
+        self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
+        self._broadcast.add(self._extending)
+        self._slash.add(self._extending.commands)
+        return Door(self._extending, self._jobs, self._let_in)
+
+    def _let_in(self, waiting: "Waiting") -> None:
+        """What came through the door. Raises LinnetError for what is refused at once."""
+        self._carry_out(waiting.number, waiting.command, waiting.requester, may_wait=waiting.may_wait)
+
+    def _typed(self, prompt: commands.Prompt) -> commands.Prompt | commands.RunCommand:
+        """A command of an extension's; or what was typed as `/name` in full, before it is queued: whoever sees the
+        queue sees what will be said. Raises BadInput.
+        """
+        chain = self._toolbox.chain
+        if chain is not None and (words := split(prompt.text)) is not None and chain.has_command(words[0]):
+            if prompt.slash == "refuse":
+                raise BadInput(NOT_QUEUED.format(words[0]))
+            return commands.RunCommand(*words) if prompt.slash == "at_once" else prompt
         text = self._resources.inputs.expanded(prompt.text)
         if not text.strip() and not prompt.images:
             raise BadInput(f"{prompt.text.split()[0]} stands for an empty message")
@@ -258,3 +335,12 @@ class Session:
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
+
+
+def _has_extensions(settings: Settings) -> bool:
+    """Whether there may be any. No more is looked at than where they would be."""
+    if settings.has_extensions or not settings.find_extensions:
+        return settings.has_extensions
+    from linnet.extensions.installed import installed
+
+    return bool(installed())

@@ -58,6 +58,8 @@ FROM_A_PROJECT = frozenset(
         "template_paths",
         "skills",
         "skill_paths",
+        "extensions",
+        "extension_flags",
         "mcp",
         "mcp_config",
         "mcp_servers",

@@ -3,7 +3,7 @@
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
@@ -95,6 +95,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
+    extensions: tuple[str, ...]
+    find_extensions: bool
+    extension_flags: Mapping[str, Any]
+    hook_timeout: float
     pass_keys: bool
     sandbox: bool
     sandbox_network: bool
@@ -103,6 +107,21 @@ class Settings(Struct, frozen=True, kw_only=True):
         """What holds now that something else was decided about the project. Raises ConfigError."""
         spelled = self.sessions.spelled
         return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=self.project)
+
+    @property
+    def zot_home(self) -> str | None:
+        """Where zot keeps what is the user's own; None if linnet does not stand in for it."""
+        return self.belongings.peer_home if self.belongings.peer == "zot" else None
+
+    @property
+    def has_extensions(self) -> bool:
+        """Whether there may be any. No more is looked at than where they would be."""
+        if self.extensions:
+            return True
+        project = self.project.resources
+        zots = () if self.zot_home is None else (self.zot_home, os.path.join(self.cwd, ".zot"))
+        folders = (self.sessions.home, *([project] if project else ()), *zots)
+        return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
 
 def resolve(
@@ -210,6 +229,10 @@ def _resolved(
         mcp=_mcp(config, environ, home, project, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
+        extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
+        find_extensions=_given(config.find_extensions),
+        extension_flags=dict(config.extension_flags or {}),
+        hook_timeout=_given(config.hook_timeout),
         pass_keys=_given(config.pass_keys),
         sandbox=_given(config.sandbox),
         sandbox_network=_given(config.sandbox_network),

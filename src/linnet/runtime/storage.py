@@ -9,6 +9,7 @@ from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 
 if TYPE_CHECKING:
+    from linnet.core.events import Entered
     from linnet.core.models import Model, Reasoning
     from linnet.runtime.broadcast import Broadcast
     from linnet.runtime.journal import Journal
@@ -39,14 +40,18 @@ class Storage(Listener):
         if self.journal is not None:
             self.journal.hear(events)
 
-    def enter(self, place: "Place", model: "Model", thinking: "Reasoning") -> SessionEntered:
+    def enter(
+        self, place: "Place", model: "Model", thinking: "Reasoning", reason: "Entered" = "startup"
+    ) -> SessionEntered:
         """Let go of the session that was open, and go on in this one, with this model and level of thinking."""
         from linnet.runtime.journal import Journal
 
         self._leave()
         self.journal = Journal(place, model, thinking, self._tell)
         store = place.store
-        return SessionEntered(session_id=store.header.id, file=store.path, past=place.past, spent=place.spent)
+        return SessionEntered(
+            session_id=store.header.id, reason=reason, file=store.path, past=place.past, spent=place.spent
+        )
 
     def _tell(self, events: Sequence[Event]) -> None:
         if self.broadcast is not None:

@@ -14,6 +14,7 @@ from linnet.runtime.resources import Resources
 from linnet.runtime.settings import Settings
 
 if TYPE_CHECKING:
+    from linnet.extensions.chain import Chain
     from linnet.runtime.client_tools import ClientTools
     from linnet.runtime.permission import Permissions
     from linnet.tools.toolset import Toolset
@@ -31,6 +32,7 @@ class Toolbox(Listener):
         self.resources = resources
         self._settings = settings
         self._questions = questions
+        self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
         self._client: ClientTools | None = None
         self._permissions: Permissions | None = None
         self._made: tuple[ClientTools | None, Toolset] | None = None
@@ -53,18 +55,19 @@ class Toolbox(Listener):
         """Whether the model is offered tools; nothing is built to know it."""
         settings = self._settings
         declared = self._client is not None and bool(self._client.specs)
-        return settings.tools != () or bool(settings.functions or settings.mcp) or declared
+        return settings.tools != () or bool(settings.functions or settings.mcp) or declared  # Extensions': likewise.
+
+    def extend(self, chain: "Chain | None") -> None:
+        """These are the extensions from now on."""
+        self.chain = chain
+        self._made = None
 
     def declare(self, specs: Sequence[ToolSpec]) -> None:
         """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
         from linnet.runtime.client_tools import ClientTools
         from linnet.tools.toolset import clash
 
-        own = [(spec.name, OWN) for spec in self.resources.tools.specs]
-        if self.resources.has_skill_tool:
-            own.append(("skill", OWN))
-        functions = [(function.spec.name, FUNCTION) for function in self._settings.functions]
-        if problem := clash([*own, *functions, *((spec.name, CLIENT) for spec in specs)]):
+        if problem := clash([*self.owners(), *((spec.name, CLIENT) for spec in specs)]):
             raise BadInput(problem)
         if self._client is None:
             self._client = ClientTools(self._questions, self._settings.question_timeout)
@@ -78,9 +81,20 @@ class Toolbox(Listener):
         if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
             self._permissions.forget()
 
+    def owners(self) -> list[tuple[str, str]]:
+        """The names of all tools but the client's and those of servers, and whose they are."""
+        own = [(spec.name, OWN) for spec in self.resources.tools.specs]
+        if self.resources.has_skill_tool:
+            own.append(("skill", OWN))
+        functions = [(function.spec.name, FUNCTION) for function in self._settings.functions]
+        found = self.chain.extensions if self.chain is not None else ()
+        theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
+        return [*own, *functions, *theirs]
+
     def _assembled(self, client: "ClientTools | None") -> "Toolset":
         tools: Toolset = self.resources.tools
         settings = self._settings
+        instead: list[Toolset] = []
         others: list[tuple[str, Toolset]] = []
         if settings.functions:
             from linnet.tools.function import FunctionTools
@@ -88,16 +102,31 @@ class Toolbox(Listener):
             others.append((FUNCTION, FunctionTools(settings.functions, self.resources.foreign)))
         if settings.mcp:
             others.append((SERVER, self.resources.servers))
+        if self.chain is not None and (settings.tools != () or settings.zot_home is not None):
+            for extension in self.chain.extensions:
+                if extension.tools is not None and extension.replaces_tools:
+                    instead.append(extension.tools)
+                elif extension.tools is not None:
+                    others.append((extension.path, extension.tools))
         if client is not None:
             others.append((CLIENT, client))
         if self.resources.has_skill_tool:
             from linnet.runtime.skill_tool import SkillTool
 
             others.append((OWN, SkillTool(self.resources.skills)))
-        if others:
+        if others or instead:
             from linnet.tools.toolset import Combined
 
-            tools = Combined((OWN, tools), *others)
+            tools = Combined((OWN, tools), *others, instead=instead)
+        tools = self._guarded(tools)
+        if self.chain is None:
+            return tools
+        from linnet.extensions.hooked import Hooked
+
+        return Hooked(tools, self.chain)  # Outermost: the gate sees what will really run.
+
+    def _guarded(self, tools: "Toolset") -> "Toolset":
+        settings = self._settings
         if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
             return tools
         from linnet.tools.toolset import Guarded

@@ -15,8 +15,10 @@ from linnet.core.events import (
     Settled,
 )
 from linnet.core.inputs import Input
+from linnet.core.messages import StopReason
 from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
+from linnet.core.slash import split
 from linnet.errors import (
     Cancelled,
     ContextOverflow,
@@ -33,10 +35,11 @@ from linnet.runtime.toolbox import Toolbox
 from linnet.runtime.warnings import warnings
 
 if TYPE_CHECKING:
+    from linnet.extensions.chain import Chain
     from linnet.runtime.compactor import Compactor
 
-RETRY_CANCELLED = "Retry cancelled"
 COMPACTION_CANCELLED = "Compaction cancelled"
+RETRY_CANCELLED = "Retry cancelled"
 LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
@@ -44,19 +47,38 @@ class Worker:
     def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
         self._job = job
         self._settings = settings
+        self._toolbox = toolbox
         self._runner = Runner(job, toolbox, settings)
 
-    def prompt(self, input: Input) -> None:
-        """Until everything that was said has been answered, one way or the other."""
+    def prompt(self, input: Input, *, commands: bool = False) -> None:
+        """Until everything that was said has been answered, one way or the other. `commands`: it may be one of an
+        extension's, which is run instead.
+        """
         for sentence in warnings(self._job):
             self._job.warn(sentence)
         heard: tuple[Input, ...] = (input,)
+        chain, words = self._toolbox.chain, split(input.text) if commands else None
+        if chain is not None and words is not None and chain.has_command(words[0]):
+            heard = self._command(chain, *words)
         while heard:
             if self._is_full():
                 self._try_compact("threshold", [])
-            ended, failure, closing = self._answer(heard)
+            messages = self._runner.prepare(heard)
+            if not messages:
+                heard = self._job.settle((), Settled("prompt", "end"), Done("end"))
+                continue
+            ended, failure, closing = self._answer(Prompted(self._runner.begin(messages)))
             done = self._done(ended, failure)
             heard = self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
+
+    def _command(self, chain: "Chain", name: str, arguments: str) -> tuple[Input, ...]:
+        """Returns what was said to the agent meanwhile."""
+        stop: StopReason = "end"
+        try:
+            chain.run_command(name, arguments, self._job.cancel)
+        except Cancelled:
+            stop = "aborted"
+        return self._job.settle((), Settled("prompt", stop), Done(stop))
 
     def compact(self, command: Compact) -> None:
         failure: LinnetError | None = None
@@ -80,9 +102,8 @@ class Worker:
             return Done(ended.stop, ended.error, failure)
         return Done("error", str(limit), limit)
 
-    def _answer(self, heard: tuple[Input, ...]) -> tuple[RunEnded, ProviderError | None, list[Event]]:
+    def _answer(self, prompted: Prompted) -> tuple[RunEnded, ProviderError | None, list[Event]]:
         """Returns how the last run ended, why it failed, and the events that are still to be told."""
-        prompted = Prompted(tuple(map(self._runner.prepared, heard)))
         attempt, overflowed = 0, False
         while True:
             ended = self._runner.run(prompted)
@@ -135,7 +156,7 @@ class Worker:
     def _compactor(self) -> "Compactor":
         from linnet.runtime.compactor import Compactor  # Not needed by most runs.
 
-        return Compactor(self._job, self._runner, self._settings)
+        return Compactor(self._job, self._runner, self._settings, self._toolbox.chain)
 
     def _is_full(self) -> bool:
         conversation, model = self._job.conversation, self._job.model

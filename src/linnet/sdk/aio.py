@@ -10,6 +10,7 @@ from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.messages import BashRun, Image
 from linnet.core.models import Reasoning
+from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
 from linnet.runtime.session import Session
 from linnet.sdk import questions
@@ -155,6 +156,14 @@ class AsyncRuntime(Configured):
     async def bash(self, command: str) -> BashRun:
         """Run a shell command, also beside a run. The model is shown it with the next prompt. Cancelling kills it."""
         return await self._ask(questions.bash(command))
+
+    async def list_commands(self) -> Sequence[SlashCommand]:
+        """What can be said as `/name`: commands of extensions, templates, skills."""
+        return await self._ask(questions.slash_commands())
+
+    async def reload(self) -> None:
+        """Read the extensions again. Raises BadInput while a run goes on."""
+        await self._ask(questions.reload())
 
     async def abort_bash(self) -> None:
         """Kill what `bash` runs."""

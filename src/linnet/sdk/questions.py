@@ -13,7 +13,8 @@ from linnet.core.images import image
 from linnet.core.messages import AssistantMessage, BashRun, Image, ToolResult, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.sessions import OutlineEntry, SessionInfo
-from linnet.errors import BadInput
+from linnet.core.slash import SlashCommand
+from linnet.errors import BadInput, CalledOff
 from linnet.runtime.config import Path
 from linnet.runtime.settings import check_reasoning
 from linnet.wire.zot import answers, frames
@@ -81,7 +82,7 @@ def prompt_command(text: str, images: Sequence[bytes | Image]) -> commands.Promp
 
 def said(text: str, images: Sequence[bytes | Image], when: Literal["steer", "follow_up"]) -> commands.Prompt:
     prompt = prompt_command(text, images)
-    return commands.Prompt(prompt.text, prompt.images, when, "refuse")
+    return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
 
 def bash(command: str) -> Question[BashRun]:
@@ -172,24 +173,47 @@ def set_name(name: str) -> Question[None]:
     return _told(commands.SetSessionName(name))
 
 
+def reload() -> Question[None]:
+    return _told(commands.Reload())
+
+
+def slash_commands() -> Question[Sequence[SlashCommand]]:
+    return Question(commands.GetCommands(), commands.CommandList, lambda answer: answer.commands)
+
+
+def _moved(command: commands.Move) -> Question[None]:
+    return Question(command, object, _carried_out)
+
+
+def _carried_out(answer: object) -> None:
+    """Raises CalledOff."""
+    if isinstance(answer, commands.SessionOpened | commands.Branched | commands.Navigated) and answer.cancelled:
+        raise CalledOff
+
+
+def _branched(answer: commands.Branched) -> str:
+    _carried_out(answer)
+    return answer.text
+
+
 def new(parent: Path | None) -> Question[None]:
-    return _told(commands.NewSession(None if parent is None else os.fspath(parent)))
+    return _moved(commands.NewSession(None if parent is None else os.fspath(parent)))
 
 
 def switch(session: Path) -> Question[None]:
-    return _told(commands.SwitchSession(os.fspath(session)))
+    return _moved(commands.SwitchSession(os.fspath(session)))
 
 
 def branch(entry: str) -> Question[str]:
-    return Question(commands.Branch(entry), commands.Branched, lambda answer: answer.text)
+    return Question(commands.Branch(entry), commands.Branched, _branched)
 
 
 def clone() -> Question[None]:
-    return _told(commands.CloneSession())
+    return _moved(commands.CloneSession())
 
 
 def navigate(entry: str | None) -> Question[None]:
-    return _told(commands.Navigate(entry))
+    return _moved(commands.Navigate(entry))
 
 
 def prompts() -> Question[Sequence[tuple[str, str]]]:

@@ -11,6 +11,7 @@ from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.messages import BashRun, Image
 from linnet.core.models import Reasoning
+from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
 from linnet.sdk import questions
 from linnet.sdk.answer import ask, say
@@ -188,6 +189,14 @@ class Runtime(Configured):
     def list_models(self, *, everywhere: bool = False) -> list[frames.ModelInfo]:
         """Of the present provider, or of every provider that there is a key for."""
         return ask(self._session, questions.list_models(everywhere=everywhere))
+
+    def list_commands(self) -> Sequence[SlashCommand]:
+        """What can be said as `/name`: commands of extensions, templates, skills."""
+        return ask(self._session, questions.slash_commands())
+
+    def reload(self) -> None:
+        """Read the extensions again. Raises BadInput while a run goes on."""
+        ask(self._session, questions.reload())
 
     def set_thinking(self, level: Reasoning) -> None:
         """How much the model thinks before it answers; `state().thinking` is what it can do of that."""

@@ -22,7 +22,7 @@ class _Reply(Requester):
         self._asked = asked
         self._send = send
         self._sent = False
-        work = isinstance(asked.command, Work)
+        work = isinstance(asked.command, Work)  # A prompt that turns out to be a command is answered when that ended.
         self._moment: Moment = dialect.moment(asked.command) if work else "finished"
 
     def accepted(self) -> None:
@@ -40,6 +40,6 @@ class _Reply(Requester):
             self._send(self._dialect.refuse(self._asked, self._dialect.explain(error)))
 
     def _answer(self, moment: Moment, answer: Answer) -> None:
-        if moment == self._moment and not self._sent:
+        if moment in (self._moment, "finished") and not self._sent:
             self._sent = True
             self._send(self._dialect.answer(self._asked, answer))

@@ -4,6 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from os import urandom
+from typing import Any
 
 from msgspec import Struct
 
@@ -12,7 +13,7 @@ from linnet.core.events import Past
 from linnet.core.messages import Message, Usage
 from linnet.core.timestamps import stamp
 from linnet.errors import SessionError
-from linnet.store.entries import MOVED, RAN, Compacted, Content, Entry, Labelled, Moved, Ran, Said
+from linnet.store.entries import MOVED, RAN, Compacted, Content, Custom, Entry, Labelled, Moved, Ran, Said
 from linnet.store.header import Header
 from linnet.store.lines import Glance, entry, entry_line, glance
 from linnet.store.log import Log
@@ -134,6 +135,15 @@ class Store:
     def lines(self, since: int = 0) -> list[bytes]:
         """Return the lines of all entries from that index on. Raises SessionError."""
         return [self._line(node) for node in self.tree.nodes[since:]]
+
+    def custom(self, kind: str) -> Any:
+        """Return what was stored last under that kind on the way to the leaf; None if nothing was."""
+        for node in reversed(self.tree.path(self.tree.leaf)):
+            if node.type == "custom":
+                content = self._read(node, self._line(node)).content
+                if isinstance(content, Custom) and content.kind == kind:
+                    return content.data
+        return None
 
     def position(self) -> Position:
         return position(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))

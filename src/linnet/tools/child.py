@@ -2,7 +2,7 @@
 
 import os
 import select
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from threading import Event, Lock, Thread
 from time import monotonic
@@ -15,8 +15,8 @@ KEPT = 64 * 1024
 class Child:
     """Invariant: once it is closed, nothing that the program started is running.
 
-    Lines are read from `stdout` and written with `write`, by any thread; if one is blocked, a `kill` by another shows
-    it the end of the pipe.
+    Lines are read from `stdout` and written with `write` or `offer`, by any thread; if one is blocked, a `kill` by
+    another shows it the end of the pipe.
     """
 
     def __init__(
@@ -26,9 +26,17 @@ class Child:
         env: Mapping[bytes, bytes],
         spawner: Spawner,
         opened: Mapping[int, str] | None = None,
+        *,
+        errors: Callable[[bytes], None] = lambda data: None,
+        exited: Callable[[], None] = lambda: None,
     ) -> None:
-        """Returns when it has started. Raises OSError or ValueError if it cannot be."""
+        """Returns when it has started. Raises OSError or ValueError if it cannot be.
+
+        `errors` takes what it prints on stderr; `exited` is called when it has ended. Both are in a thread of ours.
+        """
         self.closed = False
+        self._take_errors = errors
+        self._tell_exit = exited
         self._writing = Lock()
         self._errors = bytearray()
         self._exited = Event()
@@ -37,6 +45,7 @@ class Child:
             stdin, self._stdin = os.pipe()
             theirs.callback(os.close, stdin)
             undo.callback(os.close, self._stdin)
+            os.set_blocking(self._stdin, False)  # Our end only.
             stdout_fd, stdout = os.pipe()
             theirs.callback(os.close, stdout)
             self.stdout = undo.enter_context(open(stdout_fd, "rb"))
@@ -64,8 +73,30 @@ class Child:
             if self._stdin is None:
                 raise BrokenPipeError
             left = memoryview(data)
-            while left:
-                left = left[os.write(self._stdin, left) :]
+            poller = select.poll()
+            poller.register(self._stdin, select.POLLOUT)
+            while left := left[self._write_some(left) :]:
+                poller.poll()
+
+    def offer(self, data: bytes | memoryview) -> int:
+        """Write as much as there is room for, and return how much that was. Raises BrokenPipeError if nobody reads it
+        any more.
+        """
+        with self._writing:
+            return self._write_some(data)
+
+    @property
+    def stdin(self) -> int | None:
+        """The descriptor that has room again when it can be written to; None when the input has ended."""
+        return self._stdin
+
+    def _write_some(self, data: bytes | memoryview) -> int:
+        if self._stdin is None:
+            raise BrokenPipeError
+        try:
+            return os.write(self._stdin, data)
+        except BlockingIOError:
+            return 0
 
     def wait(self, timeout: float | None = None) -> int | None:
         """The exit code, negative for the signal that ended it; None if it is still running after `timeout` seconds.
@@ -111,8 +142,9 @@ class Child:
                     self._spawned.receive()
                 elif not self._read_errors():
                     poller.unregister(fd)
-            if self._spawned.exit_code is not None:
+            if self._spawned.exit_code is not None and not self._exited.is_set():
                 self._exited.set()
+                self._tell_exit()
         while self._read_errors():
             pass
         self._spawned.close()
@@ -126,4 +158,6 @@ class Child:
             return False
         self._errors += data
         del self._errors[:-KEPT]
+        if data:
+            self._take_errors(data)
         return bool(data)

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Callable, Sequence
 from dataclasses import is_dataclass
+from functools import partial
 from typing import Any, get_type_hints, overload
 
 import msgspec
@@ -21,13 +22,19 @@ from linnet.tools.spec import ToolOutput, check_args, described, schema_of
 class FunctionTool:
     """A function that the model may call. Calling it calls the function, as if it were not a tool."""
 
-    def __init__(self, function: Callable[..., Any], name: str = "", description: str = "") -> None:
-        """Raises TypeError for a function whose parameters a model cannot be told of."""
+    def __init__(
+        self, function: Callable[..., Any], name: str = "", description: str = "", *, context: str = ""
+    ) -> None:
+        """`context` is the name of a parameter that gets what the tool may ask for, whatever its type says.
+
+        Raises TypeError for a function whose parameters a model cannot be told of.
+        """
         if not inspect.isroutine(function):
             raise TypeError(f"@tool goes on a function, not on {function!r}")
         self._function = function
+        self.is_async = inspect.iscoroutinefunction(function)
         self.owner = f"the function {function.__module__}.{function.__qualname__}"
-        self._context, self._context_type, self._args, self._whole = _parameters(function)
+        self._context, self._context_type, self._args, self._whole = _parameters(function, context)
         if problem := name_problem(name or function.__name__):
             raise TypeError(f"{problem}; give it one with @tool(name=…)")
         self.spec = ToolSpec(
@@ -41,19 +48,22 @@ class FunctionTool:
 
     def run(self, args: dict[str, Any], given: Given) -> ToolOutput:
         """Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does."""
-        keywords = self._keywords(args)
-        if self._context:
-            keywords[self._context] = self._context_type(given)
+        keywords = self._keywords(args, lambda: self._context_type(given))
         return output(given.foreign.call(self._function, given.inner.cancel, **keywords))
 
-    def _keywords(self, args: dict[str, Any]) -> dict[str, Any]:
+    def bound(self, args: dict[str, Any], context: object) -> Callable[[], Any]:
+        """The function with these arguments, to be called by somebody else. Raises ToolFailed if they do not fit."""
+        return partial(self._function, **self._keywords(args, lambda: context))
+
+    def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
         try:
             checked = msgspec.convert(args, self._args, strict=False)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"invalid args: {error}") from None
+        given = {self._context: context()} if self._context else {}
         if self._whole:
-            return {self._whole: checked}
-        return {name: getattr(checked, name) for name in checked.__struct_fields__}
+            return {self._whole: checked, **given}
+        return {**{name: getattr(checked, name) for name in checked.__struct_fields__}, **given}
 
 
 class FunctionTools:
@@ -133,7 +143,7 @@ def _picture(data: bytes) -> UserPart:
     return Text(data.decode("utf-8", "replace"))
 
 
-def _parameters(function: Callable[..., Any]) -> tuple[str, type[AnyContext], type[Any], str]:
+def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[str, type[AnyContext], type[Any], str]:
     """The name of the context parameter, and its type; the arguments as one type; the name of the parameter that takes
     all of them, where the function wants them as one struct.
     """
@@ -147,6 +157,8 @@ def _parameters(function: Callable[..., Any]) -> tuple[str, type[AnyContext], ty
         kind = hints.get(name, Any)
         if kind in (Context, AsyncContext):
             context, context_type = name, kind
+        elif context_name and name == context_name:
+            context = name
         elif parameter.default is parameter.empty:
             fields.append((name, kind))
         else:

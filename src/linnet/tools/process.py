@@ -2,7 +2,7 @@
 
 import os
 import select
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from math import ceil
 from threading import Lock, Thread
@@ -113,18 +113,20 @@ class Processes:
         cwd: str | os.PathLike[str],
         env: Mapping[str, str] | None = None,
         trusted: bool = True,
+        errors: Callable[[bytes], None] = lambda data: None,
+        exited: Callable[[], None] = lambda: None,
     ) -> Child:
         """Start a program that stays. `env` is set besides what every command gets. One that is not trusted runs in the
-        sandbox, if there is one.
+        sandbox, if there is one. `errors` is given what it prints on stderr, and `exited` is called when it has ended.
 
         Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
-        if trusted or self.sandbox is None:
-            child = Child(argv, cwd, {**self._environment(), **added}, self._spawner)
-        else:
-            argv, cwd, inside, opened = self._confined(argv, cwd)
-            child = Child(argv, cwd, {**inside, **added}, self._spawner, opened)
+        environment: Mapping[bytes, bytes] = self._environment()
+        opened: Mapping[int, str] | None = None
+        if not trusted and self.sandbox is not None:
+            argv, cwd, environment, opened = self._confined(argv, cwd)
+        child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
         with self._lock:
             self._children = [each for each in self._children if not each.closed]
             self._children.append(child)

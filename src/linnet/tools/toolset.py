@@ -23,17 +23,27 @@ class Combined:
     restart; of a name that two have, only the first one's is there, and somebody is told whose the other was.
     """
 
-    def __init__(self, first: tuple[str, Toolset], *others: tuple[str, Toolset]) -> None:
-        """Each with its owner. What no toolset has is given to the first, which says that it does not know it."""
+    def __init__(
+        self, first: tuple[str, Toolset], *others: tuple[str, Toolset], instead: Sequence[Toolset] = ()
+    ) -> None:
+        """Each with its owner. What no toolset has is given to the first, which says that it does not know it. Tools of
+        those in `instead` are used instead of others that have the same name, and that is how it should be.
+        """
         self._first = first[1]
         self._all = (first, *others)
+        self._instead = tuple(instead)
         self._told: set[str] = set()
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
         found: dict[str, tuple[str, ToolSpec]] = {}
+        for toolset in self._instead:
+            for spec in toolset.specs:
+                found.setdefault(spec.name, ("", spec))
         for owner, toolset in self._all:
             for spec in toolset.specs:
+                if spec.name in found and not found[spec.name][0]:
+                    continue
                 if spec.name in found:
                     self._tell(taken(spec.name, found[spec.name][0], owner))
                 else:
@@ -41,7 +51,7 @@ class Combined:
         return tuple(found[name][1] for name in sorted(found))
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        for _, toolset in self._all:
+        for toolset in (*self._instead, *(toolset for _, toolset in self._all)):
             if any(spec.name == call.name for spec in toolset.specs):
                 return toolset.run(call, context)
         return self._first.run(call, context)

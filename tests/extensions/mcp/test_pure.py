@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core.messages import Image, Text
-from linnet.extensions.mcp.lines import Lines, Oversized
+from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.mcp.lines import answered
 from linnet.extensions.mcp.naming import LONGEST, clashes, names
 from linnet.extensions.mcp.results import content, progress_text, prompt_text, resource_text
 
@@ -65,7 +66,8 @@ def test_an_oversized_answer_says_which_request_it_is_for_if_that_is_certain(
     lines = Lines(limit=10)
     data = line + b"\n" + b"{}\n"
     found = [each for start in range(0, len(data), step) for each in lines.feed(data[start : start + step])]
-    assert found == [Oversized(len(line), id), b"{}"]
+    assert found == [Oversized(len(line), line, line), b"{}"]
+    assert answered(Oversized(len(line), line, line)) == id
 
 
 def result(*blocks: Any, **fields: Any) -> types.CallToolResult:

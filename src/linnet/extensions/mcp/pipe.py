@@ -15,7 +15,8 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from linnet.extensions.mcp.lines import Lines, Oversized
+from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.mcp.lines import answered
 from linnet.tools.child import Child
 
 READ_SIZE = 1 << 18
@@ -72,12 +73,13 @@ class Pipe:
     def _message(self, line: bytes | Oversized) -> SessionMessage | None:
         if isinstance(line, Oversized):
             sentence = f"the answer has {line.size >> 20} MiB, which is too much"
-            if line.answers is None:
+            request = answered(line)
+            if request is None:
                 self.fault = f"it sent a message of {line.size >> 20} MiB"
                 self.child.kill()
                 return None
             error = ErrorData(code=INTERNAL_ERROR, message=sentence)
-            return SessionMessage(JSONRPCError(jsonrpc="2.0", id=line.answers, error=error))
+            return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=error))
         try:
             return SessionMessage(jsonrpc_message_adapter.validate_json(line, by_name=False))
         except ValueError:

@@ -64,6 +64,7 @@ _BARE: dict[str, commands.Command] = {
     "get_fork_messages": commands.GetBranchMessages(),
     "get_tree": commands.GetTree(),
     "get_commands": commands.GetCommands(),
+    "reload": commands.Reload(),
     "clone": commands.CloneSession(),
 }
 
@@ -78,9 +79,9 @@ def _understand(name: str, fields: Line) -> commands.Command:
         return bare
     match name:
         case "prompt":
-            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)])
+            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
         case "steer" | "follow_up":
-            return _prompt(fields, name)
+            return _prompt(fields, name, "refuse")
         case "new_session":
             return commands.NewSession(_parent.optional(fields.parent_session))
         case "set_model":
@@ -165,6 +166,6 @@ def _named(fields: Line) -> commands.SetSessionName:
     return commands.SetSessionName(name)
 
 
-def _prompt(fields: Line, when_busy: _WhenBusy) -> commands.Prompt:
+def _prompt(fields: Line, when_busy: _WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
     sent = content(fields)
-    return commands.Prompt(sent.text, sent.images, when_busy)
+    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash)

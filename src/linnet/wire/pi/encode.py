@@ -1,7 +1,7 @@
 """Core events as pi's lines. A small machine: it remembers what the protocol repeats."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias, assert_never
+from typing import Literal, TypeAlias
 
 from msgspec import UNSET, Raw, structs
 
@@ -26,6 +26,9 @@ Outside: TypeAlias = (
     | events.SessionNamed
     | events.SessionFailed
     | events.ProjectUntrusted
+    | events.NoteAdded
+    | events.HookFailed
+    | events.Shown
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 
@@ -51,9 +54,11 @@ class PiEncoder:
         self._in_run = False
         self._in_turn = False
         self._ran = False  # Since something was last settled.
+        self._owed = False  # A prompt has begun, and whoever sent it waits for the end of a run.
         self._reply: Reply | None = None
         self._running: dict[str, _Running] = {}
         self._compacting = False
+        self._shown = 0
 
     def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
         for event in batch:
@@ -84,6 +89,9 @@ class PiEncoder:
             case events.RunStarted():
                 self._in_run, self._in_turn = True, False
                 return [frames.AgentStart()]
+            case events.JobStarted(kind):
+                self._owed = kind == "prompt"
+                return []
             case events.UserSaid(said):
                 user = self._words.message(said)
                 return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
@@ -145,9 +153,13 @@ class PiEncoder:
         return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
 
     def _settled(self, error: str) -> list[frames.Frame]:
-        """Return what ends a run that broke, or that could not begin; empty for one that ended by itself."""
-        whole, self._ran = self._ran and not self._in_run, False
-        if whole or not error:
+        """Return what ends a run that broke, or that could not begin; empty for one that ended by itself.
+
+        A prompt that an extension has seen to takes no run. Whoever waits for the end of one is told of an empty one.
+        """
+        whole, owed = self._ran and not self._in_run, self._owed and not self._ran and not self._in_run
+        self._ran = self._owed = False
+        if whole or not (error or owed):
             return []
         out: list[frames.Frame] = [] if self._in_run else [frames.AgentStart()]
         for id, running in self._running.items():
@@ -158,7 +170,7 @@ class PiEncoder:
             reply = messages.AssistantMessage((), 0, "", "", stop="error", error=error)
             out += [*self._replied(reply), self._turn_ended(reply)]
         self._in_run = False
-        return [*out, frames.AgentEnd([], words.failure(error))]
+        return [*out, frames.AgentEnd([], words.failure(error) if error else UNSET)]
 
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
         self._in_run, self._ran = False, True
@@ -208,8 +220,16 @@ class PiEncoder:
                 return [frames.ProjectUntrusted(path, listed, changed or UNSET)]
             case events.BashRan():
                 return []
+            case events.NoteAdded(note):
+                said = self._words.message(note)
+                return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
+            case events.HookFailed(path, name, error):
+                return [frames.HookError(path, name, error)]
             case _:
-                assert_never(event)
+                from linnet.wire.pi.shown import request  # Most agents have no extensions.
+
+                self._shown += 1
+                return [request(event, f"shown-{self._shown}")]
 
 
 def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Frame]:

@@ -247,17 +247,34 @@ class PermissionAsked(Plain, frozen=True):
 
 
 class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=True):
-    """A question to whoever drives the agent. `timeout` is in milliseconds."""
+    """A question to whoever drives the agent, or something to show, which wants no answer. `timeout` is in
+    milliseconds.
+    """
 
     id: str
-    method: Literal["select", "confirm", "input", "editor"]
-    title: str
+    method: Literal[
+        "select", "confirm", "input", "editor", "notify", "setStatus", "setWidget", "setTitle", "set_editor_text"
+    ]
+    title: str | UnsetType = UNSET
     message: str | UnsetType = UNSET
     options: Sequence[str] | UnsetType = UNSET
     placeholder: str | UnsetType = UNSET
     prefill: str | UnsetType = UNSET
     timeout: int | UnsetType = UNSET
     permission: PermissionAsked | UnsetType = UNSET
+    notify_type: Literal["info", "warning", "error"] | UnsetType = UNSET
+    status_key: str | UnsetType = UNSET
+    status_text: str | UnsetType = UNSET
+    widget_key: str | UnsetType = UNSET
+    widget_lines: Sequence[str] | UnsetType = UNSET
+    widget_placement: Literal["aboveEditor", "belowEditor"] | UnsetType = UNSET
+    text: str | UnsetType = UNSET
+
+
+class HookError(Frame, frozen=True, tag="hook_error"):
+    hook_path: str
+    event: str
+    error: str
 
 
 class UiClosed(Frame, frozen=True, tag="extension_ui_closed"):

@@ -37,7 +37,7 @@ def _understand(name: str, fields: Line) -> commands.Command:
 def _prompt(fields: Line) -> Prompt:
     sent = content(fields)
     said = message.optional(fields.message) or ""
-    return Prompt(sent.text, sent.images, "refuse", said=said, attachments=_kept(fields.attachments))
+    return Prompt(sent.text, sent.images, "refuse", slash="at_once", said=said, attachments=_kept(fields.attachments))
 
 
 def _kept(attachments: Raw) -> Raw:

@@ -65,6 +65,8 @@ def _command(name: str, fields: Line) -> commands.Command:
             return commands.GetModels()
         case "get_commands":
             return commands.GetCommands()
+        case "reload":
+            return commands.Reload()
         case "ping":
             return commands.Ping()
         case "trust":

@@ -1,7 +1,6 @@
 """Core events in zot's words. No state, no I/O."""
 
 from collections.abc import Iterable
-from typing import assert_never
 
 from msgspec import UNSET
 
@@ -60,6 +59,10 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
             case events.ProjectUntrusted(path, found, changed):
                 listed = [frames.Found(each.kind, each.path) for each in found]
                 out.append(frames.ProjectUntrusted(path, listed, changed or UNSET))
+            case events.NoteAdded(note):
+                out.append(frames.UserMessage(plain(note.content), stamp(note.time)))
+            case events.HookFailed(path, name, error):
+                out.append(frames.ExtError(path, name, error))
             case events.Settled():
                 out += _settled(event)
             case events.QuestionAsked() | events.QuestionClosed():
@@ -79,7 +82,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 pass
             case _:
                 if not isinstance(event, events.Internal):
-                    assert_never(event)
+                    out.append(_shown(event))
     return out
 
 
@@ -87,6 +90,12 @@ def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.E
     from linnet.wire.zot import questions  # Most agents ask none.
 
     return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
+
+
+def _shown(event: events.Shown) -> frames.Event:
+    from linnet.wire.zot import shown  # Most agents have no extensions.
+
+    return shown.frame(event)
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:

@@ -207,6 +207,56 @@ class SessionError(Frame, frozen=True, tag="session_error"):
     message: str
 
 
+class ExtNotify(Frame, frozen=True, tag="ext_notify"):
+    extension: str
+    level: str
+    message: str
+
+
+class ExtDisplay(Frame, frozen=True, tag="ext_display"):
+    extension: str
+    text: str
+
+
+class ExtError(Frame, frozen=True, tag="ext_error"):
+    """An addition: an extension did something wrong, or nothing in time."""
+
+    path: str
+    event: str
+    error: str
+
+
+class ExtStatus(Frame, frozen=True, tag="ext_status"):
+    """An addition: a short text that stays until it is set again. null takes it away."""
+
+    extension: str
+    key: str
+    text: str | None
+
+
+class ExtWidget(Frame, frozen=True, tag="ext_widget"):
+    """An addition: some lines that stay until they are set again. null takes them away."""
+
+    extension: str
+    key: str
+    lines: Sequence[str] | None
+    placement: Literal["above_editor", "below_editor"]
+
+
+class ExtTitle(Frame, frozen=True, tag="ext_title"):
+    """An addition."""
+
+    extension: str
+    title: str
+
+
+class ExtEditorText(Frame, frozen=True, tag="ext_editor_text"):
+    """An addition: what the user is about to say, to begin with."""
+
+    extension: str
+    text: str
+
+
 class Done(Frame, frozen=True, tag="done"):
     pass
 
@@ -234,6 +284,13 @@ Event: TypeAlias = (
     | QuestionClosed
     | ToolRequest
     | ToolRequestClosed
+    | ExtNotify
+    | ExtDisplay
+    | ExtError
+    | ExtStatus
+    | ExtWidget
+    | ExtTitle
+    | ExtEditorText
     | Done
 )
 

@@ -1,0 +1,271 @@
+"""What extensions are asked before something happens, and what they may decide about it. Pure.
+
+Whoever asks them, and when, is not known here. What they are only told, afterwards, is in `observed`.
+"""
+
+from collections.abc import Iterable
+from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
+
+from msgspec import Struct, ValidationError, convert
+from msgspec.structs import fields, replace
+
+from linnet.core.messages import Image, Message, Text, UserPart
+
+Name: TypeAlias = Literal[
+    "input",
+    "before_agent_start",
+    "turn_start",
+    "context",
+    "assistant_message",
+    "tool_call",
+    "tool_result",
+    "session_before_switch",
+    "session_before_branch",
+    "session_before_compact",
+    "user_bash",
+]
+
+
+class Hook(Struct, frozen=True):
+    """Something that is about to happen. `stops`: how a handler may keep it from happening; `replaceable`: which of its
+    fields a handler may change. `guard`: one that cannot be asked is one that says no.
+    """
+
+    name: ClassVar[Name]
+    stops: ClassVar[tuple[str, ...]] = ()
+    replaceable: ClassVar[tuple[str, ...]] = ()
+    guard: ClassVar[bool] = False
+
+
+class InputGiven(Hook, frozen=True):
+    """The user said this; commands are gone by now, and templates expanded. One that was handled goes no further.
+
+    `queued`: it was said while the agent worked, and waited until it could be heard.
+    """
+
+    name = "input"
+    stops = ("handled",)
+    replaceable = ("text", "images")
+
+    text: str
+    images: tuple[Image, ...] = ()
+    queued: bool = False
+
+
+class AgentStarting(Hook, frozen=True):
+    """A run is about to begin with this prompt. `note` is said to the model after it; empty for nothing."""
+
+    name = "before_agent_start"
+    replaceable = ("system_prompt", "note")
+
+    prompt: str
+    system_prompt: str
+    images: tuple[Image, ...] = ()
+    note: str = ""
+
+
+class TurnStarting(Hook, frozen=True):
+    """The model is about to be asked. One that is blocked ends the run, with the reason as its error."""
+
+    name = "turn_start"
+    stops = ("block",)
+    guard = True
+
+    step: int
+
+
+class ContextSent(Hook, frozen=True):
+    """The model is about to be sent this. What is changed here is not stored."""
+
+    name = "context"
+    replaceable = ("messages",)
+
+    messages: tuple[Message, ...]
+
+
+class ReplyGiven(Hook, frozen=True):
+    """The model has said this, and nobody was told yet. What is blocked is not told."""
+
+    name = "assistant_message"
+    stops = ("block",)
+    replaceable = ("text",)
+    guard = True
+
+    text: str
+
+
+class ToolCalling(Hook, frozen=True):
+    """A tool is about to run. `args` are what the model asked for, as those before have changed them."""
+
+    name = "tool_call"
+    stops = ("block",)
+    replaceable = ("args",)
+    guard = True
+
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+
+
+class ToolReturning(Hook, frozen=True):
+    """A tool has run; the model is about to be told what came of it."""
+
+    name = "tool_result"
+    replaceable = ("content", "is_error", "details")
+
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    content: tuple[UserPart, ...]
+    is_error: bool = False
+    details: dict[str, Any] | None = None
+
+
+class SessionSwitching(Hook, frozen=True):
+    """Another session is about to be begun or opened. `target` is what was named."""
+
+    name = "session_before_switch"
+    stops = ("cancel",)
+
+    reason: Literal["new", "resume"]
+    target: str | None = None
+
+
+class SessionBranching(Hook, frozen=True):
+    """The conversation is about to go on from another entry, or in a copy."""
+
+    name = "session_before_branch"
+    stops = ("cancel",)
+
+    reason: Literal["branch", "clone", "navigate"]
+    entry: str | None = None
+
+
+class SessionCompacting(Hook, frozen=True):
+    """These messages are about to be replaced by a summary, and `kept` more stay. With a `summary`, the model is not
+    asked for one.
+    """
+
+    name = "session_before_compact"
+    stops = ("cancel",)
+    replaceable = ("summary", "instructions")
+
+    reason: Literal["manual", "threshold", "overflow"]
+    messages: tuple[Message, ...]
+    kept: int
+    tokens_before: int
+    instructions: str = ""
+    summary: str = ""
+
+
+class BashAsked(Hook, frozen=True):
+    """The client is about to run a command. With an `output`, it is not run."""
+
+    name = "user_bash"
+    stops = ("block",)
+    replaceable = ("command", "output", "exit_code")
+    guard = True
+
+    command: str
+    cwd: str
+    output: str | None = None
+    exit_code: int = 0
+
+
+class Block(Struct, frozen=True):
+    """It must not happen, for this reason."""
+
+    stop: ClassVar[str] = "block"
+
+    reason: str = ""
+
+
+class Cancel(Struct, frozen=True):
+    """It is called off."""
+
+    stop: ClassVar[str] = "cancel"
+
+
+class Handled(Struct, frozen=True):
+    """The extension has seen to it itself."""
+
+    stop: ClassVar[str] = "handled"
+
+
+class Replace(Struct, frozen=True):
+    """It happens with other values in these fields."""
+
+    changes: dict[str, Any]
+
+
+Stop: TypeAlias = Block | Cancel | Handled
+Decision: TypeAlias = Stop | Replace
+Asked = TypeVar("Asked", bound=Hook)
+
+HOOKS: tuple[type[Hook], ...] = (
+    InputGiven,
+    AgentStarting,
+    TurnStarting,
+    ContextSent,
+    ReplyGiven,
+    ToolCalling,
+    ToolReturning,
+    SessionSwitching,
+    SessionBranching,
+    SessionCompacting,
+    BashAsked,
+)
+
+
+class Misfit(Exception):
+    """A decision that cannot be taken about what was asked. The message says why."""
+
+
+class Outcome(Struct, Generic[Asked], frozen=True):
+    """What was asked about, as everybody left it; `stop` if it is not to happen."""
+
+    event: Asked
+    stop: Stop | None = None
+
+
+def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
+    """What one decision makes of it. Raises Misfit."""
+    if decision is None:
+        return Outcome(event)
+    if not isinstance(decision, Replace):
+        if decision.stop not in event.stops:
+            raise Misfit(f"{event.name} cannot be answered with {decision.stop}; {_possible(event)}")
+        return Outcome(event, decision)
+    unknown = [name for name in decision.changes if name not in event.replaceable]
+    if unknown:
+        raise Misfit(f"{event.name} has no {', '.join(unknown)} that could be replaced; {_possible(event)}")
+    return Outcome(replace(event, **{name: _fitting(event, name, each) for name, each in decision.changes.items()}))
+
+
+def folded(event: Asked, decisions: Iterable[Decision | None]) -> Outcome[Asked]:
+    """What all of them make of it: each sees what those before it changed, and the first stop is the last word.
+
+    Raises Misfit.
+    """
+    outcome = Outcome(event)
+    for decision in decisions:
+        outcome = decided(outcome.event, decision)
+        if outcome.stop is not None:
+            break
+    return outcome
+
+
+def _fitting(event: Hook, name: str, value: Any) -> Any:
+    """The value as the field wants it: a text is content, a message may be a mapping."""
+    if name == "content" and isinstance(value, str):
+        return (Text(value),)
+    [kind] = [field.type for field in fields(event) if field.name == name]
+    try:
+        return convert(value, kind)
+    except ValidationError as error:
+        raise Misfit(f"{event.name}: {name}: {error}") from None
+
+
+def _possible(event: Hook) -> str:
+    ways = [*event.stops, *(f"replace({name}=…)" for name in event.replaceable)]
+    return f"possible: {', '.join(ways)}" if ways else "nothing can be decided about it"

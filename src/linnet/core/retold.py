@@ -1,0 +1,29 @@
+"""A reply that was complete before it was told, as the events that it would have come in."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from linnet.core.events import CallGrew, Event, PartEnded, PartStarted, ReplyStarted, TextGrew, ThinkingGrew
+from linnet.core.messages import AssistantMessage, ReplyPart, Text, Thinking
+
+
+def retold(held: Iterable[Event], reply: AssistantMessage) -> list[Event]:
+    """`held` are the events that it came in, before it was changed."""
+    started: list[Event] = [event for event in held if isinstance(event, ReplyStarted)]
+    if not started:
+        return []
+    return [*started, *(event for index, part in enumerate(reply.content) for event in _part(index, part))]
+
+
+def _part(index: int, part: ReplyPart) -> list[Event]:
+    if isinstance(part, Text):
+        return [PartStarted(index, "text"), TextGrew(index, part.text), PartEnded(index, part)]
+    if isinstance(part, Thinking):
+        return [PartStarted(index, "thinking"), ThinkingGrew(index, part.text), PartEnded(index, part)]
+    args = part.unparsed or msgspec.json.encode(part.args).decode()
+    return [
+        PartStarted(index, "tool_call", part.id, part.name),
+        CallGrew(index, part.id, args),
+        PartEnded(index, part),
+    ]

@@ -1,0 +1,119 @@
+"""All extensions of a session, asked one after the other. What goes wrong in one is told, and stops no other."""
+
+from collections.abc import Callable, Iterator, Sequence
+from time import monotonic
+from typing import TypeVar
+
+from linnet.core.cancel import Cancel
+from linnet.core.hooks import Block, Decision, Hook, Name, Outcome, decided
+from linnet.core.observed import Name as Told
+from linnet.core.observed import Observed
+from linnet.errors import BadInput, Cancelled
+from linnet.extensions.extension import Command, Extension
+
+Asked = TypeVar("Asked", bound=Hook)
+PATIENCE = 10.0
+TOO_LONG = "took longer than {:g} s"
+DENIED = "Denied: the extension {} could not be asked: {}"
+
+
+class Chain:
+    """Invariants: handlers are asked in the order of the extensions, and each sees what those before it changed; a
+    guard that fails says no; any other that fails has said nothing.
+    """
+
+    def __init__(
+        self,
+        extensions: Sequence[Extension],
+        failed: Callable[[str, str, str], None],
+        patience: float = PATIENCE,
+    ) -> None:
+        """`failed` is told the path of an extension, the event and the error."""
+        self.extensions = tuple(extensions)
+        self._failed = failed
+        self._patience = patience
+
+    def handles(self, name: Name) -> bool:
+        """Whether anybody wants to be asked about it."""
+        return any(name in extension.asked for extension in self.extensions)
+
+    def hears(self, name: Told) -> bool:
+        """Whether anybody wants to be told of it."""
+        return any(name in extension.told for extension in self.extensions)
+
+    @property
+    def hears_passing(self) -> bool:
+        """Whether anybody wants to be told of every word."""
+        return self.hears("message_update") or self.hears("tool_execution_update")
+
+    def ask(self, event: Asked, cancel: Cancel) -> Outcome[Asked]:
+        """What everybody made of it. Not to be called under the session's lock. Raises Cancelled, and nothing else."""
+        outcome = Outcome(event)
+        for extension in self.extensions:
+            if event.name in extension.asked:
+                outcome = self._asked(extension, outcome.event, cancel)
+                if outcome.stop is not None:
+                    break
+        return outcome
+
+    def tell(self, event: Observed) -> None:
+        """Returns at once. Never raises."""
+        for extension in self.extensions:
+            if event.name in extension.told:
+                extension.tell(event)
+
+    def close(self, patience: float) -> None:
+        """All of them, who share so many seconds. Never raises."""
+        deadline = monotonic() + patience
+        for extension in self.extensions:
+            extension.close(max(0.0, deadline - monotonic()))
+
+    def commands(self) -> Iterator[tuple[Extension, Command]]:
+        """Those that can be called: of a name that two have, the first one's."""
+        seen: set[str] = set()
+        for extension in self.extensions:
+            for command in extension.commands:
+                if command.name not in seen:
+                    seen.add(command.name)
+                    yield extension, command
+
+    def has_command(self, name: str) -> bool:
+        return any(command.name == name for _, command in self.commands())
+
+    def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
+        """To its end. What goes wrong in it is told. Raises Cancelled; BadInput if nobody has such a command."""
+        for extension, command in self.commands():
+            if command.name == name:
+                self._run_command(extension, name, arguments, cancel)
+                return
+        raise BadInput(f"no extension has a command /{name}")
+
+    def _run_command(self, extension: Extension, name: str, arguments: str, cancel: Cancel) -> None:
+        try:
+            extension.run_command(name, arguments, cancel)
+        except Cancelled:
+            raise
+        except Exception as fault:
+            cancel.check()
+            self._failed(extension.path, "command", f"/{name}: {explained(fault)}")
+
+    def _asked(self, extension: Extension, event: Asked, cancel: Cancel) -> Outcome[Asked]:
+        cancel.check()
+        try:
+            decision: Decision | None = extension.ask(event, cancel, self._patience)
+            return decided(event, decision)
+        except Cancelled:
+            cancel.check()
+            error = "it was cancelled"
+        except TimeoutError as fault:
+            error = str(fault) or TOO_LONG.format(self._patience)
+        except Exception as fault:
+            cancel.check()  # What it raised because it was interrupted is no failure of its own.
+            error = explained(fault)
+        self._failed(extension.path, event.name, error)
+        return Outcome(event, Block(DENIED.format(extension.name, error)) if event.guard else None)
+
+
+def explained(fault: Exception) -> str:
+    """In the words of whoever raised it."""
+    return str(fault) or type(fault).__name__

@@ -1,0 +1,26 @@
+"""Starts extensions that are programs."""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linnet.extensions.programs.discovery import chosen
+from linnet.extensions.programs.log import Log
+from linnet.extensions.programs.program import Program
+
+if TYPE_CHECKING:
+    from linnet.extensions.extension import Extension
+    from linnet.extensions.host import Host
+    from linnet.extensions.loader import Found
+
+
+def load(places: Sequence["Found"], host: "Host") -> tuple[list["Extension"], list[tuple[str, str]]]:
+    """Those that were begun, which the caller waits for; and a path, and why not, for each other."""
+    found, failed = chosen((place.path, place.location) for place in places)
+    begun: list[Extension] = []
+    for each in found:
+        log = Log(os.path.join(host.home, "logs", f"ext-{each.manifest.name}.log"))
+        program = Program(each.manifest, each.location, host, log)
+        program.start(host.processes)
+        begun.append(program)
+    return begun, failed

@@ -1,0 +1,188 @@
+"""An extension that is a program, as the runtime knows extensions: hooks and events in, frames out, and back."""
+
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from threading import Thread
+from typing import TYPE_CHECKING
+
+from linnet import __version__
+from linnet.core import hooks, observed
+from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Select
+from linnet.core.shown import Displayed, EditorTextSet, Notified
+from linnet.errors import Cancelled, LinnetError
+from linnet.extensions.extension import Command
+from linnet.extensions.loader import tell_failure
+from linnet.extensions.programs import effects, facts, frames
+from linnet.extensions.programs.exchange import Exchange, Patience
+from linnet.extensions.programs.log import Log
+from linnet.extensions.programs.occasions import MORE_EVENTS, MORE_INTERCEPTS, asked, decision, occasions, sources
+from linnet.extensions.programs.tools import ProgramTools
+from linnet.tools.cancel import CancelToken
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.core.shown import Level
+    from linnet.core.slash import Location
+    from linnet.extensions.host import Host
+    from linnet.extensions.programs.manifest import Manifest
+    from linnet.tools.process import Processes
+    from linnet.tools.toolset import Toolset
+
+ZOT_VERSION = "0.1.62"  # The zot whose frames these are.
+MOST_QUESTIONS = 8
+_LEVELS: "dict[str, Level]" = {"success": "success", "warn": "warning", "warning": "warning", "error": "error"}
+
+
+class Program:
+    """Nothing is started before `start`. Restarted never: what a program that died guarded is denied, and what it
+    offered is gone, until extensions are read again.
+    """
+
+    replaces_tools = False
+
+    def __init__(
+        self,
+        manifest: "Manifest",
+        location: "Location",
+        host: "Host",
+        log: Log,
+        patience: Patience = Patience(),  # noqa: B008 (frozen)
+    ) -> None:
+        self.name = manifest.name
+        self.path = manifest.folder
+        self.location = location
+        self._host = host
+        self._open: set[CancelToken] = set()  # Questions of its to the user, and what withdraws each.
+        model = host.model
+        offers = frames.Offers(__version__, events=MORE_EVENTS, intercept=MORE_INTERCEPTS)
+        ack = frames.HelloAck(
+            ZOT_VERSION, model.provider, model.id, host.cwd, manifest.folder, manifest.folder, linnet=offers
+        )
+        self._exchange = Exchange(manifest, ack, log, self._told, patience)
+        self.tools: Toolset = ProgramTools(self._exchange)
+
+    def start(self, processes: "Processes") -> None:
+        self._exchange.start(processes)
+
+    def wait_ready(self, patience: float, hurry: "Cancel") -> None:
+        """As long as patience lasts. If it is not ready then, or has failed, that was told; it joins when it is."""
+        with suppress(Cancelled):
+            self._exchange.wait_until_ready(patience, hurry)
+
+    @property
+    def commands(self) -> Sequence[Command]:
+        machine = self._exchange.machine
+        gone = machine.phase in ("closing", "gone")
+        return () if gone else [Command(name, text) for name, text in list(machine.commands.items())]
+
+    @property
+    def asked(self) -> Collection[hooks.Name]:
+        """Also when it is gone: a guard that cannot be asked says no."""
+        intercepts = self._exchange.machine.intercepts
+        return [kind.name for kind in hooks.HOOKS if kind.name in intercepts] if intercepts else ()
+
+    @property
+    def told(self) -> Collection[observed.Name]:
+        return {*sources(self._exchange.machine.events), "session_shutdown"}
+
+    def ask(self, event: hooks.Hook, cancel: "Cancel", patience: float) -> hooks.Decision | None:
+        about = asked(event)
+        if about is None:
+            return None
+        exchange = self._exchange
+        verdict = exchange.ask(
+            lambda number: facts.GuardAsked(number, about), min(patience, exchange.patience.judge), cancel
+        )
+        cancel.check()
+        assert isinstance(verdict, effects.Allow | effects.Deny)
+        if isinstance(verdict, effects.Deny) and verdict.failed:
+            raise LinnetError(verdict.reason)
+        return decision(event, verdict)
+
+    def tell(self, event: observed.Observed) -> None:
+        if isinstance(event, observed.SessionEnded):
+            self._exchange.feed(facts.Closing())
+        for occasion in occasions(event):
+            self._exchange.feed(facts.Happened(occasion))
+
+    def run_command(self, name: str, arguments: str, cancel: "Cancel") -> None:
+        exchange = self._exchange
+        done = exchange.ask(
+            lambda number: facts.CommandAsked(number, name, arguments), exchange.patience.command, cancel
+        )
+        cancel.check()
+        match done:
+            case effects.CommandFailed(why):
+                raise LinnetError(why)
+            case effects.CommandDone("prompt", text):
+                self._host.say(text, "prompt")
+            case effects.CommandDone("insert", text):
+                self._host.show(EditorTextSet(self.name, text))
+            case effects.CommandDone("display", text):
+                self._host.show(Displayed(self.name, text))
+            case _:
+                pass
+
+    def close(self, patience: float) -> None:
+        self._exchange.close(patience)
+
+    def _told(self, effect: effects.Effect) -> None:
+        match effect:
+            case effects.Notify(level, message):
+                self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
+            case effects.Report("load", error):
+                tell_failure(self.path, error)
+                self._host.failed(self.path, "load", error)
+            case effects.Report(event, error):
+                self._host.failed(self.path, event, error)
+            case effects.Offer(spec):
+                if owner := self._host.owner(spec.name, self.path):
+                    self._exchange.feed(facts.Taken(spec.name, owner))
+            case effects.Ask(question):
+                self._put(question)
+            case effects.Withdraw():
+                for withdrawal in list(self._open):
+                    withdrawal.set()
+            case _:
+                pass
+
+    def _put(self, frame: frames.Ask) -> None:
+        """To the user, in a thread of its own: the answer may take its time."""
+        question = _question(frame)
+        if question is None or len(self._open) >= MOST_QUESTIONS:
+            why = f'unknown method "{frame.method}"' if question is None else "too many questions at once"
+            self._host.failed(self.path, "ask", why)
+            self._exchange.feed(facts.Answered(frames.Answer(frame.id, cancelled=True)))
+            return
+        withdrawal = CancelToken()
+        self._open.add(withdrawal)
+        self._exchange.asking = len(self._open)
+        Thread(target=self._ask, args=(frame.id, question, withdrawal), name="linnet-ext-ask", daemon=True).start()
+
+    def _ask(self, id: str, question: Question, withdrawal: CancelToken) -> None:
+        answer = frames.Answer(id, cancelled=True)
+        with suppress(Cancelled, LinnetError):
+            match self._host.ask(question, withdrawal):
+                case Chosen(text):
+                    answer = frames.Answer(id, value=text)
+                case Confirmed(yes):
+                    answer = frames.Answer(id, confirmed=yes)
+                case _:
+                    pass
+        self._open.discard(withdrawal)
+        self._exchange.asking = len(self._open)
+        self._exchange.feed(facts.Answered(answer))
+
+
+def _question(frame: frames.Ask) -> Question | None:
+    match frame.method:
+        case "confirm":
+            return Confirm(frame.title, frame.message or "")
+        case "select" if frame.options:
+            return Select(frame.title, tuple(frame.options))
+        case "input":
+            return EnterText(frame.title, frame.placeholder or "")
+        case "editor":
+            return EditText(frame.title, frame.prefill or "")
+        case _:
+            return None

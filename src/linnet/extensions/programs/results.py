@@ -1,0 +1,36 @@
+"""What a program answers to a call, as what a model can be shown; in zot's words. Pure."""
+
+from collections.abc import Iterable
+
+from linnet.core.images import image
+from linnet.core.messages import Text, UserPart
+from linnet.errors import BadInput
+from linnet.extensions.programs.frames import Block
+from linnet.tools.spec import ToolOutput
+
+NO_CONTENT = "(extension returned no content)"
+
+
+def output(extension: str, tool: str, blocks: Iterable[Block], *, is_error: bool) -> ToolOutput:
+    """Return all of it in order, never nothing. An image that cannot be read makes an error of it."""
+    parts: list[UserPart] = []
+    for block in blocks:
+        if block.type == "text":
+            if block.text:
+                parts.append(Text(block.text))
+        elif block.type == "image":
+            try:
+                parts.append(image(block.data or "", block.mime_type or ""))
+            except BadInput as error:
+                return failed(f"extension {extension}/{tool} returned undecodable image: {error}")
+        else:
+            parts.append(Text(f'[unknown block type "{block.type or ""}" from extension {extension}]'))
+    return ToolOutput(tuple(parts) or (Text(NO_CONTENT),), is_error=is_error)
+
+
+def failure(extension: str, tool: str, why: str) -> ToolOutput:
+    return failed(f"extension {extension}/{tool} failed: {why}")
+
+
+def failed(text: str) -> ToolOutput:
+    return ToolOutput((Text(text),), is_error=True)

@@ -1,0 +1,81 @@
+"""Extensions in Python: a file or a package with a function `extend(linnet)`.
+
+What it is given, and the events that its handlers get, can be imported from here, for annotations. Nothing has to be.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from linnet.core.hooks import (
+        AgentStarting,
+        BashAsked,
+        ContextSent,
+        Decision,
+        InputGiven,
+        ReplyGiven,
+        SessionBranching,
+        SessionCompacting,
+        SessionSwitching,
+        ToolCalling,
+        ToolReturning,
+    )
+    from linnet.core.observed import (
+        AgentEnded,
+        AgentStarted,
+        MessageEnded,
+        MessageGrew,
+        MessageStarted,
+        ModelSelected,
+        SessionCompacted,
+        SessionEnded,
+        SessionStarted,
+        ThinkingSelected,
+        ToolEnded,
+        ToolGrew,
+        ToolStarted,
+        TurnEnded,
+        TurnStarted,
+    )
+    from linnet.extensions.python.api import Linnet
+    from linnet.extensions.python.context import Context
+
+__all__ = [
+    "AgentEnded",
+    "AgentStarted",
+    "AgentStarting",
+    "BashAsked",
+    "Context",
+    "ContextSent",
+    "Decision",
+    "InputGiven",
+    "Linnet",
+    "MessageEnded",
+    "MessageGrew",
+    "MessageStarted",
+    "ModelSelected",
+    "ReplyGiven",
+    "SessionBranching",
+    "SessionCompacted",
+    "SessionCompacting",
+    "SessionEnded",
+    "SessionStarted",
+    "SessionSwitching",
+    "ThinkingSelected",
+    "ToolCalling",
+    "ToolEnded",
+    "ToolGrew",
+    "ToolReturning",
+    "ToolStarted",
+    "TurnEnded",
+    "TurnStarted",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Imported when somebody asks: an extension without annotations needs none of it."""
+    if name not in __all__:
+        raise AttributeError(name)
+    from linnet.core import hooks, observed
+    from linnet.extensions.python import api, context
+
+    return next(getattr(module, name) for module in (api, context, hooks, observed) if hasattr(module, name))

@@ -1,0 +1,119 @@
+"""What `extend(linnet)` is given: everything that an extension may register, and everything that it may decide."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, overload
+
+from linnet.core import hooks, observed
+from linnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from linnet.tools.function import FunctionTool
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Event: TypeAlias = hooks.Hook | observed.Observed
+ASKED: tuple[str, ...] = tuple(name for name in get_args(hooks.Name) if name != "turn_start")
+TOLD: tuple[str, ...] = get_args(observed.Name)
+
+
+class Linnet:
+    """To be used while `extend` runs. `api_version` grows when something is added; what is there stays as it is."""
+
+    api_version = 1
+
+    def __init__(self, name: str, path: str, flags: Mapping[str, Any], home: str, cwd: str) -> None:
+        self.name = name
+        self.path = path
+        self.home = home
+        self.cwd = cwd
+        self._given = flags
+        self._tools: list[FunctionTool] = []
+        self._commands: dict[str, tuple[str, Callable[..., Any]]] = {}
+        self._handlers: dict[str, list[Callable[..., Any]]] = {}
+        self._flags: dict[str, tuple[str, Any]] = {}
+        self._providers: dict[str, Mapping[str, Any]] = {}
+
+    @overload
+    def tool(self, function: Function, /) -> Function: ...
+
+    @overload
+    def tool(
+        self, function: None = None, /, *, name: str = "", description: str = ""
+    ) -> Callable[[Function], Function]: ...
+
+    def tool(self, function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "") -> Any:
+        """The model may call this function: its annotations and its docstring are what it reads. A parameter that is
+        called `ctx` gets the Context.
+        """
+
+        def register(function: Any) -> Any:
+            from linnet.tools.function import FunctionTool
+
+            self._tools.append(FunctionTool(function, name, description, context="ctx"))
+            return function
+
+        return register if function is None else register(function)
+
+    def command(self, name: str, *, description: str = "") -> Callable[[Function], Function]:
+        """The user may type `/name arguments`: the function gets the arguments, as they are, and a Context."""
+        if not name or any(letter.isspace() for letter in name) or name.startswith("/"):
+            raise ConfigError(f"{name!r} cannot be the name of a command: it is one word, without the slash")
+
+        def register(function: Function) -> Function:
+            self._commands[name] = (description or (function.__doc__ or "").strip().partition("\n")[0], function)
+            return function
+
+        return register
+
+    def on(self, event: str) -> Callable[[Function], Function]:
+        """The function is called with each such event, and a Context. Before something happens, what it returns decides
+        about it: `block`, `cancel`, `handled`, `replace`, or nothing.
+        """
+        if event not in ASKED and event not in TOLD:
+            raise ConfigError(f'no event is called "{event}"; there are {", ".join(sorted({*ASKED, *TOLD}))}')
+
+        def register(function: Function) -> Function:
+            self._handlers.setdefault(event, []).append(function)
+            return function
+
+        return register
+
+    def flag(self, name: str, *, description: str = "", default: Any = False) -> Any:
+        """`--name` may be given on the command line: alone if the default is False, or else with a value. Returns what
+        was given, or the default.
+        """
+        self._flags[name] = (description, default)
+        return self._given.get(name, default)
+
+    def provider(self, name: str, *, base_url: str, api: str, models: Sequence[str], key_variable: str = "") -> None:
+        """A server of models. It is written down; no model of it can be chosen yet."""
+        self._providers[name] = {
+            "base_url": base_url,
+            "api": api,
+            "models": tuple(models),
+            "key_variable": key_variable,
+        }
+
+    @property
+    def flags(self) -> Mapping[str, tuple[str, Any]]:
+        """Those that were registered: a description and a default for each."""
+        return self._flags
+
+    @staticmethod
+    def block(reason: str = "") -> hooks.Block:
+        """It must not happen; the model, or whoever asked for it, is told why."""
+        return hooks.Block(reason)
+
+    @staticmethod
+    def cancel() -> hooks.Cancel:
+        """It is called off, and nothing has changed."""
+        return hooks.Cancel()
+
+    @staticmethod
+    def handled() -> hooks.Handled:
+        """The extension has seen to it; it goes no further."""
+        return hooks.Handled()
+
+    @staticmethod
+    def replace(**changes: Any) -> hooks.Replace:
+        """It happens with other values in these fields."""
+        return hooks.Replace(changes)

@@ -1,0 +1,35 @@
+"""Commands by the names that extensions give them: those of the core's structs, in small letters."""
+
+import re
+from collections.abc import Mapping
+from typing import Any, get_args
+
+import msgspec
+
+from linnet.core import commands
+from linnet.errors import BadInput
+
+_NOT_FOR_EXTENSIONS = (commands.Hello, commands.RunCommand, commands.Reload)
+
+
+def names() -> dict[str, type[msgspec.Struct]]:
+    kinds = (kind for kind in get_args(commands.Command) if kind not in _NOT_FOR_EXTENSIONS)
+    return {re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
+
+
+def asked(name: str, fields: Mapping[str, Any]) -> commands.Command:
+    """Raises BadInput."""
+    known = names()
+    if name not in known:
+        raise BadInput(f'no command is called "{name}"; choose one of {", ".join(sorted(known))}')
+    kind = known[name]
+    unknown = sorted(set(fields) - set(kind.__struct_fields__))
+    if unknown:
+        raise BadInput(
+            f"{name} takes no {', '.join(unknown)}; it takes {', '.join(kind.__struct_fields__) or 'nothing'}"
+        )
+    try:
+        command: commands.Command = msgspec.convert(fields, kind)  # type: ignore[assignment]
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{name}: {error}") from None
+    return command

@@ -1,0 +1,46 @@
+"""Handlers that are `async def`: they run in one event loop, and what waits in their context is awaited."""
+
+from collections.abc import Callable, Coroutine
+from concurrent.futures import CancelledError
+from typing import Any, TypeVar
+
+from linnet.errors import Cancelled
+from linnet.extensions.python.context import Context
+from linnet.extensions.python.workers import Call
+from linnet.tools.loop import Loop
+
+T = TypeVar("T")
+WAITING = ("confirm", "select", "input", "editor", "run", "exec")
+
+
+class AsyncContext:
+    """As a Context; but `confirm`, `select`, `input`, `editor`, `run` and `exec` are to be awaited."""
+
+    def __init__(self, inner: Context) -> None:
+        self._inner = inner
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._inner, name)
+        if name not in WAITING:
+            return value
+
+        async def wait(*args: Any, **keywords: Any) -> Any:
+            import asyncio
+
+            return await asyncio.to_thread(value, *args, **keywords)
+
+        return wait
+
+
+def awaited(work: Callable[[], Coroutine[Any, Any, T]], call: Call[Any], loop: Loop) -> T:
+    """The outcome of a coroutine that runs in the loop's thread; nobody waiting for it any more cancels it."""
+    future = loop.submit(work)
+
+    def interrupt() -> None:
+        future.cancel()
+
+    with call.cancel.interrupting(interrupt):
+        try:
+            return future.result()
+        except CancelledError:
+            raise Cancelled from None

@@ -1,0 +1,198 @@
+"""What a handler may do besides deciding: ask and tell the user, say something to the agent, keep state."""
+
+from collections.abc import Iterator, Mapping, MutableMapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from msgspec import Struct
+
+from linnet.core.cancel import Cancel
+from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Reply, Select
+from linnet.core.shown import EditorTextSet, Level, Notified, Placement, Shown, StatusSet, TitleSet, WidgetSet
+from linnet.extensions.host import Host
+
+if TYPE_CHECKING:
+    from linnet.core.answers import Answer
+    from linnet.core.models import Model
+    from linnet.extensions.python.workers import Call
+
+MOST_OUTPUT = 1 << 20
+
+
+class Ran(Struct, frozen=True):
+    """What came of a program. `exit_code` is None if its time ran out; `output` has both streams, at most 1 MiB."""
+
+    output: str
+    exit_code: int | None
+
+
+class State(MutableMapping[str, Any]):
+    """Plain JSON that is kept in the session, under the extension's name. It is what was kept last on the way to where
+    the conversation stands: after a branch, what it was there. Each change is written at once; to change what is inside
+    of a value, set the value again.
+    """
+
+    def __init__(self, host: Host, owner: str) -> None:
+        self._host = host
+        self._owner = owner
+
+    def __getitem__(self, key: str) -> Any:
+        return self._all()[key]
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        self._host.keep(self._owner, {**self._all(), key: value})
+
+    def __delitem__(self, key: str) -> None:
+        left = self._all()
+        del left[key]
+        self._host.keep(self._owner, left)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all())
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def _all(self) -> dict[str, Any]:
+        kept = self._host.kept(self._owner)
+        return dict(kept) if isinstance(kept, dict) else {}
+
+
+class Context:
+    """Of one call of a handler, a command or a tool. What waits raises Cancelled as soon as there is an abort."""
+
+    def __init__(self, host: Host, owner: str, call: "Call[Any]") -> None:
+        self._host = host
+        self._owner = owner
+        self._call = call
+
+    @property
+    def state(self) -> State:
+        """What the extension keeps in the session."""
+        return State(self._host, self._owner)
+
+    @property
+    def cwd(self) -> str:
+        """The folder that is worked in."""
+        return self._host.cwd
+
+    @property
+    def session_id(self) -> str:
+        return self._host.session_id
+
+    @property
+    def session_file(self) -> str | None:
+        """None if the session is in memory only."""
+        return self._host.session_file
+
+    @property
+    def model(self) -> "Model":
+        return self._host.model
+
+    @property
+    def busy(self) -> bool:
+        """Whether the agent is at work."""
+        return self._host.busy
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether nobody waits for this call any more. Look at it in loops."""
+        return self._call.cancel.is_set
+
+    @property
+    def cancel(self) -> Cancel:
+        """For what blocks: `with ctx.cancel.interrupting(socket.close): …`, `ctx.cancel.sleep(1)`."""
+        return self._call.cancel
+
+    def notify(self, message: str, level: Level = "info") -> None:
+        self._show(Notified(self._owner, str(message), level))
+
+    def status(self, text: str | None, key: str = "") -> None:
+        """A short text that stays until it is set again; None takes it away."""
+        self._show(StatusSet(self._owner, key or self._owner, text))
+
+    def widget(self, lines: Sequence[str] | None, key: str = "", placement: Placement = "above_editor") -> None:
+        """Some lines that stay until they are set again; None takes them away."""
+        shown = None if lines is None else tuple(map(str, lines))
+        self._show(WidgetSet(self._owner, key or self._owner, shown, placement))
+
+    def title(self, title: str) -> None:
+        """Of the user's window."""
+        self._show(TitleSet(self._owner, title))
+
+    def editor_text(self, text: str) -> None:
+        """What the user is about to say, to begin with."""
+        self._show(EditorTextSet(self._owner, text))
+
+    def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
+        """Ask the user, and wait. No answer is no."""
+        reply = self._ask(Confirm(title, message), timeout)
+        return isinstance(reply, Confirmed) and reply.yes
+
+    def select(self, title: str, options: Sequence[str], *, timeout: float | None = None) -> str | None:
+        """Ask for one of these, and wait. None if nobody chose."""
+        return _text(self._ask(Select(title, tuple(map(str, options))), timeout))
+
+    def input(self, title: str, placeholder: str = "", *, timeout: float | None = None) -> str | None:
+        """Ask for a line of text, and wait. None if nobody answered."""
+        return _text(self._ask(EnterText(title, placeholder), timeout))
+
+    def editor(self, title: str, prefill: str = "", *, timeout: float | None = None) -> str | None:
+        """Ask for a longer text, and wait. None if nobody answered."""
+        return _text(self._ask(EditText(title, prefill), timeout))
+
+    def say(
+        self,
+        text: str,
+        *,
+        when: Literal["follow_up", "steer", "note"] = "follow_up",
+        kind: str = "",
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """To the agent, as the user would. One that works hears it when it is done, or, with `steer`, after the tool
+        that runs; one that does not begins to work. A `note` begins nothing: it is shown to the model with what is said
+        next. With a `kind`, it is an entry of that kind, and not what the user said.
+        """
+        self._host.say(text, when, kind, details)
+
+    def run(self, command: str, /, **fields: Any) -> "Answer":
+        """What a client could ask for, such as `ctx.run("compact")` or `ctx.run("new_session")`, and wait for its
+        answer. Raises LinnetError. What ends the run that this is asked in is not to be waited for in it.
+        """
+        from linnet.extensions.python.asking import asked
+
+        with self._call.paused():
+            return self._host.run(asked(command, fields), self._call.cancel)
+
+    def abort(self) -> None:
+        """What the agent does now."""
+        self._host.abort()
+
+    def exec(self, *argv: str, timeout: float | None = None) -> Ran:
+        """Run a program in the folder that is worked in, and wait. Nothing that it starts is left behind. Raises
+        OSError if there is no such program.
+        """
+        output = _Output()
+        ended = self._host.processes.run(argv, cwd=self.cwd, sink=output, cancel=self._call.cancel, timeout=timeout)
+        return Ran(bytes(output.data).decode("utf-8", "replace"), ended.exit_code)
+
+    def _show(self, shown: Shown) -> None:
+        self._host.show(shown)
+
+    def _ask(self, question: Question, timeout: float | None) -> Reply | None:
+        with self._call.paused():
+            return self._host.ask(question, self._call.cancel, timeout)
+
+
+class _Output:
+    def __init__(self) -> None:
+        self.data = bytearray()
+
+    def feed(self, data: bytes) -> None:
+        self.data += data[: MOST_OUTPUT - len(self.data)]
+
+    def tick(self) -> float | None:
+        return None
+
+
+def _text(reply: Reply | None) -> str | None:
+    return reply.text if isinstance(reply, Chosen) else None

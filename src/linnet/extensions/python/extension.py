@@ -1,0 +1,113 @@
+"""An extension in Python, as the runtime knows extensions. What its functions do wrong stays in here."""
+
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from linnet.core import hooks, observed
+from linnet.core.cancel import Cancel
+from linnet.core.hooks import Decision, Misfit, decided
+from linnet.core.slash import Location
+from linnet.errors import Cancelled
+from linnet.extensions.chain import explained
+from linnet.extensions.extension import Command
+from linnet.extensions.host import Host
+from linnet.extensions.python.api import ASKED, TOLD, Linnet
+from linnet.extensions.python.context import Context
+from linnet.extensions.python.mailbox import Mailbox
+from linnet.extensions.python.workers import Call, Workers
+from linnet.tools.loop import Loop
+
+if TYPE_CHECKING:
+    from linnet.tools.toolset import Toolset
+
+_CO_COROUTINE = 0x80  # As `inspect` has it, which costs 6 ms to import.
+
+
+class PythonExtension:
+    """An Extension. Each call of a handler has a thread, and `patience`; a handler that hangs keeps its thread."""
+
+    replaces_tools = True
+
+    def __init__(self, registered: Linnet, location: Location, host: Host, patience: float) -> None:
+        self.name = registered.name
+        self.path = registered.path
+        self.location = location
+        self.commands: Sequence[Command] = [Command(name, text) for name, (text, _) in registered._commands.items()]
+        self.providers = registered._providers
+        self._commands = registered._commands
+        self._handlers = registered._handlers
+        self._host = host
+        self._patience = patience
+        self._workers = Workers()
+        self._loop = Loop()
+        self._mailbox = Mailbox(self._workers, self._deliver)
+        self.asked = cast("Collection[hooks.Name]", frozenset(self._handlers) & frozenset(ASKED))
+        self.told = cast("Collection[observed.Name]", frozenset(self._handlers) & frozenset(TOLD))
+        self.tools: Toolset | None = None
+        if registered._tools:
+            from linnet.extensions.python.tools import ExtensionTools
+
+            self.tools = ExtensionTools(registered._tools, host, self.name, self._workers, self._loop)
+
+    def wait_ready(self, patience: float, hurry: Cancel) -> None:
+        pass
+
+    def ask(self, event: hooks.Hook, cancel: Cancel, patience: float) -> Decision | None:
+        """Its handlers one after the other, each of which sees what those before it changed."""
+        changes: dict[str, Any] = {}
+        for handler in self._handlers[event.name]:
+            decision = _decision(event.name, self._call(handler, event, cancel, patience))
+            if decision is None:
+                continue
+            outcome = decided(event, decision)
+            if outcome.stop is not None:
+                return outcome.stop
+            event = outcome.event
+            changes.update((name, getattr(event, name)) for name in cast("hooks.Replace", decision).changes)
+        return hooks.Replace(changes) if changes else None
+
+    def tell(self, event: observed.Observed) -> None:
+        self._mailbox.put(event)
+
+    def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
+        _, function = self._commands[name]
+        self._call(function, arguments, cancel, None)
+
+    def close(self, patience: float) -> None:
+        self._mailbox.wait(patience)
+        self._workers.close()
+        self._loop.close(min(patience, 0.2))
+
+    def _deliver(self, event: observed.Observed) -> None:
+        for handler in self._handlers[event.name]:
+            try:
+                self._call(handler, event, None, self._patience)
+            except Cancelled:
+                return
+            except Exception as fault:
+                self._host.failed(self.path, event.name, explained(fault))
+
+    def _call(self, function: Callable[..., Any], about: Any, cancel: Cancel | None, patience: float | None) -> Any:
+        return self._workers.call(lambda call: self._called(function, about, call), cancel, patience)
+
+    def _called(self, function: Callable[..., Any], about: Any, call: Call[Any]) -> Any:
+        context = Context(self._host, self.name, call)
+        if not is_async(function):
+            return function(about, context)
+        from linnet.extensions.python.awaited import AsyncContext, awaited
+
+        return awaited(lambda: function(about, AsyncContext(context)), call, self._loop)
+
+
+def is_async(function: Callable[..., Any]) -> bool:
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code is not None and bool(code.co_flags & _CO_COROUTINE)
+
+
+def _decision(name: str, returned: Any) -> Decision | None:
+    """Raises Misfit."""
+    if returned is None or isinstance(returned, Decision):
+        return returned
+    raise Misfit(
+        f"a handler of {name} returned {returned!r:.100}; it may return block, cancel, handled, replace or None"
+    )

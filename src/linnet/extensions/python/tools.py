@@ -1,0 +1,72 @@
+"""The tools of an extension in Python."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from linnet.core.messages import Text, ToolCall
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput, Cancelled, ToolFailed
+from linnet.extensions.host import Host
+from linnet.extensions.python.context import Context
+from linnet.extensions.python.workers import Call, Workers
+from linnet.tools.context import ToolContext
+from linnet.tools.function import output
+from linnet.tools.loop import Loop
+from linnet.tools.spec import ToolOutput, check_args
+
+if TYPE_CHECKING:
+    from linnet.tools.function import FunctionTool
+
+
+class ToolCallContext(Context):
+    """Of a tool: it may also show what it does while it runs."""
+
+    def __init__(self, host: Host, owner: str, call: Call[Any], context: ToolContext, call_id: str) -> None:
+        super().__init__(host, owner, call)
+        self._context = context
+        self.call_id = call_id
+
+    def progress(self, text: str) -> None:
+        """Show new output while the tool runs."""
+        self._context.progress(text)
+
+
+class ExtensionTools:
+    """A toolset. A tool may take as long as it likes; an abort is not kept waiting by one that does not notice it."""
+
+    def __init__(self, tools: Sequence["FunctionTool"], host: Host, owner: str, workers: Workers, loop: Loop) -> None:
+        self._tools = {tool.spec.name: tool for tool in tools}
+        self._host = host
+        self._owner = owner
+        self._workers = workers
+        self._loop = loop
+
+    @property
+    def specs(self) -> tuple[ToolSpec, ...]:
+        return tuple(tool.spec for tool in self._tools.values())
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        try:
+            return self._workers.call(lambda waiting: self._run(call, context, waiting), context.cancel, None)
+        except Cancelled:
+            context.cancel.check()
+            return _error(f"{call.name} was cancelled")
+        except (ToolFailed, BadInput) as failure:
+            return _error(str(failure))
+        except Exception as fault:
+            context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
+            return _error(f"{type(fault).__name__}: {fault}")
+
+    def _run(self, call: ToolCall, context: ToolContext, waiting: Call[Any]) -> ToolOutput:
+        check_args(call)
+        own = ToolCallContext(self._host, self._owner, waiting, context, call.id)
+        tool = self._tools[call.name]
+        if not tool.is_async:
+            return output(tool.bound(call.args, own)())
+        from linnet.extensions.python.awaited import AsyncContext, awaited
+
+        return output(awaited(tool.bound(call.args, AsyncContext(own)), waiting, self._loop))
+
+
+def _error(text: str) -> ToolOutput:
+    return ToolOutput((Text(text),), is_error=True)

@@ -1,0 +1,147 @@
+"""The extensions of a session: found, loaded and closed; told what happens; and what they bring, where it belongs."""
+
+import os
+from collections.abc import Sequence
+from threading import Lock
+
+from linnet.core.events import PASSING, Cleared, Event, HookFailed, SessionEntered
+from linnet.core.observed import SessionEnded, SessionStarted, observed
+from linnet.core.slash import Location, SlashCommand
+from linnet.extensions.chain import Chain
+from linnet.extensions.installed import installed
+from linnet.extensions.loader import Loaded, found, load, tell_failure
+from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.cancel import CancelToken
+from linnet.runtime.hosting import SessionHost
+from linnet.runtime.listener import Listener
+from linnet.runtime.settings import Settings
+from linnet.runtime.toolbox import Toolbox
+
+FOLDER = "extensions"
+PATIENCE = 10.0  # Seconds that one of them has to be loaded, where nobody said otherwise.
+CLOSING = 2.0  # Seconds that all of them together have to hear that it is over.
+
+
+class Extending(Listener):
+    """Invariants: `chain` is there once they are loaded, if there are any; each of them is told `session_start` once
+    for each session that it sees, and `session_shutdown` once.
+    """
+
+    def __init__(self, settings: Settings, broadcast: Broadcast, toolbox: Toolbox, host: SessionHost) -> None:
+        self._settings = settings
+        self._broadcast = broadcast
+        self._toolbox = toolbox
+        self._host = host
+        self._loading = Lock()
+        self._hurry = CancelToken()
+        self._closed = False
+        self._loaded = False
+
+    def adopt(self, settings: Settings) -> None:
+        """Look where these say, from the next time that they are read."""
+        self._settings = settings
+
+    @property
+    def chain(self) -> Chain | None:
+        return self._toolbox.chain
+
+    @property
+    def ready(self) -> bool:
+        """Whether they are loaded, and nobody was in a hurry meanwhile: then some may not be heard of yet."""
+        return self._loaded and not self._hurry.is_set
+
+    def load(self) -> None:
+        """Unless that was done. What cannot be loaded is told. Blocks; not to be called under the session's lock."""
+        with self._loading:
+            if not self._loaded:
+                self._load()
+            elif self._hurry.is_set:
+                hurry = self._hurry = CancelToken()
+                for extension in self.chain.extensions if self.chain is not None else ():
+                    extension.wait_ready(PATIENCE, hurry)
+
+    def hurry(self) -> None:
+        """Whoever waits for `load` waits no longer for what can join later. Returns at once."""
+        self._hurry.set()
+
+    def reload(self) -> None:
+        """Close them, and read them again."""
+        with self._loading:
+            self._hurry = CancelToken()
+            self._end("reload")
+            self._load()
+
+    def close(self) -> None:
+        """Idempotent."""
+        with self._broadcast.lock:
+            if self._closed:
+                return
+            self._closed = True
+        self.hurry()
+        self._host.close()
+        self._end("quit")
+
+    def commands(self) -> Sequence[SlashCommand]:
+        if self.chain is None:
+            return ()
+        return [
+            SlashCommand(command.name, command.description, "extension", extension.location, extension.path)
+            for extension, command in self.chain.commands()
+        ]
+
+    def hear(self, events: Sequence[Event]) -> None:
+        chain = self.chain
+        for event in events:
+            if isinstance(event, SessionEntered | Cleared):
+                self._host.forget()
+            if chain is None or (type(event) in PASSING and not chain.hears_passing):
+                continue
+            for told in observed(event):
+                chain.tell(told)
+
+    def _load(self) -> None:
+        settings = self._settings
+        folders = extension_folders(settings.sessions.home, settings.project.resources)
+        others = (folders, installed(), zot_folders(settings)) if settings.find_extensions else ((), (), ())
+        places = found(settings.extensions, *others)
+        loaded = load(places, self._host, PATIENCE, settings.hook_timeout, self._hurry)
+        chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
+        with self._broadcast.lock:
+            closed = self._closed
+            if not closed:
+                self._toolbox.extend(chain)
+                self._start(chain, loaded)
+            self._loaded = True
+        if closed:
+            for extension in loaded.extensions:
+                extension.close(0)
+
+    def _start(self, chain: Chain | None, loaded: Loaded) -> None:
+        for path, error in loaded.failures:
+            tell_failure(path, error)
+        self._broadcast.publish([HookFailed(path, "load", error) for path, error in loaded.failures])
+        if chain is not None:
+            state = self._broadcast.state
+            chain.tell(SessionStarted("startup", state.session_id, state.session_file))
+
+    def _end(self, reason: str) -> None:
+        with self._broadcast.lock:
+            chain = self.chain
+            self._toolbox.extend(None)
+        if chain is not None:
+            chain.tell(SessionEnded("reload" if reason == "reload" else "quit"))
+            chain.close(CLOSING)
+
+
+def extension_folders(home: str, project: str | None) -> list[tuple[str | None, Location]]:
+    """Where extensions are looked for: in the folder of a project, if that is trusted, and in the user's own."""
+    return [(project and os.path.join(project, FOLDER), "project"), (os.path.join(home, FOLDER), "user")]
+
+
+def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
+    """Where zot looks for extensions, if linnet stands in for it; the project's only while it is trusted."""
+    if settings.zot_home is None:
+        return []
+    user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")
+    project = os.path.join(settings.cwd, ".zot", FOLDER)
+    return [(project, "project"), user] if settings.project.trusted else [user]

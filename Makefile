@@ -22,8 +22,9 @@ check: .venv/.dev  ## Format, lint and types, in seconds
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy
 
-golden: .venv/.dev  ## Rewrite the golden transcripts; the diff is the review
+golden: .venv/.dev  ## Rewrite the golden transcripts and the table of settings; the diff is the review
 	@$(PY) -m pytest tests/golden --update-golden
+	@$(PY) -m tests.settings.page
 
 bench: .venv/.dev  ## Measure, beside zot and pi where ZOT=path or PI=path is given
 	@$(PY) bench/run.py

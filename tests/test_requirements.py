@@ -47,6 +47,7 @@ LATER = {
     "queue_update",
     "session_info_changed",
     "session_error",
+    "project_untrusted",
 }
 DEFECTS_OF_PI = {*range(1, 15), *range(16, 19)}  # 15 is about extensions.
 REQUIREMENTS: list[dict[str, Any]] = tomllib.loads((HERE / "requirements.toml").read_text("utf-8"))["requirement"]

@@ -21,7 +21,20 @@ if TYPE_CHECKING:
 
 
 PING = '{"id":"1","type":"get_state"}'
-COMMANDS = ("rpc", "models", "login", "logout", "auth", "sessions", "export", "monitor", "capture")
+COMMANDS = (
+    "rpc",
+    "models",
+    "login",
+    "logout",
+    "auth",
+    "sessions",
+    "export",
+    "config",
+    "trust",
+    "untrust",
+    "monitor",
+    "capture",
+)
 
 
 def main(program: Program = LINNET) -> NoReturn:
@@ -55,6 +68,14 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet import cli_monitor
 
         return cli_monitor.monitor(argv[1:]) if argv[0] == "monitor" else cli_monitor.capture(argv[1:])
+    if argv[:1] == ["config"] and program is LINNET:
+        from linnet import cli_config
+
+        return cli_config.config(argv[1:])
+    if argv[:1] in (["trust"], ["untrust"]) and program is LINNET:
+        from linnet import cli_trust
+
+        return cli_trust.trust(argv[1:]) if argv[0] == "trust" else cli_trust.untrust(argv[1:])
     if argv[:1] == ["models"] and program is LINNET:
         from linnet import cli_models
 
@@ -88,7 +109,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
             raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
         return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
-        return _rpc(flags, program.dialect or "pi")
+        return _rpc(flags, program)
     if flags.print or flags.mode in ("json", "text"):
         return _once(flags, program)
     if flags.words:
@@ -106,7 +127,7 @@ def _no_command(word: str, program: Program) -> str:
     return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
 
 
-def _rpc(flags: Flags, dialect: str) -> int:
+def _rpc(flags: Flags, program: Program) -> int:
     from linnet.server.gate import Gate, take_token
     from linnet.server.serve import Server
     from linnet.server.stdio import claim, say
@@ -114,10 +135,12 @@ def _rpc(flags: Flags, dialect: str) -> int:
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
-    name = flags.dialect or dialect
+    name = flags.dialect or program.dialect or "pi"
     settings = _settings(flags, name)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
+    if not spoken.asks:  # Nor can its clients be told.
+        settings = _asked(settings)
     if os.isatty(0):
         say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
     trace = _trace(flags, settings)
@@ -143,7 +166,7 @@ def _once(flags: Flags, program: Program) -> int:
     from linnet.server.once import once
 
     # What cannot be used is said before anything is waited for.
-    settings = _settings(flags, dialect) if flags.words else None
+    settings = _asked(_settings(flags, dialect)) if flags.words else None
 
     def prompts(piped: str) -> "list[Prompt]":
         found = _prompts(flags.words, piped, dialect)
@@ -154,7 +177,7 @@ def _once(flags: Flags, program: Program) -> int:
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
 
     def open_session(listener: "Listener") -> "Session":
-        found = settings or _settings(flags, dialect)
+        found = settings or _asked(_settings(flags, dialect))
         return _session(found, listener, _trace(flags, found))
 
     return once(
@@ -164,6 +187,15 @@ def _once(flags: Flags, program: Program) -> int:
         names_session=program is LINNET,  # The others are as quiet as their namesakes.
         draws=not flags.debug,
     )
+
+
+def _asked(settings: "Settings") -> "Settings":
+    """With the project trusted, if it has to be asked about and somebody says so."""
+    if settings.project.decided or not settings.project.folders:
+        return settings
+    from linnet.cli_trust import asked
+
+    return asked(settings)
 
 
 def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":

@@ -90,6 +90,8 @@ Flags
             "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
         ),
         _like("--continue", "-c"),
+        _like("--trust", "--approve", "-a"),
+        _like("--no-trust", "--no-approve"),
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--no-extensions", "-ne"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),

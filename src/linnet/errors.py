@@ -253,11 +253,11 @@ class ToolFailed(Exception):
     """A tool could not do what it was called for; the sentence is for the model to read."""
 
 
-def nearest(word: str, known: Iterable[str]) -> str:
+def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the known word that was probably meant; empty if none is near."""
     from difflib import get_close_matches  # 1 ms that only a typo should pay for
 
-    return next(iter(get_close_matches(word, list(known), n=1)), "")
+    return next(iter(get_close_matches(word, list(known), n=1, cutoff=likeness)), "")
 
 
 def _suggest(name: str, known: Iterable[str]) -> str:

@@ -22,6 +22,8 @@ linnet: a coding agent on a pipe
   linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
   linnet export SESSION [flags]   make a page of HTML of one
+  linnet config [flags]           every setting, its value, and who said so; set and unset them
+  linnet trust [flags]            use what this folder brings; linnet untrust forgets that
   linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
@@ -72,6 +74,9 @@ class Flags(Struct):
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
+    in_project: bool = False
+    listing: bool = False
+    never: bool = False
     list_models: bool = False
     json: bool = False
     stands_in_for: Literal["pi", "zot"] | None = None
@@ -210,6 +215,22 @@ TABLE = (
     ),
     Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
     Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
+    Flag(("--shell",), "shell", "run commands with this shell (default: /bin/bash, or else /bin/sh)", str, "FILE"),
+    Flag(("--shell-prefix",), "shell_prefix", "lines of shell to put before each command", str, "TEXT"),
+    Flag(
+        ("--steering-mode",),
+        "steering_mode",
+        "pi protocol: how steering messages are taken: all or one-at-a-time (default)",
+        _one_of("all", "one-at-a-time"),
+        "MODE",
+    ),
+    Flag(
+        ("--follow-up-mode",),
+        "follow_up_mode",
+        "pi protocol: the same for follow-up messages",
+        _one_of("all", "one-at-a-time"),
+        "MODE",
+    ),
     Flag(("--no-context-files",), "context_files", "do not read AGENTS.md and CLAUDE.md", value=False),
     Flag(
         ("--prompt-template",), "template_paths", "a template, or a folder; repeatable", _files, "PATH", repeatable=True

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet import cli_models, cli_monitor, cli_sessions, drop_in
+from linnet import cli_config, cli_models, cli_monitor, cli_sessions, cli_trust, drop_in
 from linnet.core import commands
 from linnet.flags import TABLE, Program
 from linnet.providers import catalog
@@ -220,7 +220,7 @@ def listed(page: Path) -> list[str]:
 
 
 def test_the_pi_page_shows_every_type_there_is_and_no_other() -> None:
-    assert len(pi_commands()) == 41
+    assert len(pi_commands()) == 42
     shown = set().union(*map(types_in, values(PI))) - entry_types()
     assert shown == pi_commands() | PI_TYPES | {"frobnicate"}
 
@@ -437,6 +437,7 @@ def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) ->
 def test_no_flag_is_made_up(page: Path) -> None:
     flags = (*TABLE, *drop_in.PI.flags, *drop_in.ZOT.flags, *cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags)
     flags += (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags, *cli_models.MODELS.flags)
+    flags += (*cli_config.CONFIG.flags, *cli_trust.TRUST.flags)
     known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
     assert set(FLAG.findall(page.read_text())) <= known
 

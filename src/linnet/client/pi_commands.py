@@ -56,8 +56,12 @@ class PiCommands:
         return Request("get_messages", lambda data: a(results.Messages)(data).messages, timeout)
 
     @command
-    def set_model(self, provider: str, model_id: str, *, timeout: float | None = None) -> Request[results.Model]:
-        return Request("set_model", a(results.Model), timeout, {"provider": provider, "modelId": model_id})
+    def set_model(
+        self, provider: str, model_id: str, *, save: bool | None = None, timeout: float | None = None
+    ) -> Request[results.Model]:
+        """With `save`, here and in other setters, for later starts too. linnet's own."""
+        fields = given(provider=provider, modelId=model_id, save=save)
+        return Request("set_model", a(results.Model), timeout, fields)
 
     @command
     def cycle_model(self, *, timeout: float | None = None) -> Request[results.CycledModel | None]:
@@ -69,9 +73,11 @@ class PiCommands:
         return Request("get_available_models", lambda data: a(results.Models)(data).models, timeout)
 
     @command
-    def set_thinking_level(self, level: str, *, timeout: float | None = None) -> Request[None]:
+    def set_thinking_level(
+        self, level: str, *, save: bool | None = None, timeout: float | None = None
+    ) -> Request[None]:
         """`off`, `minimal`, `low`, `medium`, `high`, `xhigh`; newer versions of pi have `max`."""
-        return Request("set_thinking_level", nothing, timeout, {"level": level})
+        return Request("set_thinking_level", nothing, timeout, given(level=level, save=save))
 
     @command
     def cycle_thinking_level(self, *, timeout: float | None = None) -> Request[results.Level | None]:
@@ -84,12 +90,14 @@ class PiCommands:
         return Request("get_available_thinking_levels", lambda data: a(results.Levels)(data).levels, timeout)
 
     @command
-    def set_steering_mode(self, mode: Mode, *, timeout: float | None = None) -> Request[None]:
-        return Request("set_steering_mode", nothing, timeout, {"mode": mode})
+    def set_steering_mode(self, mode: Mode, *, save: bool | None = None, timeout: float | None = None) -> Request[None]:
+        return Request("set_steering_mode", nothing, timeout, given(mode=mode, save=save))
 
     @command
-    def set_follow_up_mode(self, mode: Mode, *, timeout: float | None = None) -> Request[None]:
-        return Request("set_follow_up_mode", nothing, timeout, {"mode": mode})
+    def set_follow_up_mode(
+        self, mode: Mode, *, save: bool | None = None, timeout: float | None = None
+    ) -> Request[None]:
+        return Request("set_follow_up_mode", nothing, timeout, given(mode=mode, save=save))
 
     @command
     def compact(self, instructions: str | None = None, *, timeout: float | None = None) -> Request[Compaction]:
@@ -97,12 +105,14 @@ class PiCommands:
         return Request("compact", a(Compaction), timeout, given(customInstructions=instructions))
 
     @command
-    def set_auto_compaction(self, enabled: bool, *, timeout: float | None = None) -> Request[None]:
-        return Request("set_auto_compaction", nothing, timeout, {"enabled": enabled})
+    def set_auto_compaction(
+        self, enabled: bool, *, save: bool | None = None, timeout: float | None = None
+    ) -> Request[None]:
+        return Request("set_auto_compaction", nothing, timeout, given(enabled=enabled, save=save))
 
     @command
-    def set_auto_retry(self, enabled: bool, *, timeout: float | None = None) -> Request[None]:
-        return Request("set_auto_retry", nothing, timeout, {"enabled": enabled})
+    def set_auto_retry(self, enabled: bool, *, save: bool | None = None, timeout: float | None = None) -> Request[None]:
+        return Request("set_auto_retry", nothing, timeout, given(enabled=enabled, save=save))
 
     @command
     def abort_retry(self, *, timeout: float | None = None) -> Request[None]:
@@ -190,6 +200,11 @@ class PiCommands:
     def get_commands(self, *, timeout: float | None = None) -> Request[list[results.SlashCommand]]:
         """Return what extensions, templates and skills can be called by."""
         return Request("get_commands", lambda data: a(results.SlashCommands)(data).commands, timeout)
+
+    @command
+    def trust(self, answer: Literal["once", "always", "never"], *, timeout: float | None = None) -> Request[None]:
+        """Say whether what the project brings may be used. linnet's own."""
+        return Request("trust", nothing, timeout, {"answer": answer})
 
     @command
     def reload(self, *, timeout: float | None = None) -> Request[None]:

@@ -1,7 +1,7 @@
 """Every command of the zot protocol, once, for the client that blocks and the one that is awaited."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from linnet.client.pictures import Picture, checked
 from linnet.client.request import Request, a, anything, command, given, nothing
@@ -36,9 +36,14 @@ class ZotCommands:
         return Request("clear", nothing, timeout)
 
     @command
-    def set_model(self, model: str, *, timeout: float | None = None) -> Request[None]:
-        """Use another model of the same provider."""
-        return Request("set_model", nothing, timeout, {"model": model})
+    def set_model(self, model: str, *, save: bool | None = None, timeout: float | None = None) -> Request[None]:
+        """Use another model of the same provider; with `save`, which is linnet's own, from now on."""
+        return Request("set_model", nothing, timeout, given(model=model, save=save))
+
+    @command
+    def trust(self, answer: Literal["once", "always", "never"], *, timeout: float | None = None) -> Request[None]:
+        """Say whether what the project brings may be used. linnet's own."""
+        return Request("trust", nothing, timeout, {"answer": answer})
 
     @command
     def get_models(self, *, timeout: float | None = None) -> Request[list[frames.ModelInfo]]:

@@ -203,10 +203,11 @@ class Clear(Struct, frozen=True):
 
 
 class SetModel(Struct, frozen=True):
-    """Without a provider: one of the present provider's."""
+    """Without a provider: one of the present provider's. `save`, here and elsewhere: in the user's settings, too."""
 
     model: str
     provider: str | None = None
+    save: bool = False
 
 
 class CycleModel(Struct, frozen=True):
@@ -221,6 +222,7 @@ class GetModels(Struct, frozen=True):
 
 class SetThinking(Struct, frozen=True):
     level: Reasoning
+    save: bool = False
 
 
 class CycleThinking(Struct, frozen=True):
@@ -229,18 +231,28 @@ class CycleThinking(Struct, frozen=True):
 
 class SetSteeringMode(Struct, frozen=True):
     mode: QueueMode
+    save: bool = False
 
 
 class SetFollowUpMode(Struct, frozen=True):
     mode: QueueMode
+    save: bool = False
 
 
 class SetAutoCompaction(Struct, frozen=True):
     enabled: bool
+    save: bool = False
 
 
 class SetAutoRetry(Struct, frozen=True):
     enabled: bool
+    save: bool = False
+
+
+class Trust(Struct, frozen=True):
+    """Use what the project brings: for as long as this process lives, for good, or never. Takes effect between runs."""
+
+    answer: Literal["once", "always", "never"]
 
 
 class Ping(Struct, frozen=True):
@@ -288,4 +300,4 @@ Query: TypeAlias = (
 )
 """Changes nothing; answered at once."""
 
-Command: TypeAlias = Work | Background | Control | Setting | Query
+Command: TypeAlias = Work | Background | Control | Setting | Query | Trust

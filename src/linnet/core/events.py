@@ -13,6 +13,9 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from linnet.core.brought import Brought as Brought
+from linnet.core.brought import ProjectTrustSet as ProjectTrustSet
+from linnet.core.brought import ProjectUntrusted as ProjectUntrusted
 from linnet.core.inputs import Input
 from linnet.core.messages import (
     AssistantMessage,
@@ -375,6 +378,8 @@ Event: TypeAlias = (
     | SessionEntered
     | QuestionAsked
     | QuestionClosed
+    | ProjectUntrusted
+    | ProjectTrustSet
     | SessionNamed
     | SessionFailed
     | NoteAdded
@@ -388,7 +393,7 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # Of the agent. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | StateKept
+    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
 )  # What no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))

@@ -20,10 +20,10 @@ def line_of(text: bytes, path: Path) -> int:
     The text is valid JSON. A step that is not there ends the search: then it is the line of what would hold it. Of two
     members with one name the last counts, as it does for readers.
     """
-    at = _past_space(text, 0)
+    at = past_space(text, 0)
     named = at
     for step in path:
-        found = _member(text, at, step) if isinstance(step, str) else _item(text, at, step)
+        found = member(text, at, step) if isinstance(step, str) else _item(text, at, step)
         if found is None:
             break
         named, at = found
@@ -36,14 +36,14 @@ def spelled(path: Path) -> str:
     return words.removeprefix(".")
 
 
-def _member(text: bytes, at: int, name: str) -> tuple[int, int] | None:
+def member(text: bytes, at: int, name: str) -> tuple[int, int] | None:
     """Return where the member's name and its value begin."""
     if text[at : at + 1] != b"{":
         return None
     found = None
-    for start in _parts(text, at):
-        end = _past(text, start)
-        value = _past_space(text, _past_space(text, end) + 1)
+    for start in parts(text, at):
+        end = past(text, start)
+        value = past_space(text, past_space(text, end) + 1)
         if _unquoted(text[start:end]) == name:
             found = start, value
     return found
@@ -52,26 +52,26 @@ def _member(text: bytes, at: int, name: str) -> tuple[int, int] | None:
 def _item(text: bytes, at: int, index: int) -> tuple[int, int] | None:
     if text[at : at + 1] != b"[":
         return None
-    for count, start in enumerate(_parts(text, at)):
+    for count, start in enumerate(parts(text, at)):
         if count == index:
             return start, start
     return None
 
 
-def _parts(text: bytes, at: int) -> list[int]:
+def parts(text: bytes, at: int) -> list[int]:
     """Return where each member or item of the object or list at `at` begins."""
     starts: list[int] = []
-    here = _past_space(text, at + 1)
+    here = past_space(text, at + 1)
     while text[here : here + 1] not in (b"}", b"]", b""):
         starts.append(here)
         while text[here : here + 1] not in (b",", b"}", b"]", b""):
-            here = _past_space(text, _past(text, here) if text[here : here + 1] != b":" else here + 1)
+            here = past_space(text, past(text, here) if text[here : here + 1] != b":" else here + 1)
         if text[here : here + 1] == b",":
-            here = _past_space(text, here + 1)
+            here = past_space(text, here + 1)
     return starts
 
 
-def _past(text: bytes, at: int) -> int:
+def past(text: bytes, at: int) -> int:
     """Return where the value or name that begins at `at` is over."""
     if text[at : at + 1] == b'"':
         return _past_string(text, at)
@@ -102,7 +102,7 @@ def _past_string(text: bytes, at: int) -> int:
     return at + 1
 
 
-def _past_space(text: bytes, at: int) -> int:
+def past_space(text: bytes, at: int) -> int:
     while at < len(text) and text[at] in _SPACE:
         at += 1
     return at

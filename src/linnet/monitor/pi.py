@@ -41,6 +41,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "error": "error",
     "extension_error": "notice",
     "session_error": "notice",
+    "project_untrusted": None,
     "extension_ui_request": "question_start",
     "extension_ui_closed": "question_end",
     "tool_request": None,

@@ -33,6 +33,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "compact_done": "agent_end",
     "thinking_delta": "message_update",
     "session_error": "notice",
+    "project_untrusted": None,
     "question": "question_start",
     "question_closed": "question_end",
     "tool_request": None,

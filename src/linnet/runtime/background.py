@@ -43,10 +43,11 @@ def task(command: Background, settings: Settings, storage: Storage, toolbox: Too
             def bash(cancel: Cancel) -> Answer:
                 from linnet.runtime.client_bash import hooked_command, run_command
 
-                cwd, processes, timeout = settings.cwd, toolbox.resources.processes, settings.bash_timeout
+                cwd, resources, timeout = settings.cwd, toolbox.resources, settings.bash_timeout
+                shell, processes = resources.shell, resources.processes
                 if toolbox.chain is not None and toolbox.chain.handles("user_bash"):
-                    return BashDone(hooked_command(text, cwd, toolbox.chain, processes, cancel, clock, timeout))
-                return BashDone(run_command(text, cwd, processes, cancel, clock, timeout))
+                    return BashDone(hooked_command(text, cwd, toolbox.chain, shell, processes, cancel, clock, timeout))
+                return BashDone(run_command(text, cwd, shell, processes, cancel, clock, timeout))
 
             return bash
         case RunCommand(name, arguments):

@@ -97,7 +97,7 @@ def belongings(
         project=project,
         home=home,
         peer=config.stands_in_for,
-        peer_home=_peer_home(config.stands_in_for, environ),
+        peer_home=peer_home(config.stands_in_for, environ),
         context_files=config.context_files is not False,
         templates=config.templates is not False,
         template_paths=tuple(map(_in_full, config.template_paths or ())),
@@ -123,11 +123,18 @@ def folders(folder: str, root: str) -> list[str]:
     return found[::-1]
 
 
-def _peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:
+def peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:
+    """What the user's own is kept in; never a folder of whatever project this is started in."""
+    state = _given("XDG_STATE_HOME", environ) or "~/.local/state"
     if peer == "pi":
-        return _in_full(environ.get("PI_CODING_AGENT_DIR") or "~/.pi/agent")
-    state = environ.get("XDG_STATE_HOME") or "~/.local/state"
-    return _in_full(environ.get("ZOT_HOME") or os.path.join(state, "zot")) if peer == "zot" else ""
+        return _in_full(_given("PI_CODING_AGENT_DIR", environ) or "~/.pi/agent")
+    return _in_full(_given("ZOT_HOME", environ) or os.path.join(state, "zot")) if peer == "zot" else ""
+
+
+def _given(variable: str, environ: Mapping[str, str]) -> str:
+    """Empty if it is no absolute path."""
+    path = os.path.expanduser(environ.get(variable, ""))
+    return path if os.path.isabs(path) else ""
 
 
 def _in_full(path: Path) -> str:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
 from linnet.errors import BadInput, Cancelled
-from linnet.tools.bash import TIMED_OUT, as_shells_say, shell
+from linnet.tools.bash import TIMED_OUT, as_shells_say
 from linnet.tools.output import Output
 from linnet.tools.process import Processes
+from linnet.tools.shell import Shell
 
 if TYPE_CHECKING:
     from linnet.extensions.chain import Chain
@@ -21,6 +22,7 @@ def hooked_command(
     command: str,
     cwd: str,
     chain: "Chain",
+    shell: Shell,
     processes: Processes,
     cancel: Cancel,
     now: Callable[[], int],
@@ -38,11 +40,17 @@ def hooked_command(
     asked = outcome.event
     if asked.output is not None:
         return BashRun(asked.command, asked.output, asked.exit_code, now())
-    return run_command(asked.command, cwd, processes, cancel, now, timeout)
+    return run_command(asked.command, cwd, shell, processes, cancel, now, timeout)
 
 
 def run_command(
-    command: str, cwd: str, processes: Processes, cancel: Cancel, now: Callable[[], int], timeout: float | None = None
+    command: str,
+    cwd: str,
+    shell: Shell,
+    processes: Processes,
+    cancel: Cancel,
+    now: Callable[[], int],
+    timeout: float | None = None,
 ) -> BashRun:
     """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
     last line of its output says so. Long output keeps its end, and a file has it all.
@@ -51,7 +59,7 @@ def run_command(
         exit_code: int | None = None
         cancelled = False
         try:
-            argv = [shell(), "-c", "--", command]
+            argv = shell.argv(command)
             finished = processes.run(argv, cwd=cwd, sink=output, cancel=cancel, timeout=timeout)
             cancelled = finished.timed_out
             if cancelled:

@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
+from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule
 
@@ -17,13 +18,21 @@ Answer: TypeAlias = bool | str | None
 Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
 """Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
 
+DEFAULT_PROVIDER = "anthropic"
 Path: TypeAlias = str | os.PathLike[str]
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
 """Names, and functions that are tools."""
+Amount: TypeAlias = Annotated[int, Meta(ge=0)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Dollars: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
+Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 
 
 class Config(Struct, frozen=True, kw_only=True):
     """One layer: what somebody asked for, or what a protocol is used to. None means that nothing was said.
+
+    What is said here can be said in `settings.json` too, unless `runtime/setting_keys.py` says why not.
 
     `max_steps`: most model calls of a run; `max_cost`: most US dollars, `max_seconds`: most time, for a prompt with all
     its runs, retries and compactions. `bash_timeout`: seconds for a command that says nothing about that. No limit
@@ -35,7 +44,8 @@ class Config(Struct, frozen=True, kw_only=True):
     `permission_callback` is asked instead of the mode, and where a rule says `ask`. `question_timeout`: seconds after
     which no answer to a question is a no.
 
-    `trust`: what the project brings in its `.linnet` folder may be used.
+    `trust`: what the project brings in its `.linnet` folder may be used. `shell` runs commands, each with
+    `shell_prefix` as the lines before it.
 
     `context_files`: the instructions of `AGENTS.md` files are read. `templates` and `skills`: these are looked for in
     the user's and the project's folders; `template_paths` and `skill_paths` name files and folders of them, which are
@@ -62,21 +72,21 @@ class Config(Struct, frozen=True, kw_only=True):
     model: str | None = None
     cwd: Path | None = None
     api_key: str | None = None
-    base_url: str | None = None
+    base_url: Url | None = None
     system_prompt: str | None = None
     append_system_prompt: str | None = None
     reasoning: Reasoning | None = None
-    max_steps: int | None = None
-    max_cost: float | None = None
-    max_seconds: float | None = None
-    bash_timeout: float | None = None
+    max_steps: Count | None = None
+    max_cost: Dollars | None = None
+    max_seconds: Seconds | None = None
+    bash_timeout: Seconds | None = None
     tools: "Tools | None" = None
     script: Path | None = None
-    timeout: float | None = None
-    retries: int | None = None
-    retry_delay: float | None = None
-    compact_reserve: int | None = None
-    compact_keep: int | None = None
+    timeout: Seconds | None = None
+    retries: Amount | None = None
+    retry_delay: Seconds | None = None
+    compact_reserve: Amount | None = None
+    compact_keep: Count | None = None
     session: Path | None = None
     resume: bool | None = None
     fork: Path | None = None
@@ -86,8 +96,12 @@ class Config(Struct, frozen=True, kw_only=True):
     permission: Mode | None = None
     rules: Sequence[Rule] | None = None
     permission_callback: "Callback | None" = None
-    question_timeout: float | None = None
+    question_timeout: Seconds | None = None
     trust: bool | None = None
+    shell: str | None = None
+    shell_prefix: str | None = None
+    steering_mode: QueueMode | None = None
+    follow_up_mode: QueueMode | None = None
     context_files: bool | None = None
     templates: bool | None = None
     template_paths: Sequence[Path] | None = None
@@ -97,11 +111,11 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp: bool | None = None
     mcp_config: Sequence[Path] | None = None
     mcp_servers: Mapping[str, Any] | None = None
-    mcp_wait: float | None = None
+    mcp_wait: Seconds | None = None
     extensions: Sequence[Path] | None = None
     find_extensions: bool | None = None
     extension_flags: Mapping[str, Any] | None = None
-    hook_timeout: float | None = None
+    hook_timeout: Seconds | None = None
     pass_keys: bool | None = None
     sandbox: bool | None = None
     sandbox_network: bool | None = None
@@ -110,23 +124,43 @@ class Config(Struct, frozen=True, kw_only=True):
     wording: Literal["zot", "pi"] | None = None
     retry_runs: bool | None = None
     auto_compaction: bool | None = None
-    keep_messages: int | None = None
-    calls_at_once: int | None = None
+    keep_messages: Count | None = None
+    calls_at_once: Count | None = None
 
 
 _ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
 
 
 def layered(*layers: Config) -> Config:
-    """One layer for all of them: field by field, the last that says something wins."""
+    """One layer for all of them: field by field, the last that says something wins.
+
+    Rules, templates and skills are collected, and servers by name. A layer that names a provider has done with the
+    model and the address that were meant for another one.
+    """
     said: dict[str, Any] = {}
     for layer in layers:
         values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
-        said.update((name, value) for name, value in values if value is not None)
+        own = {name: value for name, value in values if value is not None}
+        if _other_provider(own, said):
+            for name in ("provider", "model", "base_url"):
+                said.pop(name, None)
+        if "mcp_servers" in own:
+            own["mcp_servers"] = {**said.get("mcp_servers", {}), **own["mcp_servers"]}
+        said.update(own)
     for name in _ADDED_UP:
         if added := [each for layer in layers for each in getattr(layer, name) or ()]:
             said[name] = added
     return Config(**said)
+
+
+def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
+    named = all("provider" in said or "script" in said for said in (own, below))
+    return named and provider_of(own) != provider_of(below)
+
+
+def provider_of(said: Mapping[str, Any]) -> str:
+    """A script is a provider, too."""
+    return said.get("provider") or ("scripted" if said.get("script") is not None else DEFAULT_PROVIDER)
 
 
 DEFAULTS = Config(
@@ -141,7 +175,8 @@ DEFAULTS = Config(
     confine=False,
     permission="auto",
     rules=(),
-    trust=False,
+    steering_mode="one-at-a-time",
+    follow_up_mode="one-at-a-time",
     context_files=True,
     templates=True,
     skills=True,

@@ -37,6 +37,10 @@ class Extending(Listener):
         self._closed = False
         self._loaded = False
 
+    def adopt(self, settings: Settings) -> None:
+        """Look where these say, from the next time that they are read."""
+        self._settings = settings
+
     @property
     def chain(self) -> Chain | None:
         return self._toolbox.chain

@@ -81,6 +81,11 @@ class Jobs:
         self.lock = broadcast.lock
         self.door: Door | None = None  # Where work waits before it comes here, if there are extensions.
 
+    def adopt(self, settings: Settings) -> None:
+        """The next job is for these. Whoever calls this holds the lock, and no job is active."""
+        self._settings = settings
+        self._moves = None
+
     def new_number(self) -> int:
         return next(self._numbers)
 

@@ -20,11 +20,11 @@ def printed_key(command: str, provider: str, processes: "Processes", cancel: Can
 
     Raises ConfigError with a sentence that never has what it printed on stdout; raises Cancelled.
     """
-    from linnet.tools.bash import shell
+    from linnet.tools.shell import Shell
 
     cancel.check()
     try:
-        child = processes.start([shell(), "-c", "--", command], cwd=os.path.expanduser("~"))
+        child = processes.start(Shell().argv(command), cwd=os.path.expanduser("~"))
     except (OSError, ValueError) as error:
         raise _failed(provider, f"could not be started: {getattr(error, 'strerror', None) or error}") from None
     late = Event()

@@ -26,6 +26,10 @@ class Queries:
         self._questions = questions
         self._slash = slash
 
+    def adopt(self, settings: Settings) -> None:
+        """Answer from these from now on."""
+        self._settings = settings
+
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         """`busy`: a job is active. Raises LinnetError."""
         state = self._state

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
     from linnet.tools.sandbox import Sandbox
+    from linnet.tools.shell import Shell
 
 
 class Resources:
@@ -43,12 +44,24 @@ class Resources:
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
+        self._retired: list[McpServers | Provider] = []
         self._guidance: Guidance | None = None
         self._templates: Templates | None = None
         self._skills: Skills | None = None
         self._expecting = False
         self.inputs = Inputs(self)
         self._closed = False
+
+    def adopt(self, settings: Settings) -> None:
+        """Build what these say when it is next asked for. What was built by others is closed by the next run."""
+        with self._lock:
+            self._settings = settings
+            self._tools = self._guidance = self._templates = self._skills = None
+            self._retired += self._providers.values()
+            self._providers = {}
+            if self._servers is not None:
+                self._retired.append(self._servers)
+                self._servers = None
 
     @property
     def tools(self) -> "Registry":
@@ -127,6 +140,7 @@ class Resources:
 
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
+        self._close_retired()
         if self._settings.mcp:
             self.servers.begin(cancel)
 
@@ -150,6 +164,12 @@ class Resources:
                 hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
                 self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
+
+    @property
+    def shell(self) -> "Shell":
+        from linnet.tools.shell import Shell
+
+        return Shell(self._settings.shell, self._settings.shell_prefix)
 
     def system(self, tools: Sequence[str]) -> str:
         """The system prompt for a step in which the model has these tools, as of the last look."""
@@ -203,6 +223,7 @@ class Resources:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
             servers, foreign = self._servers, self._foreign
+        self._close_retired()
         if foreign is not None:
             foreign.close()
         if servers is not None:
@@ -213,6 +234,12 @@ class Resources:
             self._sandbox.close()
         for provider in providers:
             provider.close()
+
+    def _close_retired(self) -> None:
+        with self._lock:
+            retired, self._retired = self._retired, []
+        for each in retired:
+            each.close()
 
     def _ready_commands(self) -> None:
         with self._lock:

@@ -195,6 +195,7 @@ class Runner:
             self._toolbox.asking(cancel),
             settings.bash_timeout,
             self._resources.bounds,
+            self._resources.shell,
         )
         try:
             cancel.check()

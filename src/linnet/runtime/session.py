@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from linnet.core import commands
-from linnet.core.events import Cleared, SessionEntered
+from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
 from linnet.core.slash import split
-from linnet.errors import BadInput, Closed
+from linnet.errors import BadInput, Closed, ConfigError
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.fault import as_error
 from linnet.runtime.ids import entry_id, session_id
@@ -26,6 +26,7 @@ from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
+    from linnet.runtime.adoption import Adoption
     from linnet.runtime.door import Door, Waiting
     from linnet.runtime.extending import Extending
     from linnet.runtime.resources import Resources
@@ -59,8 +60,10 @@ class Session:
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
+        state.queues.steering_mode = settings.steering_mode
+        state.queues.follow_up_mode = settings.follow_up_mode
         storage = Storage(new_id, settings.sessions.spelled)
-        self.remarks: Sequence[str] = ()  # What whoever started the program should know.
+        self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources = resources
         self._storage = storage
         self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id)
@@ -68,7 +71,7 @@ class Session:
             from linnet.runtime.opening import open_first, sessions_of
 
             storage.sessions = sessions_of(settings, clock, new_id, new_session_id)
-            self.remarks = open_first(settings, state, storage)
+            self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
@@ -78,13 +81,16 @@ class Session:
         self._toolbox = Toolbox(settings, resources, self._questions)
         self._broadcast.add(self._toolbox)
         state.has_tools = self._toolbox.offers_any
+        self._settings = settings
         self._accounts = settings.accounts
+        self._adoption: Adoption | None = None
         self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
         self._settings = settings
         self._clock = clock
         self._extending: Extending | None = None
         self._door: Door | None = None
         self._looked = False
+        self._stale = False  # Extensions are to be read again, before whoever needs them next.
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -97,6 +103,9 @@ class Session:
             if isinstance(command, _ORDERED) and (door := self._find_door(command)) is not None:
                 from linnet.runtime.door import Waiting
 
+                if self._stale and not self._jobs.active:
+                    self._stale = False
+                    door.submit(Waiting(self._jobs.new_number(), commands.Reload(), Requester(), True))
                 door.submit(Waiting(number, command, requester, may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait=may_wait)
@@ -137,10 +146,18 @@ class Session:
     def spent(self) -> Usage:
         return self._broadcast.state.spent
 
+    def survey(self) -> None:
+        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings."""
+        untrusted = self._settings.project.survey()
+        if untrusted is not None:
+            with self._broadcast.lock:
+                self._broadcast.publish([untrusted])
+
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
 
+        self.survey()
         if (door := self._find_door()) is not None:
             door.begin()
         with self._broadcast.lock:
@@ -169,6 +186,44 @@ class Session:
             self._storage.close()
         self._resources.close()
 
+    def _trust(self, command: commands.Trust, requester: Requester) -> None:
+        """Files are read without the lock. What follows from them is for the next run."""
+        from linnet.runtime.adoption import Adoption
+
+        settings, was = self._settings, self._settings.project.trusted
+        try:
+            settings.project.answer(command.answer)
+        except BadInput:
+            self.survey()  # There is something else by now, which should be seen before it is trusted.
+            raise
+        if settings.project.trusted != was:
+            settings = self._resolved_again(settings)
+        with self._broadcast.lock:
+            if settings.project.trusted != was:
+                if self._adoption is None:
+                    self._adoption = Adoption(self._settings, self._adopt)
+                    self._broadcast.add(self._adoption)
+                self._adoption.offer(settings, active=self._jobs.active)
+            requester.finished(commands.Ok())
+
+    @staticmethod
+    def _resolved_again(settings: Settings) -> Settings:
+        try:
+            return settings.again()
+        except ConfigError:
+            settings.project.withdraw()  # What cannot be used is not trusted either.
+            raise
+
+    def _adopt(self, settings: Settings, events: list[Event]) -> None:
+        self._settings, self._accounts = settings, settings.accounts
+        for holder in (self._queries, self._resources, self._toolbox, self._jobs):
+            holder.adopt(settings)
+        self._looked = False
+        if self._extending is not None:
+            self._extending.adopt(settings)
+            self._stale = True
+        self._broadcast.publish(events)
+
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Raises LinnetError for what is refused at once."""
         if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
@@ -177,6 +232,8 @@ class Session:
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
             self._jobs.launch(number, command, requester)
+        elif isinstance(command, commands.Trust):
+            self._trust(command, requester)
         elif isinstance(command, commands.Control):
             self._control(command, requester)
         else:
@@ -273,7 +330,9 @@ class Session:
     def _set(self, setting: commands.Setting) -> commands.Answer:
         from linnet.runtime.setters import Setters
 
-        events, answer = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox).set(setting)
+        home = self._settings.sessions.home
+        setters = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox, home)
+        events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
 

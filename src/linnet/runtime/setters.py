@@ -25,31 +25,42 @@ LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 class Setters:
     """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
 
-    def __init__(self, state: State, storage: Storage, accounts: Accounts, toolbox: Toolbox) -> None:
+    def __init__(self, state: State, storage: Storage, accounts: Accounts, toolbox: Toolbox, home: str) -> None:
+        """`home` is the folder of the settings that a command may ask to be changed."""
         self._state = state
         self._storage = storage
         self._accounts = accounts
         self._toolbox = toolbox
+        self._home = home
 
     def set(self, setting: commands.Setting) -> tuple[list[Event], commands.Answer]:
         """Raises LinnetError, and then nothing has changed."""
         match setting:
-            case commands.SetModel(id, provider):
+            case commands.SetModel(id, provider, save):
                 model = self._accounts.choose(provider or self._state.model.provider, id)
+                if save:
+                    from linnet.runtime.saved_settings import model_written
+
+                    model_written(self._home, model.provider, model.id)
                 return [ModelSet(model)], commands.ModelChosen(model)
             case commands.CycleModel():
                 return self._cycle_model()
-            case commands.SetThinking(level):
+            case commands.SetThinking(level, save):
+                self._save(save, reasoning=level)
                 return [ThinkingSet(level)], commands.Ok()
             case commands.CycleThinking():
                 return self._cycle_thinking()
-            case commands.SetSteeringMode(mode):
+            case commands.SetSteeringMode(mode, save):
+                self._save(save, steering_mode=mode)
                 return [SteeringModeSet(mode)], commands.Ok()
-            case commands.SetFollowUpMode(mode):
+            case commands.SetFollowUpMode(mode, save):
+                self._save(save, follow_up_mode=mode)
                 return [FollowUpModeSet(mode)], commands.Ok()
-            case commands.SetAutoCompaction(enabled):
+            case commands.SetAutoCompaction(enabled, save):
+                self._save(save, auto_compaction=enabled)
                 return [AutoCompactionSet(enabled)], commands.Ok()
-            case commands.SetAutoRetry(enabled):
+            case commands.SetAutoRetry(enabled, save):
+                self._save(save, retry_runs=enabled)
                 return [AutoRetrySet(enabled)], commands.Ok()
             case commands.SetSessionName(name):
                 self._storage.kept.name(name)
@@ -59,6 +70,13 @@ class Setters:
                 return [], commands.Ok()
             case _:
                 assert_never(setting)
+
+    def _save(self, wanted: bool, **values: str | bool) -> None:
+        """Raises ConfigError if the user's settings cannot be written."""
+        if wanted:
+            from linnet.runtime.saved_settings import user_file, written
+
+            written(user_file(self._home), values, self._home)
 
     def _cycle_model(self) -> tuple[list[Event], commands.Answer]:
         models = self._accounts.available()

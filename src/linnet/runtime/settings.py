@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
 
 from msgspec import Struct
 
+from linnet.core.events import QueueMode
 from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, Contradiction
+from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
-from linnet.runtime.config import DEFAULTS, ZOT, Callback, Config, Path, layered
-from linnet.runtime.project import Project
+from linnet.runtime.config import ZOT, Callback, Config, Path, layered
+from linnet.runtime.layers import Layers, found
+from linnet.runtime.project import FOLDER, Project
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.config import ServerConfig
@@ -50,10 +52,14 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 class Settings(Struct, frozen=True, kw_only=True):
     """Checked, with every blank filled in; see Config for what most of it means.
 
-    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers.
+    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
+    `below` are what else it was resolved from. `remarks`: what whoever started this should know.
     """
 
     asked: Config
+    environ: Mapping[str, str]
+    below: tuple[Config, ...]
+    remarks: tuple[str, ...]
     model: Model
     accounts: Accounts
     cwd: str
@@ -82,6 +88,10 @@ class Settings(Struct, frozen=True, kw_only=True):
     rules: tuple[Rule, ...]
     permission_callback: "Callback | None"
     question_timeout: float | None
+    shell: str | None
+    shell_prefix: str
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
     mcp_wait: float
@@ -92,6 +102,11 @@ class Settings(Struct, frozen=True, kw_only=True):
     pass_keys: bool
     sandbox: bool
     sandbox_network: bool
+
+    def again(self) -> "Settings":
+        """What holds now that something else was decided about the project. Raises ConfigError."""
+        spelled = self.sessions.spelled
+        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=self.project)
 
     @property
     def zot_home(self) -> str | None:
@@ -109,13 +124,43 @@ class Settings(Struct, frozen=True, kw_only=True):
         return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
 
-def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: Spelling = flag) -> Settings:
-    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. `spelled`: what whoever
-    asked calls a field.
+def resolve(
+    asked: Config,
+    environ: Mapping[str, str],
+    *below: Config,
+    spelled: Spelling = flag,
+    project: Project | None = None,
+) -> Settings:
+    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
+    between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
 
     Raises ConfigError with a sentence that says what to do.
     """
-    config = layered(DEFAULTS, *(below or (ZOT,)), asked)
+    home = home_folder(environ)
+    below = below or (ZOT,)
+    said = layered(*below, asked)
+    project = project or Project(work_folder(said.cwd, spelled), home, stands_for=said.stands_in_for)
+    layers = found(asked, environ, below, home, project)
+    try:
+        return _resolved(layers, asked, environ, below, home, project, spelled)
+    except ConfigError as error:
+        others = [layer for layer in layers.all if layer.source != "pi"]
+        if len(others) == len(layers.all):
+            raise
+        remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
+
+
+def _resolved(
+    layers: Layers,
+    asked: Config,
+    environ: Mapping[str, str],
+    below: tuple[Config, ...],
+    home: str,
+    project: Project,
+    spelled: Spelling,
+) -> Settings:
+    config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
         raise ConfigError(
             f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
@@ -133,19 +178,25 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
             f"it goes with {spelled('sandbox')}"
         )
     question_timeout = _seconds(config, "question_timeout", spelled)
-    home = home_folder(environ)
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
-    model = accounts.begin(config.provider or ("scripted" if config.script is not None else None), config.model)
-    cwd = work_folder(config.cwd, spelled)
-    project = Project(cwd, trusted=_given(config.trust))
+    with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
+        named = config.provider or ("scripted" if config.script is not None else None)
+        model = accounts.begin(named, config.model)
+    with layers.blaming("shell"):
+        shell = _shell(config.shell, environ)
+    with layers.blaming("tools"):
+        tools = _tools(config.tools)
     sessions = _session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
         asked=asked,
+        environ=environ,
+        below=below,
+        remarks=tuple(layers.remarks),
         model=model,
         accounts=accounts,
-        cwd=cwd,
+        cwd=project.root,
         project=project,
         belongings=belongings(config, asked, environ, home, project, spelled),
         system_prompt=config.system_prompt,
@@ -153,7 +204,7 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         reasoning=reasoning,
         limits=limits,
         bash_timeout=bash_timeout,
-        tools=_tools(config.tools),
+        tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),
         timeout=_given(config.timeout),
@@ -171,7 +222,11 @@ def resolve(asked: Config, environ: Mapping[str, str], *below: Config, spelled: 
         rules=tuple(config.rules or ()),
         permission_callback=config.permission_callback,
         question_timeout=question_timeout,
-        mcp=_mcp(config, environ, home, spelled),
+        shell=shell,
+        shell_prefix=config.shell_prefix or "",
+        steering_mode=_given(config.steering_mode),
+        follow_up_mode=_given(config.follow_up_mode),
+        mcp=_mcp(config, environ, home, project, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
         mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
@@ -240,9 +295,11 @@ def check_reasoning(level: str) -> None:
 
 
 def home_folder(environ: Mapping[str, str]) -> str:
-    """Where linnet keeps what is the user's own. Nothing is created here by looking."""
-    given = environ.get("LINNET_HOME") or os.path.join("~", ".linnet")
-    return os.path.abspath(os.path.expanduser(given))
+    """Where linnet keeps what is the user's own. Nothing is created here by looking. Raises ConfigError."""
+    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
+    if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
+        raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
+    return os.path.abspath(given)
 
 
 def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
@@ -254,6 +311,14 @@ def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
     if not os.path.isdir(path):
         raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
     return path
+
+
+def _shell(given: str | None, environ: Mapping[str, str]) -> str | None:
+    if not given:
+        return None
+    from linnet.tools.shell import found
+
+    return found(given, environ)
 
 
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
@@ -276,17 +341,24 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
     return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
-def _mcp(config: Config, environ: Mapping[str, str], home: str, spelled: Spelling) -> "tuple[ServerConfig, ...]":
+def _mcp(
+    config: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling
+) -> "tuple[ServerConfig, ...]":
     """Nothing is imported, and one file is looked for, where there are no servers."""
-    files = [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
-    if os.path.exists(own := os.path.join(home, "mcp.json")):
-        files.insert(0, own)
+    folders = [home, *([project.resources] if project.resources else [])]
+    files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
+    files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
     unwanted = not config.mcp or (config.tools is not None and not _mcp_names(config.tools))
     if unwanted or not (files or config.mcp_servers):
         return ()
     from linnet.extensions.mcp.files import load
 
-    return load(files, config.mcp_servers, environ, spelled)
+    inside = os.path.join(project.root, FOLDER, "")
+
+    def read(path: str) -> bytes | None:
+        return project.read(path) if path.startswith(inside) else None
+
+    return load(files, config.mcp_servers, environ, spelled, read)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

@@ -45,6 +45,12 @@ class Toolbox(Listener):
             made = self._made = client, self._assembled(client)
         return made[1]
 
+    def adopt(self, settings: Settings) -> None:
+        """Assemble the tools anew, by these, when they are next asked for. What was allowed is asked about again."""
+        self._settings = settings
+        self._made = None
+        self._permissions = None
+
     def offers_any(self) -> bool:
         """Whether the model is offered tools; nothing is built to know it."""
         settings = self._settings

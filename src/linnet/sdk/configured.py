@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
+from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.core.permissions import Mode, Rule, said_rule
 from linnet.core.spelling import keyword
@@ -53,6 +54,10 @@ class Configured:
         on_question: OnQuestion | None = None,
         question_timeout: float | None = None,
         trust: bool | None = None,
+        shell: str | None = None,
+        shell_prefix: str | None = None,
+        steering_mode: QueueMode | None = None,
+        follow_up_mode: QueueMode | None = None,
         context_files: bool | None = None,
         templates: bool | None = None,
         template_paths: Sequence[Path] | None = None,
@@ -113,6 +118,10 @@ class Configured:
             permission_callback=permission if callable(permission) else None,
             question_timeout=question_timeout,
             trust=trust,
+            shell=shell,
+            shell_prefix=shell_prefix,
+            steering_mode=steering_mode,
+            follow_up_mode=follow_up_mode,
             context_files=context_files,
             templates=templates,
             template_paths=template_paths,
@@ -149,6 +158,10 @@ class Configured:
         Raises ConfigError or SessionError if that cannot be done.
         """
         settings = resolve(self._config, os.environ, SDK, spelled=keyword)
+        for remark in settings.remarks:
+            from linnet.runtime.text_files import warn
+
+            warn(remark)
         resources = Resources(settings, loop)
         try:
             if self._on_question is None:

@@ -23,8 +23,15 @@ PATIENCE = 20.0
 class Agent:
     """One process on a pair of real pipes. Frames are kept in `seen` in the order they came."""
 
-    def __init__(self, *flags: str, cwd: Path, env: Mapping[str, str] | None = None, pass_fds: tuple[int, ...] = ()):
-        executable = Path(sys.executable).with_name("linnet")
+    def __init__(
+        self,
+        *flags: str,
+        cwd: Path,
+        env: Mapping[str, str] | None = None,
+        pass_fds: tuple[int, ...] = (),
+        program: str = "linnet",
+    ) -> None:
+        executable = Path(sys.executable).with_name(program)
         base = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on exit)
         self.process = subprocess.Popen(

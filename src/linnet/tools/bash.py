@@ -14,7 +14,6 @@ from linnet.tools.output import Output
 from linnet.tools.spec import ToolOutput, tool
 from linnet.tools.truncate import Kept, count_lines
 
-SHELLS = ("/bin/bash", "/bin/sh")
 TIMED_OUT = "Command timed out after"
 
 
@@ -45,7 +44,7 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     exit_code: int | None = None
     try:
         finished = context.processes.run(
-            [shell(), "-c", "--", args.command],
+            context.shell.argv(args.command),
             cwd=context.cwd,
             sink=output,
             cancel=context.cancel,
@@ -93,10 +92,6 @@ def _as_pi_says(timeout: float | None, output: Output, kept: Kept, exit_code: in
     truncation = {"truncated": True, "totalBytes": output.total} if kept.cut_bytes else None
     details = {"truncation": truncation, "fullOutputPath": output.path, "exitCode": exit_code}
     return ToolOutput((Text(text or "(no output)"),), is_error=exit_code != 0, details=details)
-
-
-def shell() -> str:
-    return next((shell for shell in SHELLS if os.access(shell, os.X_OK)), SHELLS[-1])
 
 
 def as_shells_say(exit_code: int | None) -> int | None:

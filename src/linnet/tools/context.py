@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
+from linnet.tools.shell import Shell
 
 if TYPE_CHECKING:
     from linnet.core.questions import Question, Reply
@@ -38,6 +39,7 @@ class ToolContext:
         ask: "Callable[[Question], Reply | None]" = lambda question: None,
         bash_timeout: float | None = None,
         bounds: "Bounds | None" = None,
+        shell: Shell | None = None,
     ) -> None:
         self.cwd = os.fspath(cwd)
         self.wording = wording
@@ -46,6 +48,7 @@ class ToolContext:
         self.processes = processes
         self.bash_timeout = bash_timeout
         self.bounds = bounds
+        self.shell = shell or Shell()
         self._ask = ask
 
     def confirm(self, title: str, message: str = "") -> bool:

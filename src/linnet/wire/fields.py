@@ -47,3 +47,11 @@ def each(name: str, sent: Iterable[T] | None, understand: Callable[[T], R]) -> l
         except BadInput as error:
             raise BadInput(f"{name} {number}: {error}") from None
     return understood
+
+
+_save: Field[bool] = Field("save", Decoder(bool), "true or false")
+
+
+def saving(raw: Raw) -> bool:
+    """Return whether a command that sets something asks for more than this process. Raises BadInput."""
+    return _save.optional(raw) or False

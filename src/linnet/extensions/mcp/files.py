@@ -1,6 +1,6 @@
 """The files that say which servers there are."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -14,14 +14,15 @@ def load(
     given: Mapping[str, Any] | None,
     environ: Mapping[str, str],
     spelled: Spelling = flag,
+    read: Callable[[str], bytes | None] = lambda path: None,
 ) -> tuple[ServerConfig, ...]:
     """Return the servers of all these files, and those that are `given` by name. Of two that have the same name, the
-    later one is taken.
+    later one is taken. `read` has a say in what a file says; otherwise it is read from disk.
 
     Raises ConfigError if a file cannot be read or says something that makes no sense, or if there are servers and the
     `mcp` package is missing.
     """
-    layers = [parse(_read(path), path, environ) for path in paths]
+    layers = [parse(text if (text := read(path)) is not None else _read(path), path, environ) for path in paths]
     if given is not None:
         layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
     found = merged(layers)

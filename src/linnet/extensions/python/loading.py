@@ -44,7 +44,7 @@ def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd
 
             extend = getattr(import_module(place.entry.module), place.entry.function, None)
         else:
-            extend = getattr(_module(place.path, name), "extend", None)
+            extend = getattr(_module(place.path, name, of_project=place.location == "project"), "extend", None)
         if not callable(extend):
             raise ConfigError(NO_EXTEND)
         if is_async(extend):
@@ -69,15 +69,17 @@ def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd
     return linnet
 
 
-def _module(path: str, name: str) -> ModuleType:
-    """A file, or a package, under a name that nothing else has."""
+def _module(path: str, name: str, *, of_project: bool) -> ModuleType:
+    """A file, or a package, under a name that nothing else has. Next to what a project brings, and was trusted as it is,
+    nothing is written.
+    """
     full = PREFIX + "".join(letter if letter.isalnum() else "_" for letter in name)
     package = None if path.endswith(".py") else path
     source = path if package is None else os.path.join(path, "__init__.py")
     again = full in sys.modules
     for each in [each for each in sys.modules if each == full or each.startswith(f"{full}.")]:
         del sys.modules[each]
-    loader = (_Fresh if again else SourceFileLoader)(full, source)
+    loader = (_Fresh if again or of_project else SourceFileLoader)(full, source)
     spec = ModuleSpec(full, loader, origin=source, is_package=package is not None)
     spec.has_location = True
     if package is not None:
@@ -88,11 +90,14 @@ def _module(path: str, name: str) -> ModuleType:
     if package is not None:
         module.__path__ = [package]
     sys.modules[full] = module
+    before, sys.dont_write_bytecode = sys.dont_write_bytecode, sys.dont_write_bytecode or of_project
     try:
         loader.exec_module(module)
     except BaseException:
         sys.modules.pop(full, None)
         raise
+    finally:
+        sys.dont_write_bytecode = before
     return module
 
 

@@ -9,7 +9,7 @@ from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.fields import Field
+from linnet.wire.fields import Field, saving
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
@@ -85,19 +85,20 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "new_session":
             return commands.NewSession(_parent.optional(fields.parent_session))
         case "set_model":
-            return commands.SetModel(_model.required(fields.model_id), _provider.required(fields.provider))
+            provider = _provider.required(fields.provider)
+            return commands.SetModel(_model.required(fields.model_id), provider, saving(fields.save))
         case "set_thinking_level":
-            return commands.SetThinking(_level.required(fields.level))
+            return commands.SetThinking(_level.required(fields.level), saving(fields.save))
         case "set_steering_mode":
-            return commands.SetSteeringMode(_mode.required(fields.mode))
+            return commands.SetSteeringMode(_mode.required(fields.mode), saving(fields.save))
         case "set_follow_up_mode":
-            return commands.SetFollowUpMode(_mode.required(fields.mode))
+            return commands.SetFollowUpMode(_mode.required(fields.mode), saving(fields.save))
         case "compact":
             return compact(fields)
         case "set_auto_compaction":
-            return commands.SetAutoCompaction(_enabled.required(fields.enabled))
+            return commands.SetAutoCompaction(_enabled.required(fields.enabled), saving(fields.save))
         case "set_auto_retry":
-            return commands.SetAutoRetry(_enabled.required(fields.enabled))
+            return commands.SetAutoRetry(_enabled.required(fields.enabled), saving(fields.save))
         case "bash":
             return commands.Bash(_command.required(fields.command))
         case "switch_session":
@@ -114,12 +115,20 @@ def _understand(name: str, fields: Line) -> commands.Command:
             return commands.ListSessions(_all.optional(fields.all) or False)
         case "export_html":
             return commands.ExportHtml(_output.optional(fields.output_path) or None)
+        case "trust":
+            return _trust(fields)
         case "set_stream":
             return SetStream(_stream.required(fields.mode))
         case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools":
             return _answering(name, fields)
         case _:
             raise unknown(name)
+
+
+def _trust(fields: Line) -> commands.Trust:
+    from linnet.wire.trust import trust  # Most projects bring nothing.
+
+    return trust(fields.answer)
 
 
 def _answering(name: str, fields: Line) -> commands.Command:

@@ -25,6 +25,7 @@ Outside: TypeAlias = (
     | events.QuestionClosed
     | events.SessionNamed
     | events.SessionFailed
+    | events.ProjectUntrusted
     | events.NoteAdded
     | events.HookFailed
     | events.Shown
@@ -214,6 +215,9 @@ class PiEncoder:
                 return [frames.SessionInfoChanged(name)]
             case events.SessionFailed(path, error):
                 return [frames.SessionError(path, error)]
+            case events.ProjectUntrusted(path, found, changed):
+                listed = [frames.Found(each.kind, each.path) for each in found]
+                return [frames.ProjectUntrusted(path, listed, changed or UNSET)]
             case events.BashRan():
                 return []
             case events.NoteAdded(note):

@@ -306,6 +306,19 @@ class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
     name: str
 
 
+class Found(Plain, frozen=True):
+    kind: str
+    path: str
+
+
+class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
+    """An addition: nobody has said whether this folder is trusted, so what was found in it is left out."""
+
+    path: str
+    found: list[Found]
+    changed: tuple[str, ...] | UnsetType = UNSET
+
+
 class SessionError(Frame, frozen=True, tag="session_error"):
     """An addition: what was said last could not be saved."""
 

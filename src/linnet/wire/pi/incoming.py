@@ -7,6 +7,7 @@ from msgspec.json import Decoder
 
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
+from linnet.wire.pi.frames import Found as Found
 from linnet.wire.pi.spoken import Block as Block
 from linnet.wire.pi.spoken import Compaction as Compaction
 from linnet.wire.pi.spoken import Message as Message
@@ -253,6 +254,14 @@ class SessionError(Frame, frozen=True, tag="session_error"):
     error: str = ""
 
 
+class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
+    """linnet's own: nobody has said whether this folder is trusted, so what was found in it is left out."""
+
+    path: str = ""
+    found: tuple[Found, ...] = ()
+    changed: tuple[str, ...] = ()
+
+
 class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
     level: str = ""
 
@@ -365,6 +374,7 @@ Event: TypeAlias = (
     | QueueUpdate
     | SessionInfoChanged
     | SessionError
+    | ProjectUntrusted
     | ExtensionUiClosed
     | ToolRequest
     | ToolRequestClosed

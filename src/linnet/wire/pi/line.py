@@ -45,6 +45,8 @@ class Line(Struct, frozen=True, rename="camel"):
     details: Raw = ABSENT
     text: Raw = ABSENT
     tools: Raw = ABSENT
+    answer: Raw = ABSENT
+    save: Raw = ABSENT
 
 
 _decoder = Decoder(Line)

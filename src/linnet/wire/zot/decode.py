@@ -7,7 +7,7 @@ from linnet.core import commands
 from linnet.core.images import image
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.fields import ABSENT, Field, each
+from linnet.wire.fields import ABSENT, Field, each, saving
 from linnet.wire.jsonl import Overlong, decode_line
 from linnet.wire.zot.line import Line
 
@@ -60,7 +60,7 @@ def _command(name: str, fields: Line) -> commands.Command:
         case "clear":
             return commands.Clear()
         case "set_model":
-            return commands.SetModel(_model.optional(fields.model) or "")
+            return commands.SetModel(_model.optional(fields.model) or "", save=saving(fields.save))
         case "get_models":
             return commands.GetModels()
         case "get_commands":
@@ -69,10 +69,18 @@ def _command(name: str, fields: Line) -> commands.Command:
             return commands.Reload()
         case "ping":
             return commands.Ping()
+        case "trust":
+            return _trust(fields)
         case "answer" | "tool_response" | "tool_response_progress" | "set_tools":
             return _answering(name, fields)
         case _:
             raise BadInput("unknown command")
+
+
+def _trust(fields: Line) -> commands.Trust:
+    from linnet.wire.trust import trust  # Most projects bring nothing.
+
+    return trust(fields.answer)
 
 
 def _answering(name: str, fields: Line) -> commands.Command:

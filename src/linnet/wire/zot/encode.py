@@ -56,6 +56,9 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                     out.append(frames.TurnEnd("aborted"))
             case events.SessionFailed(path, error):
                 out.append(frames.SessionError(path, error))
+            case events.ProjectUntrusted(path, found, changed):
+                listed = [frames.Found(each.kind, each.path) for each in found]
+                out.append(frames.ProjectUntrusted(path, listed, changed or UNSET))
             case events.NoteAdded(note):
                 out.append(frames.UserMessage(plain(note.content), stamp(note.time)))
             case events.HookFailed(path, name, error):

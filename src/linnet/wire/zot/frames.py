@@ -187,6 +187,19 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
     reason: Literal["expired", "withdrawn"]
 
 
+class Found(Struct, frozen=True):
+    kind: str
+    path: str
+
+
+class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
+    """An addition: nobody has said whether this folder is trusted, so what was found in it is left out."""
+
+    path: str
+    found: list[Found]
+    changed: tuple[str, ...] | UnsetType = UNSET
+
+
 class SessionError(Frame, frozen=True, tag="session_error"):
     """An addition: what was said last could not be saved. The run goes on."""
 
@@ -266,6 +279,7 @@ Event: TypeAlias = (
     | Error
     | CompactDone
     | SessionError
+    | ProjectUntrusted
     | Question
     | QuestionClosed
     | ToolRequest

@@ -24,3 +24,5 @@ class Line(Struct, frozen=True):
     details: Raw = ABSENT
     text: Raw = ABSENT
     tools: Raw = ABSENT
+    answer: Raw = ABSENT
+    save: Raw = ABSENT

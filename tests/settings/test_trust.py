@@ -1,0 +1,470 @@
+"""What a project brings is used where somebody said so, and only as it was then."""
+
+import json
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linnet.errors import BadInput, ConfigError
+from linnet.runtime import guarded
+from linnet.runtime.project import Project
+from linnet.testing.agent import Agent
+from tests.settings.conftest import Bench
+
+SETTINGS = ".linnet/settings.json"
+
+
+def project(bench: Bench, **options: Any) -> Project:
+    found = Project(str(bench.work), str(bench.home), **options)
+    found.decide(None, None, [])
+    return found
+
+
+def trusted(bench: Bench) -> Project:
+    first = project(bench)
+    assert first.survey() is not None
+    first.answer("always")
+    return first
+
+
+def test_a_folder_that_brings_nothing_is_not_asked_about(bench: Bench) -> None:
+    assert project(bench).survey() is None
+    bench.plant(".linnet/README.md")
+    bench.plant(".pi/settings.json", "{}")
+    bench.plant("AGENTS.md")
+    bench.plant("extensions/x.py")
+    assert project(bench).survey() is None
+    assert os.listdir(bench.home) == []
+
+
+def test_what_is_found_is_listed_by_kind(bench: Bench) -> None:
+    kinds = {
+        ".linnet/settings.json": "settings",
+        ".linnet/mcp.json": "mcp",
+        ".linnet/SYSTEM.md": "system_prompt",
+        ".linnet/APPEND_SYSTEM.md": "system_prompt",
+        ".linnet/extensions/a.py": "extension",
+        ".linnet/prompts/p.md": "template",
+        ".linnet/skills/s/SKILL.md": "skill",
+        ".agents/skills/t/SKILL.md": "skill",
+        ".pi/extensions/e.ts": "extension",
+    }
+    for path in kinds:
+        bench.plant(path)
+    bench.plant(".linnet/notes.txt")
+    untrusted = project(bench, stands_for="pi").survey()
+    assert untrusted is not None
+    listed = {os.path.relpath(each.path, bench.work): each.kind for each in untrusted.found}
+    assert listed == {path.removesuffix("/SKILL.md"): kind for path, kind in kinds.items()}
+    assert untrusted.changed == ()
+
+
+def test_shared_skills_above_count_up_to_the_repository(bench: Bench) -> None:
+    bench.plant(".agents/skills/s/SKILL.md")
+    inner = bench.work / "a" / "b"
+    inner.mkdir(parents=True)
+
+    def found() -> bool:
+        below = Project(str(inner), str(bench.home))
+        below.decide(None, None, [])
+        return below.survey() is not None
+
+    assert not found()
+    (bench.work / ".git").mkdir()
+    assert found()
+
+
+def test_it_is_remembered_by_real_path_with_what_was_trusted(bench: Bench, tmp_path: Path) -> None:
+    bench.plant(SETTINGS, "{}")
+    assert not project(bench).trusted
+    trusted(bench)
+    assert project(bench).resources == str(bench.work / ".linnet")
+    (tmp_path / "link").symlink_to(bench.work)
+    again = Project(os.path.realpath(tmp_path / "link"), str(bench.home))
+    again.decide(None, None, [])
+    assert again.trusted
+    kept = json.loads((bench.home / "trust.json").read_text())
+    assert list(kept) == [str(bench.work)]
+    assert kept[str(bench.work)]["answer"] == "always"
+    assert list(kept[str(bench.work)]["files"]) == [SETTINGS]
+
+
+@pytest.mark.parametrize(
+    ("change", "path"),
+    [
+        (lambda bench: bench.plant(SETTINGS, '{"model": "x"}'), SETTINGS),
+        (lambda bench: bench.plant(SETTINGS, "{}", mode=0o755), SETTINGS),
+        (lambda bench: bench.plant(".linnet/extensions/new.py"), ".linnet/extensions/new.py"),
+        (lambda bench: bench.plant(".linnet/lib/helper.py", "changed"), ".linnet/lib/helper.py"),
+        (lambda bench: (bench.work / ".linnet/lib/helper.py").unlink(), ".linnet/lib/helper.py"),
+        (lambda bench: bench.plant(".agents/skills/s/SKILL.md"), ".agents/skills/s/SKILL.md"),
+        (lambda bench: bench.plant(".pi/mcp.json"), ".pi/mcp.json"),
+        (lambda bench: os.mkfifo(bench.work / ".linnet/pipe"), ".linnet/pipe"),
+        (lambda bench: os.symlink("/nowhere", bench.work / ".linnet/x"), ".linnet/x"),
+    ],
+)
+def test_a_change_asks_again_and_says_what_changed(bench: Bench, change: Any, path: str) -> None:
+    bench.plant(SETTINGS, "{}")
+    bench.plant(".linnet/lib/helper.py")
+    trusted(bench)
+    change(bench)
+    after = project(bench)
+    assert not after.trusted
+    untrusted = after.survey()
+    assert untrusted is not None
+    assert untrusted.changed == (path,)
+    after.answer("always")
+    assert project(bench).trusted
+
+
+def test_a_change_behind_a_link_counts_too(bench: Bench, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "a.py").write_text("1")
+    bench.plant(SETTINGS, "{}")
+    (bench.work / ".linnet" / "extensions").symlink_to(outside)
+    trusted(bench)
+    assert project(bench).trusted
+    (outside / "a.py").write_text("2")
+    assert not project(bench).trusted
+
+
+def test_once_is_for_this_process_and_never_is_for_good(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+    first = project(bench)
+    first.answer("once")
+    assert first.trusted
+    assert not (bench.home / "trust.json").exists()
+    second = project(bench)
+    assert not second.trusted
+    second.answer("never")
+    bench.plant(SETTINGS, '{"model": "x"}')
+    third = project(bench)
+    assert (third.trusted, third.decided, third.survey()) == (False, True, None)
+
+
+def test_flags_come_before_what_was_remembered_and_the_setting_after(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+
+    def decided(flag: bool | None, setting: bool | None) -> tuple[bool, bool]:
+        found = Project(str(bench.work), str(bench.home))
+        found.decide(flag, setting, [])
+        return found.trusted, found.survey() is not None
+
+    assert decided(None, None) == (False, True)
+    assert decided(None, True) == (True, False)
+    assert decided(None, False) == (False, False)
+    project(bench).answer("never")
+    assert decided(None, True) == (False, False)
+    assert decided(True, None) == (True, False)
+    project(bench).answer("always")
+    assert decided(None, False) == (True, False)
+    assert decided(False, None) == (False, False)
+
+
+def test_what_is_answered_is_what_was_listed(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+    found = project(bench)
+    assert found.survey() is not None
+    bench.plant(".linnet/extensions/evil.py")
+    for answer in ("once", "always"):
+        with pytest.raises(BadInput, match="has changed since it was listed"):
+            found.answer(answer)
+        assert not found.trusted
+        bench.plant(".linnet/extensions/evil.py", answer)
+        assert found.survey() is not None
+        bench.plant(".linnet/extensions/evil.py", f"{answer} again")
+    assert not (bench.home / "trust.json").exists()
+
+
+def test_what_is_read_is_what_was_trusted(bench: Bench) -> None:
+    file = bench.plant(SETTINGS, "{}")
+    found = trusted(bench)
+    assert found.read(str(file)) == b"{}"
+    assert found.read(str(file.with_name("gone.json"))) is None
+    file.write_text('{"shell": "/bin/evil"}')
+    bench.plant(".linnet/mcp.json", "{}")
+    for path in (file, file.with_name("mcp.json")):
+        with pytest.raises(ConfigError, match="is not what was trusted"):
+            found.read(str(path))
+    assert project(bench).read(str(file)) is None
+
+
+def test_too_much_is_trusted_once_or_not_at_all(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(4):
+        bench.plant(f".linnet/prompts/{number}.md", "x" * 100)
+    for name, most in (("MOST_FILES", 3), ("MOST_BYTES", 300)):
+        with monkeypatch.context() as patch:
+            patch.setattr(guarded, name, most)
+            found = project(bench)
+            with pytest.raises(ConfigError, match="too much to be remembered"):
+                found.answer("always")
+            assert not found.trusted
+            found.answer("once")
+            assert found.trusted
+
+
+def test_links_that_loop_and_folders_without_end_are_walked_once(bench: Bench) -> None:
+    bench.plant(".linnet/prompts/a.md")
+    (bench.work / ".linnet" / "loop").symlink_to(".")
+    (bench.work / ".linnet" / "self").symlink_to("self")
+    deep = bench.work / ".linnet" / "/".join("d" * 30)
+    deep.mkdir(parents=True)
+    found = guarded.fingerprint(str(bench.work), [str(bench.work / ".linnet")])
+    assert found.whole
+    assert len(found.files) < 10
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"/x": {"answer": "perhaps"}}', '{"/x": true}', "\x00"])
+def test_a_trust_file_that_makes_no_sense_trusts_nobody_and_says_so(bench: Bench, text: str) -> None:
+    bench.plant(SETTINGS, "{}")
+    (bench.home / "trust.json").write_text(text)
+    remarks: list[str] = []
+    found = Project(str(bench.work), str(bench.home))
+    found.decide(None, True, remarks)
+    assert not found.trusted
+    [remark] = remarks
+    assert remark.startswith(f"{bench.home / 'trust.json'}:1: ")
+    with pytest.raises(ConfigError):
+        found.answer("always")
+    assert (bench.home / "trust.json").read_text() == text
+
+
+def test_the_home_folder_is_never_a_projects(tmp_path: Path) -> None:
+    home = tmp_path / ".linnet"
+    (home / "extensions").mkdir(parents=True)
+    (home / "settings.json").write_text("{}")
+    for root in (tmp_path, tmp_path / "other"):
+        root.mkdir(exist_ok=True)
+        if root != tmp_path:
+            (root / ".linnet").symlink_to(home)
+        found = Project(str(root), str(home))
+        found.decide(True, None, [])
+        assert found.resources is None
+        assert found.survey() is None
+
+
+def rpc(bench: Bench, dialect: str, *flags: str) -> Agent:
+    words = ("rpc",) if dialect == "zot" else ("--mode", "rpc", "--no-session")
+    return Agent(*words, "--provider", "scripted", *flags, cwd=bench.work, env=bench.env)
+
+
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+def test_a_client_is_told_once_what_was_left_out_and_may_answer(bench: Bench, dialect: str) -> None:
+    file = bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted", "tools": ["read"]}')
+    with rpc(bench, dialect) as agent:
+        assert agent.ask("get_state")["success"]
+        told = agent.until("project_untrusted")[-1]
+        assert told == {
+            "type": "project_untrusted",
+            "path": str(bench.work),
+            "found": [{"kind": "settings", "path": str(file)}],
+        }
+        assert "scripted-2" not in json.dumps(agent.ask("get_state"))
+        refused = agent.ask("trust", answer="perhaps")
+        assert (refused["success"], refused["error"]) == (False, "`answer` must be once, always or never")
+        assert agent.ask("trust", answer="always")["success"]
+        assert "scripted-2" in json.dumps(agent.ask("get_state"))
+        agent.send({"type": "prompt", "message": "hello"})
+        agent.until("done" if dialect == "zot" else "agent_end")
+        assert [frame["type"] for frame in agent.seen].count("project_untrusted") == 1
+    with rpc(bench, dialect) as agent:
+        assert "scripted-2" in json.dumps(agent.ask("get_state"))
+        assert agent.ask("trust", answer="never")["success"]
+        assert "scripted-2" not in json.dumps(agent.ask("get_state"))
+    bench.plant(SETTINGS, "{}")
+    with rpc(bench, dialect) as agent:
+        agent.ask("get_state")
+        agent.end()
+        assert "project_untrusted" not in [frame["type"] for frame in agent.seen]
+
+
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+def test_templates_and_skills_are_there_once_it_is_answered(bench: Bench, dialect: str) -> None:
+    bench.plant(".linnet/prompts/sing.md", "Tweet")
+    bench.plant(".agents/skills/fly/SKILL.md", "---\nname: fly\ndescription: How to fly.\n---\n")
+
+    def listed(agent: Agent) -> list[str]:
+        return [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == []
+        assert agent.ask("trust", answer="once")["success"]
+        agent.send({"type": "prompt", "message": "hello"})
+        agent.until("done" if dialect == "zot" else "agent_end")
+        assert listed(agent) == ["sing", "skill:fly"]
+        assert agent.ask("trust", answer="never")["success"]
+        assert listed(agent) == []
+
+
+@pytest.mark.parametrize("answer", ["once", "always"])
+def test_what_cannot_be_used_is_refused_when_it_is_trusted(bench: Bench, answer: str) -> None:
+    file = bench.plant(SETTINGS, '{"max_steps": "many"}')
+    bench.plant(".linnet/prompts/sing.md", "Tweet")
+    with rpc(bench, "zot") as agent:
+        refused = agent.ask("trust", answer=answer)
+        assert (refused["success"], refused["error"].partition(", ")[0]) == (
+            False,
+            f"{file}:1: max_steps: expected a whole number",
+        )
+        assert agent.ask("get_commands")["data"]["commands"] == []
+    assert "always" not in bench.run("trust", "--list").stdout
+
+
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+def test_extensions_come_and_go_with_trust_and_leave_nothing_behind(bench: Bench, dialect: str) -> None:
+    command = "    linnet.command('sing', description='Tweet')(lambda args, ctx: None)\n"
+    bench.plant(".linnet/extensions/bird/__init__.py", f"from . import wings\ndef extend(linnet):\n{command}")
+    bench.plant(".linnet/extensions/bird/wings.py", "")
+    (bench.home / "extensions").mkdir()
+    bench.plant("../home/extensions/mine.py", "def extend(linnet): pass\n")
+
+    def listed(agent: Agent) -> list[str]:
+        return [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == []
+        assert agent.ask("trust", answer="always")["success"]
+        assert listed(agent) == ["sing"]
+    assert project(bench).trusted
+    with rpc(bench, dialect) as agent:
+        assert listed(agent) == ["sing"]
+        assert agent.ask("trust", answer="never")["success"]
+        assert listed(agent) == []
+
+
+def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
+    bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted"}')
+    script = {
+        "turns": [[{"call": "bash", "args": {"command": "while [ ! -e go ]; do sleep 0.01; done"}}], [{"text": "1"}]]
+    }
+    bench.plant("script.json", json.dumps({"turns": [*script["turns"], [{"text": "2"}]]}))
+    with Agent("rpc", "--script", "script.json", cwd=bench.work, env=bench.env) as agent:
+        agent.send({"id": 1, "type": "prompt", "message": "a"})
+        agent.until("tool_call")
+        assert agent.ask("trust", answer="once")["success"]
+        assert agent.ask("get_state")["data"]["model"] == "scripted"
+        bench.plant("go")
+        agent.until("done")
+        assert agent.ask("get_state")["data"]["model"] == "scripted-2"
+        assert agent.prompt("b")[-1]["type"] == "done"
+
+
+@pytest.mark.parametrize(
+    ("words", "flags"),
+    [
+        (("-p", "hello"), ("--trust",)),
+        (("--mode", "json", "hello"), ("--trust",)),
+    ],
+)
+def test_one_prompt_says_in_a_line_what_was_left_out(
+    bench: Bench, words: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    bench.plant(SETTINGS, '{"max_steps": "wrong"}')
+    done = bench.run(*words, "--provider", "scripted")
+    assert done.returncode == 0
+    assert done.stderr == (
+        f"linnet: what {bench.work} brings is left out, since nobody has said that it is trusted; see linnet trust\n"
+    )
+    assert bench.run(*words, "--provider", "scripted", "--no-trust").stderr == ""
+    refused = bench.run(*words, "--provider", "scripted", *flags)
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
+    assert f"{bench.work / SETTINGS}:1: max_steps: expected a whole number" in refused.stderr
+
+
+def in_terminal(bench: Bench, answer: bytes) -> tuple[str, int]:
+    """Run `linnet -p` with a terminal for stdin and stderr, and type this."""
+    main, end = pty.openpty()
+    command = [str(Path(sys.executable).with_name("linnet")), "-p", "hello", "--provider", "scripted"]
+    child = subprocess.Popen(
+        command, cwd=bench.work, env=bench.env, stdin=end, stderr=end, stdout=subprocess.DEVNULL, start_new_session=True
+    )
+    os.close(end)
+    os.write(main, answer)
+    said = b""
+    while True:
+        try:
+            part = os.read(main, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        said += part
+    os.close(main)
+    return said.decode(), child.wait(30)
+
+
+def test_people_in_a_terminal_are_asked_once(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+    bench.plant(".linnet/extensions/\x1b[2J\nevil.py", "def extend(linnet): pass")
+    for answer, kept in ((b"\n", None), (b"o\n", None), (b"\x04", None), (b"a\n", "always")):
+        said, code = in_terminal(bench, answer)
+        assert code == 0
+        assert "brings what can run code or speak to the model:" in said
+        assert "\x1b[2J" not in said
+        assert "extension      .linnet/extensions/?evil.py" in said
+        file = bench.home / "trust.json"
+        assert (json.loads(file.read_text())[str(bench.work)]["answer"] if file.exists() else None) == kept
+    assert "Use it?" not in in_terminal(bench, b"")[0]
+    bench.plant(SETTINGS, '{"max_steps": 9}')
+    said, _ = in_terminal(bench, b"v\n")
+    assert "has changed since you trusted it:" in said
+    assert ".linnet/settings.json" in said
+    assert "Use it?" not in in_terminal(bench, b"")[0]
+
+
+def test_folders_are_trusted_listed_and_forgotten_from_the_command_line(bench: Bench) -> None:
+    assert "brings nothing" in bench.run("trust").stderr
+    bench.plant(SETTINGS, "{}")
+    done = bench.run("trust")
+    assert (done.returncode, done.stdout) == (0, "  settings       .linnet/settings.json\n")
+    assert bench.run("trust", "--list").stdout == f"always  {bench.work}\n"
+    assert bench.run("trust", "--never").returncode == 0
+    assert bench.run("trust", "--list").stdout == f"never   {bench.work}\n"
+    assert bench.run("untrust").returncode == 0
+    assert bench.run("trust", "--list").stdout == ""
+    assert "nothing was said about" in bench.run("untrust").stderr
+    refused = bench.run("trust", "everything")
+    assert (refused.returncode, refused.stderr.count("\n")) == (2, 1)
+
+
+def test_what_is_trusted_from_the_command_line_is_trusted_as_any_program(bench: Bench) -> None:
+    bench.plant(".pi/settings.json", "{}")
+    bench.plant(".claude/skills/s/SKILL.md")
+    assert bench.run("trust").stdout == "  skill          .claude/skills/s\n  settings       .pi/settings.json\n"
+    for stands_for in ("zot", "pi"):
+        assert project(bench, stands_for=stands_for).trusted
+
+
+def test_a_protocol_without_a_word_for_it_says_it_on_stderr(bench: Bench) -> None:
+    bench.plant(SETTINGS, "{}")
+    done = bench.run("rpc", "--dialect", "pi-legacy", "--provider", "scripted")
+    assert (done.returncode, done.stdout) == (0, "")
+    assert f"linnet: what {bench.work} brings is left out" in done.stderr
+
+
+def test_linnet_pi_takes_pis_words_for_it(bench: Bench) -> None:
+    bench.plant(".pi/settings.json", '{"defaultThinkingLevel": "high", "shellCommandPrefix": "x=1"}')
+
+    def prefix(*flags: str) -> str:
+        with Agent(
+            "--mode",
+            "rpc",
+            "--provider",
+            "scripted",
+            "--no-session",
+            *flags,
+            cwd=bench.work,
+            env=bench.env,
+            program="linnet-pi",
+        ) as agent:
+            return str(agent.ask("bash", command="echo $x")["data"]["output"])
+
+    assert prefix() == "\n"
+    assert prefix("--no-approve") == "\n"
+    assert prefix("-a") == prefix("--approve") == "1\n"

@@ -45,6 +45,7 @@ class Agent:
         self._answers: dict[str, asyncio.Future[Frame]] = {}
         self._events: asyncio.Queue[Frame | None] = asyncio.Queue()
         self._prompting = asyncio.Lock()
+        self._aborting: asyncio.Task[None] | None = None
         self._reading = asyncio.create_task(self._read())
 
     @classmethod
@@ -68,22 +69,24 @@ class Agent:
 
     async def prompt(self, message: str) -> AsyncGenerator[Frame, None]:
         """Every event until all of it is over. Whoever leaves early aborts the run. One prompt follows the other."""
-        async with self._prompting:
+        await self._prompting.acquire()
+        over = False
+        try:
             response = await self.ask("prompt", message=message)
             if not response["success"]:
+                over = True
                 yield response
-                return
-            over = False
-            try:
-                while not over:
-                    event = await self._events.get()
-                    if event is None:
-                        raise AgentGone
-                    yield event
-                    over = await self._is_over(event)
-            finally:
-                if not over and not self._reading.done():
-                    await asyncio.shield(self._abort())
+            while not over:
+                event = await self._events.get()
+                if event is None:
+                    raise AgentGone
+                yield event
+                over = await self._is_over(event)
+        finally:
+            if over or self._reading.done():
+                self._prompting.release()
+            else:  # Not awaited: a web framework cancels whoever is left behind again and again.
+                self._aborting = asyncio.create_task(self._abort())
 
     async def close(self) -> None:
         """The end of its stdin ends it, and all that its tools started."""
@@ -96,15 +99,24 @@ class Agent:
         """A failed run may be tried again, and a compaction may follow: the state says whether more is to come."""
         if event["type"] not in ("agent_end", "auto_compaction_end") or event.get("willRetry"):
             return False
+        return not await self._is_busy()
+
+    async def _is_busy(self) -> bool:
         state = (await self.ask("get_state"))["data"]
-        return not (state["isStreaming"] or state["isCompacting"])
+        return bool(state["isStreaming"] or state["isCompacting"])
 
     async def _abort(self) -> None:
-        await self.ask("abort")
-        over = False
-        while not over:
-            event = await self._events.get()
-            over = event is None or await self._is_over(event)
+        """To the end of what runs; only then the next prompt begins."""
+        try:
+            await self.ask("abort")
+            while await self._is_busy() and await self._events.get() is not None:
+                pass
+            while not self._events.empty():
+                self._events.get_nowait()
+        except AgentGone:
+            pass  # Whoever asks it next is told.
+        finally:
+            self._prompting.release()
 
     async def _read(self) -> None:
         assert self._process.stdout
@@ -188,7 +200,7 @@ def main() -> None:
     print(f"listening on http://127.0.0.1:{listening.getsockname()[1]}", flush=True)
     app = backend(*(flags or ["--provider", "scripted"]))
     with suppress(KeyboardInterrupt):
-        uvicorn.Server(uvicorn.Config(app, log_level="warning")).run([listening])
+        uvicorn.Server(uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)).run([listening])
 
 
 if __name__ == "__main__":

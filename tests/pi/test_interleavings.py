@@ -691,7 +691,7 @@ def test_extensions_that_throw_hang_print_and_exit_in_every_hook_break_nothing(
 ) -> None:
     (tmp_path / "nasty.py").write_text(NASTY)
     Nasty.flags = ("-e", str(tmp_path / "nasty.py"), "--hook-timeout", "0.03")
-    run_conversations(Nasty, server, tmp_path, 30)
+    run_conversations(Nasty, server, tmp_path, 25)
 
 
 def said(frames: list[Frame]) -> list[str]:

@@ -29,11 +29,12 @@ def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
 
 def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
     """Of every extension in Python that can be loaded: a description and a default for each name."""
-    from linnet.extensions.installed import installed
+    from linnet.extensions.installed import GROUP, installed
     from linnet.extensions.loader import found
     from linnet.extensions.python.loading import register
     from linnet.runtime.config import Config
     from linnet.runtime.extending import PATIENCE, extension_folders
+    from linnet.runtime.packages import entry_points
     from linnet.runtime.project import Project
     from linnet.runtime.settings import home_folder, work_folder
 
@@ -46,7 +47,7 @@ def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
         else extension_folders(home, Project(cwd, trusted=bool(config.trust)).resources)
     )
     known: dict[str, tuple[str, Any]] = {}
-    packages = () if config.find_extensions is False else installed()
+    packages = () if config.find_extensions is False else installed(entry_points(GROUP))
     for place in found(named, folders, packages):
         try:
             known.update(register(place, os.path.basename(place.path), {}, home, cwd, PATIENCE).flags)

@@ -250,6 +250,14 @@ def test_nothing_that_hangs_keeps_the_process(spawn: Callable[..., Agent], tmp_p
     assert pi.wait() == 0
 
 
+def test_an_extension_that_is_still_being_loaded_keeps_nobody(spawn: Callable[..., Agent], tmp_path: Path) -> None:
+    (tmp_path / "slow.py").write_text("import time; time.sleep(600)")
+    pi = spawn("--mode", "rpc", "--provider", "scripted", "-e", str(tmp_path / "slow.py"))
+    assert pi.ask("get_state")["success"]
+    pi.end()
+    assert pi.wait(5) == 0
+
+
 def frames_of(client: Any, text: str) -> list[str]:
     return [type(event).__name__ for event in client.prompt(text)]
 

@@ -1,4 +1,4 @@
-"""What a project brings, and what was said about it: events of their own, since most projects bring nothing."""
+"""What a project brings, and what was said about it: events, apart since most projects bring nothing."""
 
 from msgspec import Struct
 

@@ -1,11 +1,6 @@
-"""Extensions of installed packages, by their entry points in the group `linnet.extensions`.
+"""Extensions of installed packages, by their entry points in the group `linnet.extensions`."""
 
-`importlib.metadata` says the same after fifty milliseconds; to look for the files themselves takes one.
-"""
-
-import os
-import sys
-from functools import cache
+from collections.abc import Iterable
 
 from msgspec import Struct
 
@@ -13,31 +8,23 @@ GROUP = "linnet.extensions"
 
 
 class Installed(Struct, frozen=True):
-    """`module` has the function `extend`, or the one that `function` names."""
+    """`module` has the function that `function` names, which is called `extend` unless somebody says otherwise."""
 
     name: str
     module: str
-    function: str
+    function: str = "extend"
 
 
-@cache
-def installed() -> tuple[Installed, ...]:
-    """Those of all packages on the path, looked up once in the life of the process."""
+def installed(texts: Iterable[str]) -> list[Installed]:
+    """What files of entry points say of our group; of a name that two have, the first one's."""
     found: dict[str, Installed] = {}
-    for folder in sys.path:
-        try:
-            names = sorted(os.listdir(folder or "."))
-        except OSError:
-            continue
-        for name in names:
-            if name.endswith((".dist-info", ".egg-info")):
-                for entry in _entries(os.path.join(folder, name, "entry_points.txt")):
-                    found.setdefault(entry.name, entry)
-    return tuple(found.values())
+    for text in texts:
+        for entry in _parsed(text):
+            found.setdefault(entry.name, entry)
+    return list(found.values())
 
 
-def parsed(text: str) -> list[Installed]:
-    """The entries of our group in a file of entry points."""
+def _parsed(text: str) -> list[Installed]:
     entries: list[Installed] = []
     group = ""
     for line in map(str.strip, text.splitlines()):
@@ -48,12 +35,3 @@ def parsed(text: str) -> list[Installed]:
             module, _, function = value.partition("[")[0].strip().partition(":")
             entries.append(Installed(name.strip(), module.strip(), function.strip() or "extend"))
     return entries
-
-
-def _entries(path: str) -> list[Installed]:
-    try:
-        with open(path, encoding="utf-8") as file:
-            text = file.read()
-    except (OSError, UnicodeError):
-        return []
-    return parsed(text) if GROUP in text else []

@@ -51,7 +51,8 @@ class Door:
 
     @property
     def busy(self) -> bool:
-        return self._seen_to
+        """Whether anybody waits here, or is on the way through. That extensions are being loaded keeps nobody."""
+        return self._passing is not None or bool(self._waiting)
 
     def submit(self, waiting: Waiting) -> None:
         """Never raises."""
@@ -175,14 +176,19 @@ class Door:
     def _may_move(self, waiting: Waiting, move: commands.Move) -> bool:
         """If not, it was answered. Raises LinnetError for a move that is bound to fail."""
         question, chain = self._question(waiting), self._extending.chain
-        if question is None or chain is None:
+        with self._lock:
+            doomed = waiting.number in self._doomed
+        if not doomed and (question is None or chain is None):
             return True
         self._jobs.check(move)
         with self._lock:
             asking = self._asking = CancelToken()
-            if self._closed:
+            if self._closed or doomed:
                 asking.set()
         try:
+            asking.check()
+            assert question is not None
+            assert chain is not None
             stopped = chain.ask(question, asking).stop is not None
         except Cancelled:
             stopped = True

@@ -8,12 +8,13 @@ from linnet.core.events import PASSING, Cleared, Event, HookFailed, SessionEnter
 from linnet.core.observed import SessionEnded, SessionStarted, observed
 from linnet.core.slash import Location, SlashCommand
 from linnet.extensions.chain import Chain
-from linnet.extensions.installed import installed
+from linnet.extensions.installed import GROUP, installed
 from linnet.extensions.loader import Loaded, found, load, tell_failure
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.hosting import SessionHost
 from linnet.runtime.listener import Listener
+from linnet.runtime.packages import entry_points
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
 
@@ -102,7 +103,11 @@ class Extending(Listener):
     def _load(self) -> None:
         settings = self._settings
         folders = extension_folders(settings.sessions.home, settings.project.resources)
-        others = (folders, installed(), zot_folders(settings)) if settings.find_extensions else ((), (), ())
+        others = (
+            (folders, installed(entry_points(GROUP)), zot_folders(settings))
+            if settings.find_extensions
+            else ((), (), ())
+        )
         places = found(settings.extensions, *others)
         loaded = load(places, self._host, PATIENCE, settings.hook_timeout, self._hurry)
         chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.header import Header
 
+EXTENSIONS = "linnet.extensions"  # The group of entry points.
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
     'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
@@ -341,6 +342,6 @@ def _has_extensions(settings: Settings) -> bool:
     """Whether there may be any. No more is looked at than where they would be."""
     if settings.has_extensions or not settings.find_extensions:
         return settings.has_extensions
-    from linnet.extensions.installed import installed
+    from linnet.runtime.packages import entry_points
 
-    return bool(installed())
+    return bool(entry_points(EXTENSIONS))

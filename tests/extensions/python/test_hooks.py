@@ -152,7 +152,7 @@ def test_a_call_is_blocked_or_changed_and_a_guard_that_fails_denies(extended: St
                 {body}
         """,
         turns=BASH,
-        hook_timeout=0.1,
+        hook_timeout=0.1 if "sleep" in body else 10,
     )
     assert agent.prompt().stop == "end"
     assert agent.results[0].startswith(result)
@@ -355,6 +355,23 @@ def test_the_end_of_input_is_a_no(extended: Start) -> None:
     agent.session.end_input()
     agent.session.finish()
     assert moving.outcome == commands.SessionOpened(cancelled=True)
+
+
+def test_a_hook_that_waits_for_what_waits_for_it_is_given_up(extended: Start) -> None:
+    agent = extended(
+        """
+        def extend(linnet):
+            @linnet.on("session_before_switch")
+            def switch(event, ctx):
+                ctx.run("new_session")
+        """,
+        hook_timeout=0.1,
+    )
+    agent.prompt()
+    assert agent.ask(commands.NewSession()) == commands.SessionOpened()
+    agent.session.finish()
+    assert agent.failures == [("session_before_switch", "it took longer than 0.1 s")]
+    assert len(agent.heard(SessionEntered)) == 1
 
 
 def test_moves_are_asked_about_one_after_the_other(extended: Start) -> None:

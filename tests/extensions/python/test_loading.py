@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from linnet.core import commands, shown
 from linnet.core.events import ReplyStarted, ToolFinished
-from linnet.extensions.installed import GROUP, Installed, installed, parsed
+from linnet.extensions.installed import GROUP, Installed, installed
 from linnet.extensions.loader import found, listed
+from linnet.runtime.packages import entry_points
 from linnet.testing.agent import Agent
 from tests.extensions.python.conftest import Extended
 
@@ -293,22 +294,22 @@ def package(tmp_path: Path) -> Iterator[Path]:
         "[console_scripts]\nx = y:z\n[linnet.extensions]\n# none\ngreeter = greeter_module:hook_up [extra]\n"
     )
     sys.path.append(str(site))
-    installed.cache_clear()
+    entry_points.cache_clear()
     yield site
     sys.path.remove(str(site))
-    installed.cache_clear()
+    entry_points.cache_clear()
 
 
 @pytest.mark.usefixtures("package")
 def test_an_installed_package_brings_some_by_entry_point(extended: Start) -> None:
-    assert installed() == (Installed("greeter", "greeter_module", "hook_up"),)
+    assert installed(entry_points(GROUP)) == [Installed("greeter", "greeter_module", "hook_up")]
     assert names(extended()) == ["packaged"]
     assert names(extended(find_extensions=False)) == []
 
 
 @given(st.text())
 def test_any_file_of_entry_points_can_be_read(text: str) -> None:
-    assert all(each.function for each in parsed(f"[{GROUP}]\n{text}"))
+    assert all(each.function for each in installed([f"[{GROUP}]\n{text}"]))
 
 
 FLAGS = """
@@ -387,4 +388,4 @@ def test_a_process_without_extensions_imports_nothing_for_their_sake(tmp_path: P
     done = subprocess.run(
         [sys.executable, "-c", code], env=env, cwd=tmp_path, capture_output=True, text=True, check=True
     )
-    assert json.loads(done.stdout) == ["linnet.extensions", "linnet.extensions.installed"]
+    assert json.loads(done.stdout) == []

@@ -156,12 +156,11 @@ class Context:
 
     def run(self, command: str, /, **fields: Any) -> "Answer":
         """What a client could ask for, such as `ctx.run("compact")` or `ctx.run("new_session")`, and wait for its
-        answer. Raises LinnetError. What ends the run that this is asked in is not to be waited for in it.
+        answer. Raises LinnetError. The time counts: a hook cannot wait for what waits for it.
         """
         from linnet.extensions.python.asking import asked
 
-        with self._call.paused():
-            return self._host.run(asked(command, fields), self._call.cancel)
+        return self._host.run(asked(command, fields), self._call.cancel)
 
     def abort(self) -> None:
         """What the agent does now."""

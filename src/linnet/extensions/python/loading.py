@@ -70,8 +70,8 @@ def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd
 
 
 def _module(path: str, name: str, *, of_project: bool) -> ModuleType:
-    """A file, or a package, under a name that nothing else has. Nothing is written next to what a project brings: it
-    is trusted as it is.
+    """A file, or a package, under a name that nothing else has. Next to what a project brings, and was trusted as it
+    is, nothing is written.
     """
     full = PREFIX + "".join(letter if letter.isalnum() else "_" for letter in name)
     package = None if path.endswith(".py") else path

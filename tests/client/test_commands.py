@@ -49,7 +49,7 @@ def test_both_kinds_have_the_same_methods_with_the_same_arguments(blocking: type
 def test_every_command_of_zots_protocol_is_a_method() -> None:
     known = {name for name in commands(ZotClient) | {"prompt", "compact"} if understands(zot_decode.decode, name)}
     assert known == commands(ZotClient) | {"prompt", "compact"}
-    assert len(known) == 15
+    assert len(known) == 16
 
 
 def test_every_command_of_pis_protocol_is_a_method() -> None:

@@ -211,7 +211,7 @@ async def _arrival(link: Link[E], awaited: Pending | Stream[E], what: str, timeo
             loop.call_soon_threadsafe(arrived.set)
 
     with link.waiting():
-        with link.changed:
+        with link.lock:
             if awaited.done if isinstance(awaited, Pending) else awaited.ready:
                 return
             awaited.notify = notify

@@ -1,6 +1,6 @@
 """A conversation with a child process over its pipes. One thread reads, writes and delivers; anybody may ask and wait.
 
-Theory of operation. All state is under one lock, `changed`. The thread waits in one `poll` for stdout, stderr, room in
+Theory of operation. All state is under one lock. The thread waits in one `poll` for stdout, stderr, room in
 stdin and a pipe of its own that wakes it. Lines are decoded without the lock, then applied under it in the order they
 came, so that whoever waits sees answers and events in the order of the stream.
 
@@ -17,10 +17,11 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Condition, Thread
+from threading import Thread
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
+from linnet.client.changes import Changes
 from linnet.client.child import CHUNK, Child, Tail, read
 from linnet.client.conversation import Answered, Conversation, Heard, Output
 from linnet.client.request import Request
@@ -44,7 +45,8 @@ class Link(Generic[E]):
     ) -> None:
         """`echo` copies the agent's stderr to ours, besides keeping its end."""
         self._asleep = self._bell = -1
-        self.changed = Condition()
+        self._changes = Changes()
+        self.lock = self._changes.lock
         self.gone: AgentGone | None = None
         self._child = child
         self._reader = reader
@@ -82,17 +84,17 @@ class Link(Generic[E]):
 
     @property
     def stderr(self) -> str:
-        with self.changed:
+        with self.lock:
             return self._stderr.text()
 
     @property
     def is_idle(self) -> bool:
-        with self.changed:
+        with self.lock:
             return self._conversation.work.is_idle
 
     def ask(self, request: Request[Any], stream: Stream[E] | None = None) -> Pending:
         """Send a command. `stream` gets the events of what it begins. Raises AgentGone."""
-        with self.changed:
+        with self.lock:
             self._check()
             id, line, outputs = self._conversation.ask(request)
             pending = self._pending[id] = Pending(id)
@@ -101,18 +103,18 @@ class Link(Generic[E]):
                 self._streams.add(stream)
             self._send(line)
             self._deliver(outputs)
-            self.changed.notify_all()
+            self._changes.tell()
         return pending
 
     def tell(self, frame: dict[str, Any]) -> None:
         """Send something that is not answered. Raises AgentGone."""
-        with self.changed:
+        with self.lock:
             self._check()
             self._send(self._conversation.tell(frame))
 
     def listen(self) -> Stream[E]:
         """Everything that comes from now on."""
-        with self.changed:
+        with self.lock:
             stream: Stream[E] = Stream()
             if self.gone:
                 stream.end(self.gone)
@@ -121,7 +123,7 @@ class Link(Generic[E]):
 
     def watch_idle(self) -> Pending:
         """Completed when the agent is idle."""
-        with self.changed:
+        with self.lock:
             self._check()
             pending = Pending()
             if self._conversation.work.is_idle:
@@ -133,14 +135,14 @@ class Link(Generic[E]):
 
     def take(self, stream: Stream[E]) -> deque[Heard[E]]:
         """The events that have come; none if there are none. Raises AgentGone after the last one."""
-        with self.changed:
+        with self.lock:
             if stream.size > self._room:
                 self.wake()
             return stream.take()
 
     def let_go(self, waited_for: Pending | Stream[E]) -> None:
         """Nobody wants it any more. What was asked for still happens."""
-        with self.changed:
+        with self.lock:
             if isinstance(waited_for, Stream):
                 waited_for.drop()
                 self._streams.discard(waited_for)
@@ -153,26 +155,26 @@ class Link(Generic[E]):
     @contextmanager
     def waiting(self) -> Iterator[None]:
         """While the body waits, reading goes on however much was not taken."""
-        with self.changed:
+        with self.lock:
             self._waiting += 1
             self.wake()
         try:
             yield
         finally:
-            with self.changed:
+            with self.lock:
                 self._waiting -= 1
 
     def wait(self, ready: Callable[[], bool], seconds: float | None) -> bool:
         """Block until `ready`, which is called under the lock; False if that took too long."""
-        with self.changed:
+        with self.lock:
             if ready():
                 return True
-            with self.waiting():
-                return self.changed.wait_for(ready, seconds)
+        with self.waiting():
+            return self._changes.wait_for(ready, seconds)
 
     def close(self, patience: float, grace: float = GRACE) -> int:
         """Close stdin, wait, terminate, wait, kill; return the exit code. Idempotent."""
-        with self.changed:
+        with self.lock:
             self._closing = True
             self.wake()
         for seconds, number in ((patience, signal.SIGTERM), (grace, signal.SIGKILL)):
@@ -196,12 +198,11 @@ class Link(Generic[E]):
         self._over(4 * GRACE)
 
     def _over(self, seconds: float | None) -> bool:
-        with self.changed:
-            return self.changed.wait_for(lambda: self.gone is not None, seconds)
+        return self._changes.wait_for(lambda: self.gone is not None, seconds)
 
     def _exited(self) -> None:
-        with self.changed:
-            self.changed.notify_all()
+        with self.lock:
+            self._changes.tell()
         self.wake()
 
     def _check(self) -> None:
@@ -279,7 +280,7 @@ class Link(Generic[E]):
     def _patience(self) -> float | None:
         if self._doomed is not None:
             return max(0.0, self._doomed - time.monotonic())
-        with self.changed:
+        with self.lock:
             return ASK_AGAIN if self._is_watched() and self._conversation.is_unsure else None
 
     def _is_watched(self) -> bool:
@@ -294,7 +295,7 @@ class Link(Generic[E]):
         """Wait for one round of news and see to it. False if there was none."""
         poll = select.poll()
         poll.register(self._asleep, select.POLLIN)
-        with self.changed:
+        with self.lock:
             if self._stdin_open and self._outgoing:
                 poll.register(self._child.stdin, select.POLLOUT)
             elif self._stdin_open and self._closing:
@@ -314,7 +315,7 @@ class Link(Generic[E]):
             with suppress(BlockingIOError):
                 os.read(self._asleep, CHUNK)
         if self._child.stdin in ready:
-            with self.changed:
+            with self.lock:
                 if self._stdin_open and self._outgoing:
                     self._write()
         if self._child.stderr in ready:
@@ -324,7 +325,7 @@ class Link(Generic[E]):
         return bool(ready - {self._asleep})
 
     def _ask_again(self) -> None:
-        with self.changed:
+        with self.lock:
             self._question(again=True)
 
     def _write(self) -> None:
@@ -346,7 +347,7 @@ class Link(Generic[E]):
         if self._echo:
             with suppress(OSError):
                 os.write(2, chunk)
-        with self.changed:
+        with self.lock:
             self._stderr.add(chunk)
 
     def _read_stdout(self) -> None:
@@ -355,20 +356,20 @@ class Link(Generic[E]):
             return
         self._stdout_open = bool(chunk)
         incoming = self._reader.feed(chunk) if chunk else self._reader.finish()
-        with self.changed:
+        with self.lock:
             self._deliver([output for each in incoming for output in self._conversation.take(each)])
             self._question()
-            self.changed.notify_all()
+            self._changes.tell()
 
     def _finish(self) -> None:
         """Nothing more comes. See the process off, and tell whoever waits why."""
         for number in (signal.SIGTERM, signal.SIGKILL):
-            with self.changed:
-                if self.changed.wait_for(lambda: self._child.exit_code is not None, 0):
+            with self.lock:
+                if self._child.exit_code is not None:
                     break
                 self._child.signal(number)
-                self.changed.wait_for(lambda: self._child.exit_code is not None, GRACE)
-        with self.changed:
+            self._changes.wait_for(lambda: self._child.exit_code is not None, GRACE)
+        with self.lock:
             torn = self._reader.finish() if self._stdout_open else []
             self._deliver([output for each in torn for output in self._conversation.take(each)])
             self._outgoing.clear()
@@ -382,5 +383,5 @@ class Link(Generic[E]):
             self._idle.clear()
             self._streams.clear()
             self._child.close()
-            self.changed.notify_all()
+            self._changes.tell()
         atexit.unregister(self._at_exit)

@@ -179,6 +179,17 @@ def test_an_answer_that_needs_the_session_is_refused_once_it_is_closed(opened: O
         assert (asking.answers, len(asking.refusals)) == ([], 1)
 
 
+def test_a_command_that_does_not_end_in_time_is_answered_when_the_session_closes(opened: Open) -> None:
+    session, _ = opened([])
+    asking = [Asking() for _ in range(5)]
+    for each in asking:
+        session.submit(commands.Bash("sleep 63.7"), each)
+    session.close(timeout=0)
+    assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
+    session.finish()
+    assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
+
+
 def test_a_listener_that_breaks_does_not_leave_the_session_waiting(opened: Open) -> None:
     session, everything = opened([[{"text": "one"}], [{"text": "two"}]])
 

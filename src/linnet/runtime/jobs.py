@@ -188,6 +188,12 @@ class Jobs:
         """What a move is answered that an extension cancelled. Called under the lock."""
         return self._get_moves().called_off(move)
 
+    def abandon(self) -> None:
+        """Answer background commands that were interrupted and have not ended yet: nobody waits for them any more."""
+        with self._broadcast.lock:
+            for number in [number for number, each in self._requests.items() if each.task is not None]:
+                self._requests.pop(number).refuse(Closed(SHUTTING_DOWN))
+
     @contextmanager
     def _deciding(self) -> Iterator[Callable[[schedule.Fact], None]]:
         """Under the lock, something to feed the schedule with. What it interrupts is interrupted after that."""
@@ -351,9 +357,12 @@ class Jobs:
             outcome = as_error(fault, "a background command broke")
         run = outcome.run if isinstance(outcome, commands.BashDone) else None
         with self._broadcast.lock:
-            del self._requests[number]
-            self._feed(schedule.BackgroundEnded(number, self._broadcast.state.session_id, run))
-            if isinstance(outcome, LinnetError):
+            abandoned = self._requests.pop(number, None) is None  # Then it was answered, and nothing is kept of it.
+            kept = None if abandoned else run
+            self._feed(schedule.BackgroundEnded(number, self._broadcast.state.session_id, kept))
+            if abandoned:
+                pass
+            elif isinstance(outcome, LinnetError):
                 request.requester.refused(outcome)
             else:
                 request.requester.finished(outcome)

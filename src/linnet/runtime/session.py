@@ -181,6 +181,7 @@ class Session:
             self._door.close()
         self._jobs.close()
         self._jobs.wait(timeout)
+        self._jobs.abandon()
         if self._extending is not None:
             self._extending.close()
         with self._broadcast.lock:

@@ -15,6 +15,7 @@ from linnet.core import commands, shown
 from linnet.core.events import ReplyStarted, ToolFinished
 from linnet.extensions.installed import GROUP, Installed, installed
 from linnet.extensions.loader import found, listed
+from linnet.extensions.python.loading import PREFIX
 from linnet.runtime.packages import entry_points
 from linnet.testing.agent import Agent
 from tests.extensions.python.conftest import Extended
@@ -367,6 +368,7 @@ def test_one_that_is_written_for_pi_is_left_out_with_a_note(tmp_path: Path) -> N
 
 
 def test_the_bytecode_of_a_file_is_kept_beside_it_where_that_is_allowed(extended: Start, tmp_path: Path) -> None:
+    sys.modules.pop(f"{PREFIX}ext", None)  # One that was read before is read anew, whatever is beside it.
     if not sys.dont_write_bytecode:
         names(extended(GREET.format(name="x")))
         assert list((tmp_path / "__pycache__").glob("ext.*.pyc"))

@@ -147,7 +147,9 @@ def tell_failure(path: str, error: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
     import logging  # 5 ms that nothing healthy pays
 
-    logging.getLogger("linnet.extensions").warning("extension load: %s: %s", path, error)
+    from linnet.core.printable import printable  # A name in a stranger's folder may speak to the terminal.
+
+    logging.getLogger("linnet.extensions").warning("extension load: %s: %s", printable(path), printable(error))
 
 
 def _why(fault: Exception) -> str:

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linnet.core import commands, shown
 from linnet.core.events import ReplyStarted, ToolFinished
 from linnet.extensions.installed import GROUP, Installed, installed
-from linnet.extensions.loader import found, listed
+from linnet.extensions.loader import found, listed, tell_failure
 from linnet.extensions.python.loading import PREFIX
 from linnet.runtime.packages import entry_points
 from linnet.testing.agent import Agent
@@ -365,6 +365,11 @@ def test_one_that_is_written_for_pi_is_left_out_with_a_note(tmp_path: Path) -> N
     assert flags.notes == [
         "--extension x.ts is left out: it is written for pi; linnet runs extensions in Python, and programs"
     ]
+
+
+def test_a_name_that_speaks_to_the_terminal_is_told_without_that(caplog: pytest.LogCaptureFixture) -> None:
+    tell_failure("/there/\x1b[2Jred\x07.py", "it broke\x1b]0;title\x07")
+    assert caplog.messages == ["extension load: /there/red.py: it broke"]
 
 
 def test_the_bytecode_of_a_file_is_kept_beside_it_where_that_is_allowed(extended: Start, tmp_path: Path) -> None:

@@ -41,6 +41,7 @@ class Hooked:
                 return refused(reason or BLOCKED)
             call = replace(call, args=outcome.event.args)
         output = self._inner.run(call, context)
+        context.ended()  # If an abort comes while extensions are asked about it, it has run all the same.
         if not chain.handles("tool_result"):
             return output
         asked = ToolReturning(

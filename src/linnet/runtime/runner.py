@@ -30,7 +30,7 @@ from linnet.core.run import (
     Run,
     RunTool,
     Task,
-    not_run,
+    cut_off,
 )
 from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
@@ -201,7 +201,8 @@ class Runner:
             cancel.check()
             output = self._toolbox.tools.run(call, context)
         except Cancelled:
-            return not_run(call, self._job.now())
+            late = self._job.limit is not None
+            return cut_off(call, self._job.now(), begun=context.has_begun, late=late)
         return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)
 
 

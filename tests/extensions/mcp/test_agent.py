@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from linnet import Runtime
+from linnet.core.run import BEGUN
 from linnet.errors import ConfigError
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
@@ -120,7 +121,7 @@ def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_pa
     noted = tmp_path / "work" / "noted.txt"
     wait_until(lambda: noted.exists() and "hanging" in noted.read_text(), 100)
     agent.ask("abort")
-    agent.until("done")
+    assert result(agent.until("done")) == BEGUN.format("the turn was aborted")
     wait_until(lambda: "cancelled" in noted.read_text())
     assert result(agent.prompt('!tool mcp__odd__echo {"text": "again"}')) == "again"
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from linnet.core import commands, shown
 from linnet.core.events import ReplyStarted, ToolFinished
+from linnet.core.run import BEGUN
 from linnet.extensions.installed import GROUP, Installed, installed
 from linnet.extensions.loader import found, listed, tell_failure
 from linnet.extensions.python.loading import PREFIX
@@ -200,7 +201,7 @@ def test_an_abort_waits_for_no_tool_that_does_not_notice_it(extended: Start) -> 
     agent.until_heard(shown.Notified)
     agent.ask(commands.Abort())
     assert agent.wait(run).stop == "aborted"
-    assert agent.results == ["Not run: the turn was aborted."]
+    assert agent.results == [BEGUN.format("the turn was aborted")]
 
 
 def test_without_tools_extensions_have_none_either(extended: Start) -> None:

@@ -64,8 +64,16 @@ class Connection:
             await self.lost.wait()
             tasks.cancel_scope.cancel()
 
-    async def call(self, tool: str, args: dict[str, Any], silence: float, report: Callable[[str], None]) -> Any:
+    async def call(
+        self,
+        tool: str,
+        args: dict[str, Any],
+        silence: float,
+        report: Callable[[str], None],
+        begin: Callable[[], None],
+    ) -> Any:
         """Return the result. Being cancelled, or `silence` seconds without a sign of life, tells the server to stop.
+        `begin` is called just before the server is; what it raises, this raises.
 
         Raises TimeoutError, Lost, or ToolFailed with what the server said.
         """
@@ -75,6 +83,7 @@ class Connection:
                 deadline.reschedule(asyncio.get_running_loop().time() + silence)
                 report(progress_text(progress, total, message))
 
+            begin()
             request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=args))
             return await self._ask(
                 self._session.send_request(request, types.CallToolResult, progress_callback=progressed)

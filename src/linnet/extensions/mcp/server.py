@@ -69,10 +69,12 @@ class Server:
             raise ToolFailed(self._gone())
         return self._connection
 
-    async def call(self, tool: str, args: dict[str, Any], progress: Callable[[str], None]) -> Any:
-        """Return the `mcp` package's result. Raises ToolFailed."""
+    async def call(
+        self, tool: str, args: dict[str, Any], progress: Callable[[str], None], begin: Callable[[], None]
+    ) -> Any:
+        """Return the `mcp` package's result. `begin` is called when it is sent. Raises ToolFailed, and what that does."""
         silence = self.config.timeout
-        return await self._ask(lambda connection: connection.call(tool, args, silence, progress))
+        return await self._ask(lambda connection: connection.call(tool, args, silence, progress, begin))
 
     async def get_prompt(self, name: str, args: dict[str, str]) -> Any:
         return await self._ask(lambda connection: connection.get_prompt(name, args, self.config.timeout))

@@ -109,7 +109,7 @@ class McpServers:
         try:
             check_args(call)
             result = self._wait_for(
-                lambda: server.call(tool, call.args, news.put), context.cancel, news, context.progress
+                lambda: server.call(tool, call.args, news.put, context.begin), context.cancel, news, context.progress
             )
         except ToolFailed as failure:
             return _error(str(failure))

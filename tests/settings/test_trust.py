@@ -5,14 +5,25 @@ import os
 import pty
 import subprocess
 import sys
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any
 
 import pytest
 
-from linnet.errors import BadInput, ConfigError
+from linnet.core import commands
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput, ConfigError, LinnetError
 from linnet.runtime import guarded
+from linnet.runtime.config import SDK, Config
+from linnet.runtime.listener import Listener
 from linnet.runtime.project import Project
+from linnet.runtime.requester import Requester
+from linnet.runtime.resources import Resources
+from linnet.runtime.session import Session
+from linnet.runtime.settings import Settings, resolve
 from linnet.testing.agent import Agent
 from tests.settings.conftest import Bench
 
@@ -468,3 +479,72 @@ def test_linnet_pi_takes_pis_words_for_it(bench: Bench) -> None:
     assert prefix() == "\n"
     assert prefix("--no-approve") == "\n"
     assert prefix("-a") == prefix("--approve") == "1\n"
+
+
+class Everybody(Listener):
+    """Hears nothing; there to be a listener."""
+
+
+def reachable(root: object) -> Iterator[object]:
+    """Everything of linnet's runtime that this holds on to."""
+    seen: set[int] = set()
+    todo = [root]
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        if isinstance(each, dict):
+            todo += each.values()
+        elif isinstance(each, list | tuple | set | frozenset | deque):
+            todo += each
+        elif type(each).__module__.startswith("linnet.") and not isinstance(each, Settings):
+            todo += vars(each).values() if hasattr(each, "__dict__") else ()
+
+
+def test_what_is_trusted_while_the_agent_lives_reaches_everybody_who_keeps_settings(here: Bench) -> None:
+    here.plant(SETTINGS, '{"extension_flags": {"wings": 4}, "session_dir": "kept"}')
+    (here.home / "extensions").mkdir()
+    (here.home / "extensions" / "bird.py").write_text(
+        "def extend(linnet):\n"
+        "    wings = linnet.flag('wings', default=2)\n"
+        "    linnet.command('sing', description=f'with {wings} wings')(lambda args, ctx: None)\n"
+    )
+    asked = Config(provider="scripted", session_dir=None, save=True)
+    settings = resolve(asked, os.environ, SDK)
+    session = Session(settings, Resources(settings), [Everybody()])
+    try:
+
+        def ask(command: commands.Command) -> Any:
+            answered = Answered()
+            session.submit(command, answered)
+            assert answered.over.wait(30)
+            return answered.outcome
+
+        [before] = ask(commands.GetCommands()).commands
+        ask(commands.SetTools((ToolSpec("t", "T.", {"type": "object", "properties": {}}),)))
+        assert ask(commands.Prompt("hello")).stop == "end"
+        assert ask(commands.Trust("once")) == commands.Ok()
+        [after] = ask(commands.GetCommands()).commands
+        assert (before.description, after.description) == ("with 2 wings", "with 4 wings")
+        held = [each for each in reachable(session) if isinstance(each, Settings)]
+        assert [each.extension_flags["wings"] for each in held] == [4], "there are others than those that hold"
+        ask(commands.NewSession())
+        assert session.file is not None
+        assert os.path.dirname(session.file) == str(here.work / "kept")
+    finally:
+        session.close()
+
+
+class Answered(Requester):
+    def __init__(self) -> None:
+        self.over = Signal()
+        self.outcome: Any = None
+
+    def finished(self, answer: commands.Answer) -> None:
+        self.outcome = answer
+        self.over.set()
+
+    def refused(self, error: LinnetError) -> None:
+        self.finished(error)  # type: ignore[arg-type]

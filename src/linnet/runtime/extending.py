@@ -41,6 +41,7 @@ class Extending(Listener):
     def adopt(self, settings: Settings) -> None:
         """Look where these say, from the next time that they are read."""
         self._settings = settings
+        self._host.adopt(settings)
 
     @property
     def chain(self) -> Chain | None:

@@ -218,7 +218,7 @@ class Session:
 
     def _adopt(self, settings: Settings, events: list[Event]) -> None:
         self._settings, self._accounts = settings, settings.accounts
-        for holder in (self._queries, self._resources, self._toolbox, self._jobs):
+        for holder in (self._queries, self._storage, self._resources, self._toolbox, self._jobs):
             holder.adopt(settings)
         self._looked = False
         if self._extending is not None:

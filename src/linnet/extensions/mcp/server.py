@@ -72,7 +72,7 @@ class Server:
     async def call(
         self, tool: str, args: dict[str, Any], progress: Callable[[str], None], begin: Callable[[], None]
     ) -> Any:
-        """Return the `mcp` package's result. `begin` is called when it is sent. Raises ToolFailed, and what that does."""
+        """Return the `mcp` package's result. `begin` is called when it is sent. Raises ToolFailed."""
         silence = self.config.timeout
         return await self._ask(lambda connection: connection.call(tool, args, silence, progress, begin))
 

@@ -87,13 +87,11 @@ class Exchange:
         patience = min(patience, self.patience.ready)
         until = self._began + patience
         with cancel.interrupting(self._notify), self._changed:
-            while (phase := self.machine.phase) in ("starting", "greeted") and not cancel.is_set:
-                limit = until if phase == "starting" else min(until, self._heard + self.patience.idle)
-                left = limit - monotonic()
+            while self.machine.phase in ("starting", "greeted") and not cancel.is_set:
+                left = until - monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
-        self.feed(facts.Idled())
         if self.machine.phase == "starting" and not self._late:
             self._late = True
             why = f"has said nothing for {patience:g} s; the run goes on without it until it does"
@@ -190,13 +188,28 @@ class Exchange:
             progress(item)
 
     def _serve(self, pipe: Pipe) -> None:
-        for batch in pipe.batches():
-            self._heard = monotonic()
-            for line in batch:
-                self.feed(facts.Heard(line))
+        """To its end, whatever happens: one that nobody listens to would be neither there nor gone."""
+        fault = ""
+        try:
+            for batch in pipe.batches(self._quiet):
+                if not batch:
+                    self.feed(facts.Idled())
+                    continue
+                self._heard = monotonic()
+                for line in batch:
+                    self.feed(facts.Heard(line))
+        except Exception as error:
+            fault = f"could not be listened to ({type(error).__name__}: {error})"
+            pipe.child.kill()
         code = pipe.child.wait(DYING)
         pipe.close()
-        self.feed(facts.Exited(self._how(pipe, code)))
+        self.feed(facts.Exited(fault or self._how(pipe, code)))
+
+    def _quiet(self) -> float | None:
+        """Seconds until one that has said hello counts as ready, if it says nothing more. This does not depend on
+        whether anybody still waits for it: it may have said hello when nobody did any more.
+        """
+        return self._heard + self.patience.idle - monotonic() if self.machine.phase == "greeted" else None
 
     def _how(self, pipe: Pipe, code: int | None) -> str:
         """It ended, as the rest of a sentence about it."""

@@ -1,5 +1,6 @@
 """One conversation, and the one door for whatever is asked of it. How it is told to anybody is not known here."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -58,6 +59,10 @@ class Session:
 
         Raises SessionError or ConfigError if a session was asked for that cannot be used.
         """
+        if settings.extensions:
+            from linnet.extensions.named import check
+
+            check(settings.extensions, os.environ)
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
@@ -270,7 +275,7 @@ class Session:
         self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
         self._broadcast.add(self._extending)
         self._slash.add(self._extending.commands)
-        return Door(self._extending, self._jobs, self._let_in)
+        return Door(self._extending, self._jobs, self._let_in, self._broadcast.broke)
 
     def _let_in(self, waiting: "Waiting") -> None:
         """What came through the door. Raises LinnetError for what is refused at once."""

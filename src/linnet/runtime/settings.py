@@ -97,6 +97,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_wait: float
     extensions: tuple[str, ...]
     find_extensions: bool
+    extension_wait: float
     extension_flags: Mapping[str, Any]
     hook_timeout: float
     pass_keys: bool
@@ -231,6 +232,7 @@ def _resolved(
         mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
         find_extensions=_given(config.find_extensions),
+        extension_wait=_given(config.extension_wait),
         extension_flags=dict(config.extension_flags or {}),
         hook_timeout=_given(config.hook_timeout),
         pass_keys=_given(config.pass_keys),

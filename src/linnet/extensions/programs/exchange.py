@@ -26,8 +26,8 @@ DYING = 0.3  # How long it may take until a program that has closed its output i
 
 
 class Patience(Struct, frozen=True):
-    """Seconds, all of them zot's. `ready`: until a run goes on without it. `idle`: one that said hello and then nothing
-    for so long is ready. `call`, `command` and `judge`: for an answer. `end`: to exit by itself.
+    """Seconds, all of them zot's. `ready`: until a run goes on without it, or ends if it may not. `idle`: one that said
+    hello and then nothing for so long is ready. `call`, `command` and `judge`: for an answer. `end`: to exit by itself.
     """
 
     ready: float = 3.0
@@ -62,7 +62,6 @@ class Exchange:
         self._pipe: Pipe | None = None
         self._thread: Thread | None = None
         self._began = self._heard = monotonic()
-        self._late = False
         self.asking = 0  # Questions to the user that are open: the program cannot answer before they are.
 
     def start(self, processes: "Processes") -> None:
@@ -83,8 +82,7 @@ class Exchange:
             self._thread.start()
 
     def wait_until_ready(self, patience: float, cancel: "Cancel") -> None:
-        """As long as either patience lasts, counted from its start. Raises Cancelled."""
-        patience = min(patience, self.patience.ready)
+        """As long as patience lasts, counted from its start. Raises Cancelled."""
         until = self._began + patience
         with cancel.interrupting(self._notify), self._changed:
             while self.machine.phase in ("starting", "greeted") and not cancel.is_set:
@@ -92,10 +90,6 @@ class Exchange:
                 if left <= 0:
                     break
                 self._changed.wait(left)
-        if self.machine.phase == "starting" and not self._late:
-            self._late = True
-            why = f"has said nothing for {patience:g} s; the run goes on without it until it does"
-            self._told(effects.Report("load", why))
 
     def ask(
         self,

@@ -82,7 +82,12 @@ class Resources:
 
                 settings = self._settings
                 self._servers = McpServers(
-                    settings.mcp, self.processes, settings.cwd, only=settings.mcp_tools, patience=settings.mcp_wait
+                    settings.mcp,
+                    self.processes,
+                    settings.cwd,
+                    only=settings.mcp_tools,
+                    patience=settings.mcp_wait,
+                    neutral=None if settings.project.trusted else _neutral_folder(settings),
                 )
                 if self._closed:
                     self._servers.close()
@@ -286,6 +291,15 @@ class Resources:
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,
         )
+
+
+def _neutral_folder(settings: Settings) -> str:
+    """Where the user's own programs are started while the working folder is a stranger's: never in there."""
+    import os
+
+    home = os.path.realpath(settings.sessions.home)
+    inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
+    return "/" if inside else os.path.join(home, "mcp")
 
 
 def _sandbox(settings: Settings) -> "Sandbox":

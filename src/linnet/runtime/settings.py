@@ -360,7 +360,7 @@ def _mcp(
     def read(path: str) -> bytes | None:
         return project.read(path) if path.startswith(inside) else None
 
-    return load(files, config.mcp_servers, environ, spelled, read)
+    return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

@@ -1,4 +1,7 @@
-"""Names in a working folder that other programs obey: what is written there runs later, outside of the sandbox."""
+"""What in a working folder makes other programs run code, or tells an agent what to do. Pure.
+
+In a sandbox these are read-only, and what of them appears while the agent runs is not loaded by it.
+"""
 
 PROTECTED_NAMES = (
     ".git/hooks",

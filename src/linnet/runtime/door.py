@@ -41,6 +41,7 @@ class Door:
         extending: Extending,
         jobs: Jobs,
         passing: Callable[[Waiting], None],
+        before_reload: Callable[[], None],
         broke: Callable[[LinnetError], None],
     ) -> None:
         """`passing` carries out a command that may pass; it may raise LinnetError. `broke` is told why none will."""
@@ -54,6 +55,7 @@ class Door:
         self._asking: CancelToken | None = None
         self._doomed: set[int] = set()
         self._closed = False
+        self._before_reload = before_reload
         self._broke = broke
         self._shut: LinnetError | None = None  # Why nobody passes any more.
         self._shutting = False  # Those who waited are being told.
@@ -200,6 +202,7 @@ class Door:
         with self._lock:
             if self._jobs.active:
                 raise BadInput(AT_WORK)
+        self._before_reload()
         self._extending.reload()
         waiting.requester.finished(commands.Ok())
 

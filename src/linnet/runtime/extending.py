@@ -205,5 +205,5 @@ def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
     if settings.zot_home is None:
         return []
     user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")
-    project = os.path.join(settings.cwd, ".zot", FOLDER)
-    return [(project, "project"), user] if settings.project.trusted else [user]
+    project = settings.project.folder(".zot")
+    return [(os.path.join(project, FOLDER), "project"), user] if project is not None else [user]

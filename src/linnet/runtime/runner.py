@@ -45,6 +45,8 @@ from linnet.tools.context import ToolContext
 if TYPE_CHECKING:
     from linnet.runtime.run_hooks import RunHooks
 
+NOT_USED = "appeared while the agent worked in a sandbox, and is not used: {}"
+MOST_NAMED = 5
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
 
 
@@ -82,6 +84,9 @@ class Runner:
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
         self._resources.look()
+        if (appeared := self._settings.project.appeared()) is not None:
+            job.emit([appeared])
+            job.warn(NOT_USED.format(", ".join(appeared.changed[:MOST_NAMED])))
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
         self.limit = run.limit

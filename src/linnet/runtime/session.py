@@ -63,6 +63,8 @@ class Session:
             from linnet.extensions.named import check
 
             check(settings.extensions, os.environ)
+        if settings.sandbox:
+            settings.project.watch()
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
@@ -195,23 +197,39 @@ class Session:
 
     def _trust(self, command: commands.Trust, requester: Requester) -> None:
         """Files are read without the lock. What follows from them is for the next run."""
-        from linnet.runtime.adoption import Adoption
-
-        settings, was = self._settings, self._settings.project.trusted
+        settings, was = self._settings, self._settings.project.standing
         try:
             settings.project.answer(command.answer)
         except BadInput:
             self.survey()  # There is something else by now, which should be seen before it is trusted.
             raise
-        if settings.project.trusted != was:
+        changed = settings.project.standing != was
+        if changed:
             settings = self._resolved_again(settings)
         with self._broadcast.lock:
-            if settings.project.trusted != was:
-                if self._adoption is None:
-                    self._adoption = Adoption(self._settings, self._adopt)
-                    self._broadcast.add(self._adoption)
-                self._adoption.offer(settings, active=self._jobs.active)
+            if changed:
+                self._offer(settings)
             requester.finished(commands.Ok())
+
+    def _offer(self, settings: Settings) -> None:
+        """For the next run, whenever that is. Called under the lock."""
+        from linnet.runtime.adoption import Adoption
+
+        if self._adoption is None:
+            self._adoption = Adoption(self._settings, self._adopt)
+            self._broadcast.add(self._adoption)
+        self._adoption.offer(settings, active=self._jobs.active)
+
+    def _decide_again(self) -> None:
+        """Before extensions are read again: is the project what was trusted? Files are read without the lock. Raises
+        ConfigError if what holds then cannot be used.
+        """
+        if self._settings.project.decide_again():
+            settings = self._settings.again()
+            with self._broadcast.lock:
+                self._offer(settings)
+                self._stale = False  # They are about to be read.
+        self.survey()
 
     @staticmethod
     def _resolved_again(settings: Settings) -> Settings:
@@ -275,7 +293,7 @@ class Session:
         self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
         self._broadcast.add(self._extending)
         self._slash.add(self._extending.commands)
-        return Door(self._extending, self._jobs, self._let_in, self._broadcast.broke)
+        return Door(self._extending, self._jobs, self._let_in, self._decide_again, self._broadcast.broke)
 
     def _let_in(self, waiting: "Waiting") -> None:
         """What came through the door. Raises LinnetError for what is refused at once."""

@@ -328,6 +328,15 @@ def test_what_cannot_be_used_is_refused_when_it_is_trusted(bench: Bench, answer:
     assert "always" not in bench.run("trust", "--list").stdout
 
 
+def test_a_guard_that_a_project_names_and_does_not_have_is_refused_when_it_is_trusted(bench: Bench) -> None:
+    bench.plant(SETTINGS, '{"extensions": ["nosuch.py"], "model": "scripted-2", "provider": "scripted"}')
+    with rpc(bench, "zot") as agent:
+        refused = agent.ask("trust", answer="once")
+        assert not refused["success"]
+        assert refused["error"].startswith(f"{bench.work / 'nosuch.py'} was named as an extension")
+        assert "scripted-2" not in json.dumps(agent.ask("get_state"))
+
+
 @pytest.mark.parametrize("dialect", ["zot", "pi"])
 def test_extensions_come_and_go_with_trust_and_leave_nothing_behind(bench: Bench, dialect: str) -> None:
     command = "    linnet.command('sing', description='Tweet')(lambda args, ctx: None)\n"

@@ -72,7 +72,8 @@ class Extending(Listener):
                     if unless():
                         return
                     hurry = self._hurry = CancelToken()
-                for extension in self.chain.extensions if self.chain is not None else ():
+                chain = self.chain
+                for extension in chain.extensions if chain is not None else ():
                     self._await(extension, hurry)
 
     def hurry(self) -> None:
@@ -101,11 +102,10 @@ class Extending(Listener):
         self._end("quit")
 
     def commands(self) -> Sequence[SlashCommand]:
-        if self.chain is None:
-            return ()
+        chain = self.chain  # Asked once: another thread may take it away.
         return [
             SlashCommand(command.name, command.description, "extension", extension.location, extension.path)
-            for extension, command in self.chain.commands()
+            for extension, command in (chain.commands() if chain is not None else ())
         ]
 
     def hear(self, events: Sequence[Event]) -> None:

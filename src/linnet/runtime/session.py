@@ -59,10 +59,7 @@ class Session:
 
         Raises SessionError or ConfigError if a session was asked for that cannot be used.
         """
-        if settings.extensions:
-            from linnet.extensions.named import check
-
-            check(settings.extensions, os.environ)
+        _check_named(settings)
         if settings.sandbox:
             settings.project.watch()
         state = State(
@@ -234,7 +231,9 @@ class Session:
     @staticmethod
     def _resolved_again(settings: Settings) -> Settings:
         try:
-            return settings.again()
+            settings = settings.again()
+            _check_named(settings)
+            return settings
         except ConfigError:
             settings.project.withdraw()  # What cannot be used is not trusted either.
             raise
@@ -360,6 +359,14 @@ class Session:
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
+
+
+def _check_named(settings: Settings) -> None:
+    """Raises ConfigError if an extension that was named is not there. Nothing is imported where none was."""
+    if settings.extensions:
+        from linnet.extensions.named import check
+
+        check(settings.extensions, os.environ)
 
 
 def _has_extensions(settings: Settings) -> bool:

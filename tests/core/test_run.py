@@ -264,6 +264,17 @@ def test_an_answer_that_cannot_be_used_is_asked_for_again_in_the_same_run() -> N
     assert emitted(run.feed(Reviewed())) == [RunEnded]
 
 
+def test_a_run_that_is_cut_short_while_its_answer_is_reviewed_ends_so() -> None:
+    run = Run(Limits(5), Usage(), Queues(), reviews=True)
+    run.feed(PROMPT)
+    run.feed(reply(text="hi"))
+    *_, interrupted, ended = run.feed(Reviewed(UserMessage((Text("no"),), 0), NOT_ASKED))
+    assert interrupted == Emit(Interrupted(NOT_ASKED))
+    assert isinstance(ended, Emit)
+    assert isinstance(ended.event, RunEnded)
+    assert (ended.event.stop, ended.event.messages[-1]) == ("aborted", NOT_ASKED)
+
+
 def test_an_answer_that_was_cut_off_is_not_reviewed() -> None:
     run = Run(Limits(5), Usage(), Queues(), reviews=True)
     run.feed(PROMPT)

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal
 
 import msgspec
@@ -280,3 +281,38 @@ def test_a_template_is_not_given_the_form_as_an_argument(tmp_path: Path) -> None
         asked = runtime.run("/find bugs", output=Bug).messages[0].content[0]
     assert isinstance(asked, frames.TextBlock)
     assert asked.text.startswith("Find bugs, and only that.\n\nWhen the work is done")
+
+
+def test_a_validator_that_never_ends_holds_up_no_abort(scripted: Script) -> None:
+    checking, leave = Event(), Event()
+
+    class Slow(pydantic.BaseModel):
+        @pydantic.model_validator(mode="after")
+        def _wait(self) -> "Slow":
+            checking.set()
+            leave.wait(60)
+            return self
+
+    runtime = scripted("{}", "hello")
+    run = runtime.prompt("go", output=Slow)
+    assert checking.wait(20)
+    runtime.abort()
+    assert list(run)
+    leave.set()
+    assert (run.result.stop, run.result.code) == ("aborted", "aborted")
+    with pytest.raises(BadOutput):
+        _ = run.result.value
+    assert runtime.run("go on").stop == "end_turn"
+
+
+def test_a_validator_that_breaks_is_a_failure_and_nothing_more(scripted: Script) -> None:
+    class Broken(pydantic.BaseModel):
+        @pydantic.model_validator(mode="after")
+        def _leave(self) -> "Broken":
+            raise SystemExit(3)
+
+    runtime = scripted("{}", "hello")
+    result = runtime.run("go", output=Broken)
+    assert (result.stop, result.code) == ("error", "internal")
+    assert "SystemExit" in str(result.error)
+    assert runtime.run("go on").text == "hello"

@@ -129,7 +129,7 @@ def runs(draw: st.DrawFn) -> list[events.Event]:
             case Prepare(inputs):
                 todo = run.feed(Prepared(tuple(UserMessage((Text(input.text),), input.time) for input in inputs)))
             case Review():
-                todo = run.feed(Reviewed(GO if draw(st.booleans()) else None))
+                todo = run.feed(draw(st.sampled_from([Reviewed(), Reviewed(GO), Reviewed(cut=reply(stop="aborted"))])))
             case RunTool(index, call):
                 for text in draw(st.lists(anything, max_size=2)):
                     happened.append(events.ToolProgressed(call.id, call.name, text))

@@ -79,9 +79,12 @@ class Aborted(Struct, frozen=True):
 
 
 class Reviewed(Struct, frozen=True):
-    """What came of Review: why the answer cannot be used, to be said to the model; None if it is to be left at it."""
+    """What came of Review: why the answer cannot be used, to be said to the model; None if it is to be left at it.
+    `cut` is the reply there will not be, if the run was cut short meanwhile.
+    """
 
     objection: UserMessage | None = None
+    cut: AssistantMessage | None = None
 
 
 class Prepare(Struct, frozen=True):
@@ -170,8 +173,8 @@ class Run:
                     return []
                 self._aborted = self._aborted or reply
                 return self._answer(index, result)
-            case Reviewed(objection):
-                return self._reviewed(objection) if self._reviewing else []
+            case Reviewed(objection, cut):
+                return self._reviewed(objection, cut) if self._reviewing else []
             case _:
                 assert_never(fact)
 
@@ -249,8 +252,11 @@ class Run:
             return [Review(self._reply.text)]
         return self._finish(stop, "")
 
-    def _reviewed(self, objection: UserMessage | None) -> list[Effect]:
+    def _reviewed(self, objection: UserMessage | None, cut: AssistantMessage | None) -> list[Effect]:
         self._reviewing = False
+        if cut is not None:
+            self._said.append(cut)
+            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
         if self._reached() is not None:
             return self._finish(self._stopped, "")
         if objection is not None:

@@ -1,5 +1,6 @@
 """An answer in the form that a schema asks for, on the command line and on both wires."""
 
+import asyncio
 import json
 import os
 import signal
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linnet.client import PiClient, RunFailed, ZotClient
+from linnet.client import AsyncPiClient, PiClient, RunFailed, ZotClient
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
 
@@ -228,6 +229,27 @@ def test_linnets_own_clients_have_the_value(tmp_path: Path) -> None:
             assert client.prompt("count", output_schema=SCHEMA).value() == {"n": 1}
             with pytest.raises(RunFailed, match="does not fit"):
                 client.prompt("count", output_schema=SCHEMA).value()
+
+
+def test_and_so_have_those_that_are_awaited(tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text(script('{"n":1}', "?", "{}"))
+
+    async def main() -> None:
+        async with AsyncPiClient(args=("--script", str(tmp_path / "script.json"), "--no-session")) as client:
+            assert await client.prompt("count", output_schema=SCHEMA).value() == {"n": 1}
+            with pytest.raises(RunFailed, match="does not fit"):
+                await client.prompt("count", output_schema=SCHEMA).value()
+
+    asyncio.run(main())
+
+
+def test_a_value_that_nobody_asked_for_is_not_there(tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text(script("hi"))
+    with (
+        ZotClient(args=("--script", str(tmp_path / "script.json"))) as client,
+        pytest.raises(RunFailed, match="not asked for a value"),
+    ):
+        client.prompt("hi").value()
 
 
 EXTENSION = """

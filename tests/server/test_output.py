@@ -261,6 +261,18 @@ def extend(linnet):
     @linnet.command("quiet")
     def quiet(args, ctx):
         pass
+
+    @linnet.command("insert")
+    def insert(args, ctx):
+        ctx.editor_text("go on with this")
+
+    @linnet.command("broken")
+    def broken(args, ctx):
+        raise LookupError("no such customer")
+
+    @linnet.on("tool_result")
+    def look(event, ctx):
+        raise LookupError("not a guard")
 """
 
 
@@ -272,3 +284,27 @@ def test_a_command_that_only_notifies_is_seen(linnet: Linnet, tmp_path: Path, fl
     assert "\x1b" not in done.stderr
     assert done.returncode == 0
     assert linnet("-p", "/quiet", "-e", "ext.py").returncode == 0
+
+
+def test_a_command_that_offers_a_text_prints_it(linnet: Linnet, tmp_path: Path) -> None:
+    (tmp_path / "ext.py").write_text(EXTENSION)
+    done = linnet("-p", "/insert", "-e", "ext.py")
+    assert (done.stdout, done.stderr, done.returncode) == ("go on with this\n", "", 0)
+
+
+@pytest.mark.parametrize("flags", [["-p"], ["--mode", "json"], ["--mode", "result"]])
+def test_a_command_that_breaks_has_failed_and_says_why(linnet: Linnet, tmp_path: Path, flags: list[str]) -> None:
+    (tmp_path / "ext.py").write_text(EXTENSION)
+    done = linnet(*flags, "/broken", "-e", "ext.py")
+    assert (done.stderr, done.returncode) == ("linnet: /broken: no such customer\n", 1)
+    if "result" in flags:
+        result = json.loads(done.stdout)
+        assert (result["stop"], result["error"]) == ("error", "/broken: no such customer")
+
+
+def test_a_hook_that_breaks_in_a_run_is_mentioned(linnet: Linnet, tmp_path: Path) -> None:
+    (tmp_path / "ext.py").write_text(EXTENSION)
+    turns = [[{"call": "read", "args": {"path": "ext.py"}}], [{"text": "Read."}]]
+    done = linnet("-p", "read it", "-e", "ext.py", turns=turns)
+    assert (done.stdout, done.returncode) == ("Read.\n", 0)
+    assert done.stderr.endswith("ext.py: tool_result: not a guard\n")

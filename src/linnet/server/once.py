@@ -9,10 +9,10 @@ from msgspec import UNSET
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Done, Prompt
-from linnet.core.events import Event, JobStarted, ReplyEnded, SessionFailed, StepStarted, ToolFinished
+from linnet.core.events import Event, HookFailed, JobStarted, ReplyEnded, SessionFailed, StepStarted, ToolFinished
 from linnet.core.messages import StopReason
 from linnet.core.printable import printable
-from linnet.core.shown import Displayed, Notified
+from linnet.core.shown import Displayed, EditorTextSet, Notified
 from linnet.errors import BadOutput, LimitReached, LinnetError, ModelRefused
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
@@ -49,8 +49,8 @@ class _Asking(Requester):
 
 
 class _Listener(Listener):
-    """`text` is the last thing said, and `shown` what extensions had to show; `denied` and `ran` count the tool calls,
-    `asked` the model calls of the last prompt, `steps` those of all.
+    """`text` is the last thing said, and `shown` what extensions had to show; `broken`: why a command of theirs failed.
+    `denied` and `ran` count the tool calls, `asked` the model calls of the last prompt, `steps` those of all.
     """
 
     def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
@@ -61,6 +61,7 @@ class _Listener(Listener):
         self.text = ""
         self.unsaved = ""
         self.shown: list[str] = []
+        self.broken = ""
         self.denied = self.ran = self.asked = self.steps = 0
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -77,13 +78,21 @@ class _Listener(Listener):
             elif isinstance(event, StepStarted):
                 self.asked, self.steps = self.asked + 1, self.steps + 1
             elif isinstance(event, JobStarted):
-                self.text, self.shown, self.denied, self.ran, self.asked = "", [], 0, 0, 0
-            elif isinstance(event, Displayed) and self._dialect is None:
+                self.text, self.shown, self.broken, self.denied, self.ran, self.asked = "", [], "", 0, 0, 0
+            elif isinstance(event, Displayed | EditorTextSet):
                 self.shown.append(event.text)
             elif isinstance(event, Notified) and self._dialect is None:
                 say(printable(f"{event.extension}: {event.message}"))
+            elif isinstance(event, HookFailed):
+                self._hook_failed(event)
             elif isinstance(event, SessionFailed) and self._dialect is None:
                 self.unsaved = event.error
+
+    def _hook_failed(self, failed: HookFailed) -> None:
+        if failed.event == "command":
+            self.broken = printable(failed.error)
+        elif failed.event != "load" and self._dialect is None:  # What cannot be loaded is on stderr already.
+            say(printable(f"{failed.path}: {failed.event}: {failed.error}"))
 
     def warned(self, sentence: str) -> None:
         say(sentence)
@@ -143,6 +152,8 @@ def once(
     if terminal is not None:
         terminal.wipe()
     ended = asking.ended
+    if listener.broken and ended is not None and not ended.error:
+        ended = Done("error", listener.broken)
     kept = session.file if session.file is not None and os.path.exists(session.file) else None
     if dialect is None and prints == "result" and ended is not None:
         from linnet.server.result import result_line

@@ -114,7 +114,8 @@ class Ledger:
 
     def see_agent_settled(self, frame: Frame) -> None:
         assert self.unsettled, "once for each prompt, and for nothing else"
-        assert not (self.in_run or self.in_compaction or self.retry), "something was still to come"
+        to_come = self.in_run or self.in_compaction or self.retry
+        assert not to_come, "something was still to come"
         assert not self.queued, "what waits is said first"
         self.unsettled = False
 

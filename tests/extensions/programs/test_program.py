@@ -85,7 +85,7 @@ def test_one_that_never_says_ready_is_ready_when_it_is_quiet(run: Run, session: 
     assert [spec.name for spec in program.tools.specs] == ["tt"]
     noted = tmp_path / "guard" / "noted"
     wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")
-    assert "auto-readying after idle" in (tmp_path / "logs/ext-guard.log").read_text()
+    wait_until(lambda: "auto-readying after idle" in (tmp_path / "logs/ext-guard.log").read_text())
 
 
 def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_speaks(

@@ -567,6 +567,7 @@ def run_conversations(kind: type[Conversation], server: ModelServer, folder: Pat
     )
 
 
+@pytest.mark.timeout(400)
 def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
     run_conversations(Conversation, server, tmp_path, 50)
 
@@ -686,6 +687,7 @@ class Nasty(Conversation):
         assert "internal error" not in self.agent.stderr
 
 
+@pytest.mark.timeout(400)
 def test_extensions_that_throw_hang_print_and_exit_in_every_hook_break_nothing(
     server: ModelServer, tmp_path: Path
 ) -> None:

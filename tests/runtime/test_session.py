@@ -1,13 +1,17 @@
 """A session in this process: real tools, a scripted model, and whatever is asked of it in whatever order."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from linnet.core import commands
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta
 from linnet.core.events import (
     BashHeld,
     BashRan,
@@ -16,6 +20,7 @@ from linnet.core.events import (
     JobStarted,
     ModelSet,
     Navigated,
+    RunEnded,
     SessionEntered,
     SessionNamed,
     Settled,
@@ -25,11 +30,12 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.messages import Text
+from linnet.providers.base import Provider, Request
 from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings import Settings, resolve
 from linnet.testing.listener import Asking
 
 Open = Callable[..., tuple[Session, "Everything"]]
@@ -188,6 +194,43 @@ def test_a_command_that_does_not_end_in_time_is_answered_when_the_session_closes
     assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
     session.finish()
     assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
+
+
+class Slow(Resources):
+    """A model that is being asked when the session closes, and takes as long as `may_end` to notice."""
+
+    name = "scripted"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.asked, self.interrupted, self.may_end = Signal(), Signal(), Signal()
+
+    def provider(self, name: str, cancel: Cancel) -> Provider:
+        return self
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        with cancel.interrupting(self.interrupted.set):
+            self.asked.set()
+            self.interrupted.wait()
+            self.may_end.wait()
+        yield []
+
+
+def test_the_end_of_a_run_is_told_however_long_it_takes_to_notice_that_the_session_closes() -> None:
+    """On a busy machine half a second is not enough to kill a command, and the run had no last event."""
+    config = resolve(Config(provider="scripted", save=False), {}, PI)
+    resources, everything = Slow(config), Everything()
+    session = Session(config, resources, [everything])
+    session.submit(commands.Prompt("hello"), Asking())
+    assert resources.asked.wait(10)
+    closing = Thread(target=session.close, args=(0,))
+    closing.start()
+    assert resources.interrupted.wait(10)
+    closing.join(0.2)
+    assert closing.is_alive(), "it did not wait for the run"
+    resources.may_end.set()
+    closing.join(10)
+    assert everything.kinds(RunEnded, Settled) == [RunEnded, Settled]
 
 
 def test_a_listener_that_breaks_does_not_leave_the_session_waiting(opened: Open) -> None:

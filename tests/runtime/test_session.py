@@ -30,6 +30,7 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.messages import Text
+from linnet.core.run import NOT_RUN
 from linnet.providers.base import Provider, Request
 from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
@@ -102,6 +103,22 @@ def test_calls_run_side_by_side_where_that_is_wanted_and_are_told_in_their_order
     assert kinds == [ToolStarted, ToolStarted, ToolFinished, ToolFinished]
     results = [event.result for event in everything.heard if isinstance(event, ToolFinished)]
     assert [result.call_id for result in results] == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_call_that_is_aborted_as_it_is_announced_does_not_run(opened: Open, tmp_path: Path, at_once: int) -> None:
+    written = {"call": "write", "args": {"path": "ran", "content": "x"}}
+    session, everything = opened([[written, written]], calls_at_once=at_once)
+
+    def abort(event: Event) -> None:
+        if isinstance(event, ToolStarted):
+            session.submit(commands.Abort(), Asking())
+
+    everything.then = abort
+    assert ask(session, commands.Prompt("go")) == commands.Done("aborted")
+    assert not (tmp_path / "ran").exists()
+    results = [event.result for event in everything.heard if isinstance(event, ToolFinished)]
+    assert [result.content for result in results] == [(Text(NOT_RUN),)] * 2
 
 
 def test_an_abort_ends_all_calls_that_run_side_by_side(opened: Open, tmp_path: Path) -> None:

@@ -280,6 +280,13 @@ def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -
     assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
 
 
+def test_a_prompt_may_cost_less_than_its_limit_and_not_as_much() -> None:
+    limits = Limits(cost=0.5)
+    assert limits.after_spending(0.499) is None
+    assert [limits.after_spending(dollars) is not None for dollars in (0.5, 0.501)] == [True, True]
+    assert limits.between_steps(1, 0.5) is not None
+
+
 def spending(dollars: float) -> Replied:
     used = Usage(cost=Cost(output=dollars))
     return Replied(AssistantMessage((ToolCall("a", "t", {}),), 0, "p", "m", used, "tool_use"))

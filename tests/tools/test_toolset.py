@@ -73,7 +73,7 @@ class Deciding:
         self.reason = reason
         self.aborted = aborted
 
-    def refusal(self, call: ToolCall, context: ToolContext) -> str:
+    def refusal(self, call: ToolCall, context: ToolContext, **how: object) -> str:
         if self.aborted:
             assert isinstance(context.cancel, CancelToken)
             context.cancel.set()

@@ -72,7 +72,7 @@ class Server(Listener):
         while True:
             if self._wakeup.signal:
                 self._session.close()
-                self._outlet.flush(timeout=0.3)
+                self._outlet.flush(timeout=1)
                 return 128 + self._wakeup.signal
             if self._fault is not None:
                 return self._give_up(self._fault)

@@ -159,7 +159,7 @@ class SessionCompacting(Hook, frozen=True):
 
 
 class BashAsked(Hook, frozen=True):
-    """The client is about to run a command. With an `output`, it is not run."""
+    """The client is about to run a command. With an `output`, it is not run. `private`: the model will not be told."""
 
     name = "user_bash"
     stops = ("block",)
@@ -170,6 +170,7 @@ class BashAsked(Hook, frozen=True):
     cwd: str
     output: str | None = None
     exit_code: int = 0
+    private: bool = False
 
 
 class Block(Struct, frozen=True):

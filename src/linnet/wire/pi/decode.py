@@ -40,6 +40,7 @@ _stream: Field[Stream] = Field("mode", Decoder(Stream), _one_of(get_args(Stream)
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
+_excluded: Field[bool] = Field("excludeFromContext", Decoder(bool), "true or false")
 
 _session: Field[str] = Field("sessionPath", _text, "the path of a session file, or the beginning of a session's id")
 _output: Field[str] = Field("outputPath", _text, "a path")
@@ -100,7 +101,9 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "set_auto_retry":
             return commands.SetAutoRetry(_enabled.required(fields.enabled), saving(fields.save))
         case "bash":
-            return commands.Bash(_command.required(fields.command))
+            return commands.Bash(
+                _command.required(fields.command), _excluded.optional(fields.exclude_from_context) or False
+            )
         case "switch_session":
             return commands.SwitchSession(_session.required(fields.session_path))
         case "branch" | "fork":

@@ -25,6 +25,15 @@ Name: TypeAlias = Literal[
     "user_bash",
 ]
 
+OTHER_NAMES: dict[str, Name] = {
+    "before_switch": "session_before_switch",
+    "before_branch": "session_before_branch",
+    "before_fork": "session_before_branch",
+    "before_compact": "session_before_compact",
+    "session_before_fork": "session_before_branch",
+}
+"""How pi's documents, and its later versions, spell some of them."""
+
 
 class Hook(Struct, frozen=True):
     """Something that is about to happen. `stops`: how a handler may keep it from happening; `replaceable`: which of its

@@ -43,7 +43,7 @@ USAGE = {"input", "output", "cacheRead", "cacheWrite", "cost"}
 COSTS = {"input", "output", "cacheRead", "cacheWrite", "total"}
 ASSISTANT = {"role", "content", "api", "provider", "model", "usage", "stopReason", "timestamp"}
 MESSAGES = {
-    "user": {"role", "content", "timestamp"},
+    "user": {"role", "content", "timestamp", "attachments"},
     "assistant": ASSISTANT,
     "toolResult": {"role", "toolCallId", "toolName", "content", "details", "isError", "timestamp"},
     "bashExecution": {
@@ -267,6 +267,30 @@ def test_legacy_attachments_reach_the_model(legacy: Agent, server: ModelServer) 
     text, image = server.requests[0].body["messages"][0]["content"]
     assert text["text"] == 'look\n\n<file name="n.txt">\nhi\n</file>'
     assert image["source"]["data"] == PNG
+
+
+def test_attachments_reach_the_model_and_are_shown_as_they_were_sent(
+    pi: Callable[..., Agent], server: ModelServer
+) -> None:
+    agent = pi()
+    notes = {"id": "2", "type": "document", "fileName": "n.txt", "mimeType": "text/plain", "size": 2, "content": "aGk="}
+    picture = {"id": "1", "type": "image", "fileName": "a.png", "mimeType": "image/png", "size": 70, "content": PNG}
+    shown = run(agent, "look", attachments=[notes, picture])[-1]["messages"][0]
+    said = [{"type": "text", "text": "look"}]
+    assert (shown["content"], shown["attachments"]) == (said, [notes, picture])
+    agent.send({"type": "prompt", "message": "!gate g"})
+    agent.until("message_update")
+    assert agent.ask("steer", message="and this", attachments=[notes])["success"]
+    server.release("g")
+    agent.until("agent_end")
+    listed = [m for m in agent.ask("get_messages")["data"]["messages"] if m["role"] == "user"]
+    assert [m["attachments"] for m in listed] == [[notes, picture], [], [notes]]
+    assert listed[2]["content"] == [{"type": "text", "text": "and this"}]
+    text, image = server.requests[0].body["messages"][0]["content"]
+    assert text["text"] == 'look\n\n<file name="n.txt">\nhi\n</file>'
+    assert image["source"]["data"] == PNG
+    assert agent.ask("new_session")["success"]
+    assert run(agent, "hello")[-1]["messages"][0]["attachments"] == []
 
 
 def test_an_automatic_legacy_compaction_says_so(pi: Callable[..., Agent]) -> None:

@@ -13,10 +13,9 @@ from linnet.wire.fields import Field, saving
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
-from linnet.wire.pi.prompts import content
+from linnet.wire.pi.prompts import WhenBusy, prompt
 
 _Behavior: TypeAlias = Literal["steer", "followUp"]
-_WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class SetStream(commands.Ping, frozen=True):
@@ -49,7 +48,7 @@ _since: Field[str] = Field("since", _text, "the id of an entry")
 _name: Field[str] = Field("name", _text, "a string")
 _all: Field[bool] = Field("all", Decoder(bool), "true or false")
 
-_BEHAVIORS: dict[_Behavior | None, _WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
+_BEHAVIORS: dict[_Behavior | None, WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {
     "abort": commands.Abort(),
     "get_state": commands.GetState(),
@@ -80,9 +79,9 @@ def _understand(name: str, fields: Line) -> commands.Command:
         return bare
     match name:
         case "prompt":
-            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
+            return prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
         case "steer" | "follow_up":
-            return _prompt(fields, name, "refuse")
+            return prompt(fields, name, "refuse")
         case "new_session":
             return commands.NewSession(_parent.optional(fields.parent_session))
         case "set_model":
@@ -167,8 +166,3 @@ def _named(fields: Line) -> commands.SetSessionName:
     if not name:
         raise BadInput("Session name cannot be empty")
     return commands.SetSessionName(name)
-
-
-def _prompt(fields: Line, when_busy: _WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
-    sent = content(fields)
-    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash)

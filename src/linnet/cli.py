@@ -136,7 +136,7 @@ def _rpc(flags: Flags, program: Program) -> int:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name)
+    settings = _settings(flags, name, keyless=name != "zot")
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     if not spoken.asks:  # Nor can its clients be told.
@@ -213,12 +213,14 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
     return [Prompt(piped + " ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
+def _settings(flags: Flags, dialect: str, *, keyless: bool = False) -> "Settings":
+    """`keyless`: a missing key is no reason not to start."""
+    from linnet.runtime.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
+    settings = resolve(Config(**flags.config), os.environ, habits, executable, KEYLESS if keyless else Config())
     _conceal(settings)
     return settings
 

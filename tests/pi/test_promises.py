@@ -293,6 +293,32 @@ def test_attachments_reach_the_model_and_are_shown_as_they_were_sent(
     assert run(agent, "hello")[-1]["messages"][0]["attachments"] == []
 
 
+def test_a_legacy_prompt_is_tried_again_and_compacted_inside_its_run(legacy: Agent) -> None:
+    legacy.send({"type": "prompt", "message": "hello"})
+    legacy.until("agent_end")
+    for prompt in ("!fail 503 2", "!overflow 1", "!fail 503 99"):
+        legacy.send({"type": "prompt", "message": prompt})
+        kinds = types(legacy.until("agent_end"))
+        assert (kinds[0], kinds.count("agent_start")) == ("agent_start", 1)
+        assert kinds.count("turn_start") == kinds.count("turn_end") >= 2
+    assert types(legacy.seen).count("compaction") == 1
+    legacy.end()
+    assert types(legacy.seen).count("agent_start") == types(legacy.seen).count("agent_end") == 4
+
+
+def test_the_reserve_of_the_earlier_protocol_is_its_own(pi: Callable[..., Agent]) -> None:
+    """Of a window of 20,500 tokens, the first reply fills more than 500 and less than 4,116."""
+    model = {"id": "tight", "provider": "anthropic", "context_window": 20_500, "max_output": 1000}
+    flags = ("--model", "tight", "--compact-keep", "100", "--no-tools", "--system-prompt", "x")
+    for dialect, compacts in (("pi-legacy", True), ("pi", False)):
+        agent = pi("--dialect", dialect, *flags, extra_models=[model])
+        for _ in range(2):
+            agent.send({"type": "prompt", "message": "!text 600"})
+            agent.until("agent_end")
+        agent.end()
+        assert any("compaction" in kind for kind in types(agent.seen)) is compacts
+
+
 def test_an_automatic_legacy_compaction_says_so(pi: Callable[..., Agent]) -> None:
     small = {"id": "small", "provider": "anthropic", "context_window": 3000, "max_output": 1000}
     flags = ("--dialect", "pi-legacy", "--model", "small", "--compact-reserve", "600", "--compact-keep", "100")

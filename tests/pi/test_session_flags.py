@@ -282,7 +282,7 @@ def test_the_provider_of_a_session_is_enough(
     stranger = spawn("--mode", "rpc", "--continue", "--session-dir", "empty", env={"OPENAI_API_KEY": "x"})
     assert state(stranger)["model"]["provider"] == "openai"  # The only one that there is a key for.
     stranger = spawn("--mode", "rpc", "--continue", "--session-dir", "none")
-    assert "no credential for anthropic" in refusal(stranger)
+    assert "no credential for anthropic" in stranger.ask("prompt", message="hi")["error"]
 
 
 def test_switching_to_a_session_whose_model_cannot_be_used_keeps_the_present_one(
@@ -327,7 +327,7 @@ def test_a_start_that_fails_leaves_no_session_behind(
     source = begun("one")["sessionFile"]
     home = tmp_path / "new"
     for flags in (["--session", "new.jsonl"], ["--continue"], ["--fork", source]):
-        agent = spawn("--mode", "rpc", *flags, env={"LINNET_HOME": str(home), "ANTHROPIC_API_KEY": ""})
+        agent = spawn("rpc", *flags, env={"LINNET_HOME": str(home), "ANTHROPIC_API_KEY": ""})
         assert agent.wait() == 1
         assert "no credential for anthropic" in agent.stderr
     assert not (tmp_path / "work" / "new.jsonl").exists()

@@ -93,9 +93,6 @@ class _DiskWords(words.Words):
     wrote where that was no JSON object.
     """
 
-    def user(self, message: messages.UserMessage) -> frames.UserMessage:
-        return structs.replace(super().user(message), attachments=UNSET)
-
     def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
         told = super().bash(run)
         return told if told.output == run.output else structs.replace(told, raw_output=run.output)

@@ -35,8 +35,30 @@ class LegacyWords(words.Words):
 
 
 class LegacyEncoder(PiEncoder):
+    """Invariant: a prompt has one `agent_start` and one `agent_end`, however often it is tried."""
+
     def __init__(self, stream: Stream = "full") -> None:
         super().__init__(stream, LegacyWords())
+        self._ended: frames.AgentEnd | None = None  # What ends the runs of this prompt so far, not told yet.
+
+    def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
+        told = super()._frames(event)
+        if not isinstance(event, events.RunStarted | events.RunEnded | events.Settled):
+            return told
+        before = self._ended
+        ends = [frame for frame in told if isinstance(frame, frames.AgentEnd)]
+        for end in ends:
+            said = [*(self._ended.messages if self._ended else ()), *end.messages]
+            self._ended = frames.AgentEnd(said, end.error_message)
+        inside = [
+            frame
+            for frame in told
+            if not isinstance(frame, frames.AgentEnd) and not (before and isinstance(frame, frames.AgentStart))
+        ]
+        if isinstance(event, events.Settled) and self._ended is not None:
+            inside.append(self._ended)
+            self._ended = None
+        return inside
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         return []

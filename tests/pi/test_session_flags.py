@@ -262,8 +262,8 @@ def test_a_model_that_cannot_be_used_here_is_told_and_another_taken(
 ) -> None:
     one = begun("one", "--base-url", f"{server.url}/v1", "--model", "gpt-5", provider="openai")
     agent = plain("--session", one["sessionFile"])
-    assert state(agent)["model"]["id"] == "claude-sonnet-4-5"
-    said = "the session's model openai/gpt-5 cannot be used here; going on with anthropic/claude-sonnet-4-5"
+    assert state(agent)["model"]["id"] == "claude-sonnet-5"
+    said = "the session's model openai/gpt-5 cannot be used here; going on with anthropic/claude-sonnet-5"
     assert agent.stderr == f"linnet: {said}\n"
     run(agent, "two")
     assert texts(agent) == ["one", HELLO, "two", HELLO]
@@ -291,9 +291,9 @@ def test_switching_to_a_session_whose_model_cannot_be_used_keeps_the_present_one
     one = begun("one", "--base-url", f"{server.url}/v1", "--model", "gpt-5", provider="openai")
     agent = plain()
     answer = agent.ask("switch_session", sessionPath=one["sessionFile"])["data"]
-    said = "the session's model openai/gpt-5 cannot be used here; going on with anthropic/claude-sonnet-4-5"
+    said = "the session's model openai/gpt-5 cannot be used here; going on with anthropic/claude-sonnet-5"
     assert answer == {"cancelled": False, "warning": said}
-    assert state(agent)["model"]["id"] == "claude-sonnet-4-5"
+    assert state(agent)["model"]["id"] == "claude-sonnet-5"
     run(agent, "two")
     assert texts(agent) == ["one", HELLO, "two", HELLO]
 

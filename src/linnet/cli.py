@@ -34,6 +34,8 @@ COMMANDS = (
     "untrust",
     "monitor",
     "capture",
+    "help",
+    "version",
 )
 
 
@@ -60,6 +62,8 @@ def main(program: Program = LINNET) -> NoReturn:
 
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    if argv[:1] in (["help"], ["version"]) and program is LINNET:
+        argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
         from linnet import cli_sessions
 

@@ -250,6 +250,7 @@ TABLE = (
     Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
+    Flag(("--json",), "mode", "the same as --mode json", value="json"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
     Flag(("--debug",), "debug", "say on stderr what is asked of models, what is tried again, and how long it takes"),
     Flag(("--version",), "version", "print the version"),
@@ -331,6 +332,9 @@ def help_text(program: Program = LINNET) -> str:
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
 
 
+_MEANT = {"--hook": "--extension", "--plugin": "--extension", "--cost": "--max-cost", "--prompt": "-p"}
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, known)
+    near = _MEANT.get(name) or nearest(name, known)
     return f" (did you mean {near}?)" if near else ""

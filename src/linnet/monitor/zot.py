@@ -45,6 +45,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "ext_title": None,
     "ext_editor_text": None,
     "ext_error": "notice",
+    "output": None,
 }
 
 # What a frame must have, by the protocol's own table.

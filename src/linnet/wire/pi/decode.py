@@ -1,8 +1,9 @@
 """Lines in pi's words as commands."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from msgspec.json import Decoder
+from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
@@ -15,13 +16,19 @@ from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
 from linnet.wire.pi.prompts import WhenBusy, prompt
 
+if TYPE_CHECKING:
+    from linnet.core.form import Form
+
 _Behavior: TypeAlias = Literal["steer", "followUp"]
 
 
 class SetStream(commands.Ping, frozen=True):
-    """Chooses what updates carry. Only the dialect acts on it; for the runtime it is a ping."""
+    """Chooses what updates carry, and whether the end of a prompt is told. Only the dialect acts on it; for the runtime
+    it is a ping.
+    """
 
-    mode: Stream = "full"
+    mode: Stream | None = None
+    settled: bool | None = None
 
 
 def _one_of(values: tuple[str, ...]) -> str:
@@ -36,6 +43,7 @@ _model: Field[str] = Field("modelId", _text, "the id of a model")
 _level: Field[Reasoning] = Field("level", Decoder(Reasoning), _one_of(get_args(Reasoning)))
 _mode: Field[QueueMode] = Field("mode", Decoder(QueueMode), _one_of(get_args(QueueMode)))
 _stream: Field[Stream] = Field("mode", Decoder(Stream), _one_of(get_args(Stream)))
+_settled: Field[bool] = Field("settled", Decoder(bool), "true or false")
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
@@ -79,9 +87,9 @@ def _understand(name: str, fields: Line) -> commands.Command:
         return bare
     match name:
         case "prompt":
-            return prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
+            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
         case "steer" | "follow_up":
-            return prompt(fields, name, "refuse")
+            return _prompt(fields, name, "refuse")
         case "new_session":
             return commands.NewSession(_parent.optional(fields.parent_session))
         case "set_model":
@@ -120,11 +128,17 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "trust":
             return _trust(fields)
         case "set_stream":
-            return SetStream(_stream.required(fields.mode))
+            return _set_stream(fields)
         case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools":
             return _answering(name, fields)
         case _:
             raise unknown(name)
+
+
+def _set_stream(fields: Line) -> SetStream:
+    """What is left out stays as it is."""
+    settled = _settled.optional(fields.settled)
+    return SetStream(_stream.required(fields.mode) if settled is None else _stream.optional(fields.mode), settled)
 
 
 def _trust(fields: Line) -> commands.Trust:
@@ -166,3 +180,20 @@ def _named(fields: Line) -> commands.SetSessionName:
     if not name:
         raise BadInput("Session name cannot be empty")
     return commands.SetSessionName(name)
+
+
+def _prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
+    said = prompt(fields, when_busy, slash)
+    form = _form(fields)
+    if form is not None and when_busy != "refuse":
+        raise BadInput("`outputSchema` is for a prompt that begins a run, not for one that is said to a run")
+    return said if form is None else replace(said, form=form)
+
+
+def _form(fields: Line) -> "Form | None":
+    schema = fields.output_schema or fields.output_schema_snake
+    if not bytes(schema):
+        return None
+    from linnet.wire.output_schema import form  # Most prompts ask for words.
+
+    return form(schema, "outputSchema")

@@ -18,8 +18,8 @@ BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'foll
 class Pi:
     asks = True
 
-    def __init__(self, *, stream: Stream = "full") -> None:
-        self._encoder = PiEncoder(stream)
+    def __init__(self, *, stream: Stream = "full", settled: bool = False) -> None:
+        self._encoder = PiEncoder(stream, settled=settled)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
@@ -34,7 +34,9 @@ class Pi:
     def _heed(self, asked: Asked) -> None:
         """Remember what a command says about lines that will be made later."""
         if isinstance(asked.command, SetStream):
-            self._encoder.stream = asked.command.mode
+            self._encoder.stream = asked.command.mode or self._encoder.stream
+            if asked.command.settled is not None:
+                self._encoder.settled = asked.command.settled
         elif isinstance(asked.command, Attached):
             self._encoder.words.accept(asked.command)
 

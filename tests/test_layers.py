@@ -11,12 +11,13 @@ ANYTHING = {"*"}
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
     "wire": {"core"},
-    "providers": {"core"},
-    "tools": {"core"},
-    "store": {"core", "wire"},  # What is on disk is spelled as on pi's wire.
+    "files": set(),
+    "providers": {"core", "files"},
+    "tools": {"core", "files"},
+    "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
     "export": {"core", "store"},
-    "extensions": {"core", "tools"},
-    "runtime": {"core", "providers", "tools", "store", "export", "extensions"},
+    "extensions": {"core", "files", "tools"},
+    "runtime": {"core", "files", "providers", "tools", "store", "export", "extensions"},
     "server": {"core", "wire", "runtime"},
     "sdk": {"core", "wire", "runtime"},
     "monitor": {"core", "wire", "client"},
@@ -24,7 +25,7 @@ ALLOWED: dict[str, set[str]] = {
     "testing": ANYTHING,
     "errors.py": set(),
     "flags.py": {"core"},
-    "drop_in.py": {"core", "flags"},
+    "drop_in.py": {"core", "files", "flags"},
     "cli_auth.py": ANYTHING,
     "cli_sessions.py": ANYTHING,
     "cli_monitor.py": ANYTHING,

@@ -107,7 +107,7 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
         return 0
     target = Path(out) if out else Path(default_name(path))
     try:
-        Exporting(store).write(target)
+        Exporting(store, path).write(target)
     except OSError as error:
         raise ConfigError(f"{target} could not be written: {error.strerror}") from None
     print(target)

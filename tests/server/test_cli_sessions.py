@@ -240,6 +240,19 @@ def test_a_page_goes_where_it_is_wanted(run: Run, begin: Callable[..., None], tm
     assert out.stdout == page.read_text("utf-8")
 
 
+def test_who_may_read_the_session_may_read_the_page_and_nobody_else(
+    run: Run, begin: Callable[..., None], tmp_path: Path
+) -> None:
+    begin("the question")
+    (file,) = files(tmp_path)
+    page = tmp_path / "work" / "page.html"
+    page.touch(0o644)
+    for mode in (0o600, 0o640):
+        file.chmod(mode)
+        assert run("linnet", "export", str(file), "-o", "page.html").returncode == 0
+        assert page.stat().st_mode & 0o777 == mode
+
+
 @pytest.mark.parametrize(
     ("words", "why", "code"),
     [

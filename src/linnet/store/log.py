@@ -8,7 +8,7 @@ from threading import Lock
 from typing import Protocol
 
 from linnet.errors import SessionError
-from linnet.store.lock import unlock
+from linnet.files.lock import unlock
 from linnet.store.reading import Span
 
 

@@ -28,12 +28,12 @@ def preview(call: ToolCall, context: ToolContext) -> str:
 
 def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.diff import diff
-    from linnet.tools.edit import EditArgs
+    from linnet.tools.edit import EditArgs, contents
     from linnet.tools.replace import Source, locate
 
     args = convert(call.args, EditArgs)
-    with open(context.resolve(args.path), "rb") as file:
-        source = Source(file.read().decode("utf-8", "surrogateescape"))
+    found = contents(args.path, context.resolve(args.path), context)
+    source = Source(found.decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
     return f"{args.path}\n{diff(source.text, changes)}".encode("utf-8", "replace").decode()
 
@@ -41,13 +41,13 @@ def _edited(call: ToolCall, context: ToolContext) -> str:
 def _written(call: ToolCall, context: ToolContext) -> str:
     """A new file is shown as it will be, an existing one as what changes."""
     from linnet.tools.diff import diff
+    from linnet.tools.edit import contents
     from linnet.tools.replace import Change
     from linnet.tools.write import WriteArgs
 
     args = convert(call.args, WriteArgs)
     try:
-        with open(context.resolve(args.path), "rb") as file:
-            old = file.read().decode("utf-8", "replace")
+        old = contents(args.path, context.resolve(args.path), context).decode("utf-8", "replace")
     except FileNotFoundError:
         return f"{args.path} (new)\n{args.content}"
     return f"{args.path}\n{diff(old, [Change(0, len(old), args.content)])}"

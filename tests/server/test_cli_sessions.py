@@ -209,7 +209,7 @@ def test_what_was_said_cannot_talk_to_the_terminal(
     out = run("linnet", "sessions", *flags).stdout
     assert len(out.splitlines()) == 2
     assert out.replace("\n", "").isprintable()
-    assert "red 2J back end" in out
+    assert r"\x9b2J \u202eback\u2066" in out
 
 
 def test_a_page_is_named_after_the_session(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:

@@ -7,6 +7,8 @@ from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from linnet import logs
+from linnet.core.terminal_text import one_line
 from linnet.errors import BadInput, LinnetError
 from linnet.files import reading as files
 
@@ -109,14 +111,12 @@ def is_inside(path: str, folder: str) -> bool:
 
 def named(path: str) -> str:
     """As part of a line: a name may have line ends in it."""
-    return path if path.isprintable() else repr(path)
+    return one_line(path)
 
 
 def warn(sentence: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
-    import logging  # 5 ms that nothing healthy pays
-
-    logging.getLogger("linnet.project").warning("linnet: %s", sentence)
+    logs.warn("linnet.project", f"linnet: {sentence}")
 
 
 def _sentence(path: str, error: Exception) -> str:

@@ -9,13 +9,15 @@ from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Done, Prompt
 from linnet.core.events import Event, JobStarted, ReplyEnded, SessionFailed, ToolFinished
 from linnet.core.messages import StopReason
+from linnet.core.terminal_text import spelled_out
 from linnet.errors import LimitReached, LinnetError, ModelRefused
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.outlet import Outlet
 from linnet.server.piped import piped
-from linnet.server.stdio import claim, say
+from linnet.server.stdio import claim
+from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Opened
 
@@ -126,7 +128,8 @@ def once(
         terminal.wipe()
     ended = asking.ended
     if dialect is None and listener.text and not wakeup.signal:
-        outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
+        text = spelled_out(listener.text) if os.isatty(stdio.sink) else listener.text
+        outlet.write([[text.encode("utf-8", "replace") + b"\n"]])
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:

@@ -14,7 +14,8 @@ from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
 from linnet.server.outlet import FULL, Outlet
-from linnet.server.stdio import Stdio, say
+from linnet.server.stdio import Stdio
+from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong

@@ -58,6 +58,8 @@ class Client:
             proxy = proxies.choose(self._url, os.environ)
         except ConfigError as error:
             raise ProviderRejected(self.provider, str(error)) from None
+        if proxy is not None:
+            self.secrets = list(dict.fromkeys((*self.secrets, *proxies.secrets(proxy))))
         request = self._request(proxy, len(body))
         kept = self._reusable()
         reply = self._exchange(kept, request, body, cancel, fresh=False) if kept else None
@@ -220,11 +222,11 @@ class Reply:
             raise ProviderRejected(self._client.provider, f"the reply is compressed ({encoding}), though nobody asked")
         body = self._everything()
         if 200 <= status < 300:
-            text = faults.without(body.decode("utf-8", "replace"), self._client.secrets).strip()[:500]
+            text = body.decode("utf-8", "replace").strip()[:500]
             raise ProviderRejected(
                 self._client.provider, f"expected an event stream but got {self.head.type}, check the base URL: {text}"
             )
-        raise faults.from_status(self._client.provider, status, self.head.headers, body, time(), self._client.secrets)
+        raise faults.from_status(self._client.provider, status, self.head.headers, body, time())
 
     def _everything(self) -> bytes:
         """Return the body of an error, or its beginning."""

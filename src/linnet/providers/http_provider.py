@@ -7,7 +7,6 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta
 from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
 from linnet.providers.base import Request
-from linnet.providers.faults import without
 from linnet.providers.http import Client, Reply
 from linnet.providers.sse import EventSplitter, EventTooLarge
 
@@ -27,13 +26,22 @@ class HttpProvider:
     """Implements Provider over HTTP."""
 
     def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:
+        self.advice = ""  # What to do about a key that is refused, as part of a sentence.
         self.name = client.provider
         self._client = client
         self._write = write
         self._reader = reader
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        """Whatever a server, a proxy or the network has to say against it leaves through here, without our key."""
         cancel.check()
+        try:
+            yield from self._stream(request, cancel)
+        except ProviderError as error:
+            error.args = (self._told(error),)
+            raise
+
+    def _stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         reply = self._client.post(self._write(request), cancel)
         reader = self._reader(request)
         try:
@@ -43,7 +51,6 @@ class HttpProvider:
             raise
         if reader.failure is not None:
             reply.close()
-            reader.failure.args = (without(str(reader.failure), self._client.secrets),)
             raise reader.failure
         reply.release()
 
@@ -52,6 +59,12 @@ class HttpProvider:
 
     def close(self) -> None:
         self._client.close()
+
+    def _told(self, error: ProviderError) -> str:
+        from linnet.core.secret_forms import without  # 4 ms that only a failure should pay for
+
+        sentence = without(str(error), self._client.secrets)
+        return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence
 
     def _batches(self, reply: Reply, reader: Reader) -> Iterator[Sequence[Delta]]:
         events = EventSplitter()

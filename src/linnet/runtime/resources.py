@@ -285,6 +285,7 @@ class Resources:
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,
+            advice=settings.accounts.advice(name),
         )
 
 

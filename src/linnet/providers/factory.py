@@ -23,12 +23,13 @@ def build(
     timeouts: "Timeouts | None" = None,
     trace: "Callable[[str], None] | None" = None,
     advice: str = "",
+    max_reply: int | None = None,
 ) -> "Provider":
     """Raises ConfigError if it can be known now that no request would work.
 
     A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
     a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went. `advice` says
-    what to do about a key that the vendor refuses.
+    what to do about a key that the vendor refuses. `max_reply`: most bytes of a reply.
     """
     known = catalog.PROVIDERS.get(provider)
     kind = api or (known.api if known else None)
@@ -53,6 +54,8 @@ def build(
 
         over_http = openai_chat(provider, key, url, timeouts)
     over_http.advice = advice
+    if max_reply is not None:
+        over_http.limit(max_reply)
     if trace is None:
         return Retrying(over_http, attempts)
     from linnet.providers.trace import Traced

@@ -115,7 +115,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError, IndexError):  # It was written for mail, and trusts its senders.
         return None
 
 

@@ -4,11 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from linnet.core.cancel import Cancel
-from linnet.core.deltas import Delta
-from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.core.deltas import Delta, merged
+from linnet.errors import ProviderError, ProviderUnavailable
 from linnet.providers.base import Request
 from linnet.providers.http import Client, Reply
 from linnet.providers.sse import EventSplitter, EventTooLarge
+
+# Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
+# message with each.
+LONG = 64 * 1024
 
 
 class Reader(Protocol):
@@ -54,6 +58,10 @@ class HttpProvider:
             raise reader.failure
         reply.release()
 
+    def limit(self, max_reply: int) -> None:
+        """Let no reply have more bytes than this."""
+        self._client.max_reply = max_reply
+
     def warm(self) -> None:
         self._client.warm()
 
@@ -67,7 +75,8 @@ class HttpProvider:
         return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence
 
     def _batches(self, reply: Reply, reader: Reader) -> Iterator[Sequence[Delta]]:
-        events = EventSplitter()
+        most = self._client.max_reply
+        events = EventSplitter(most)
         while not reader.finished and reader.failure is None:
             try:
                 data = reply.read()
@@ -76,7 +85,7 @@ class HttpProvider:
                 if deltas := reader.end(cut):
                     yield deltas
                 return
-            except EventTooLarge as error:
-                raise ProviderRejected(self.name, f"the reply cannot be read: {error}") from None
+            except EventTooLarge:
+                raise self._client.too_large() from None
             if deltas := reader.feed(payloads) if data else reader.end():
-                yield deltas
+                yield merged(deltas) if reply.heard > LONG else deltas

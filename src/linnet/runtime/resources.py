@@ -286,6 +286,7 @@ class Resources:
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,
             advice=settings.accounts.advice(name),
+            max_reply=settings.max_reply,
         )
 
 

@@ -70,6 +70,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     reasoning: Reasoning
     limits: Limits
     bash_timeout: float | None
+    max_reply: int
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
@@ -151,6 +152,13 @@ def resolve(
         return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
 
 
+def _max_reply(config: Config, spelled: Spelling) -> int:
+    most = _given(config.max_reply)
+    if most < 1:
+        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {most}")
+    return most
+
+
 def _resolved(
     layers: Layers,
     asked: Config,
@@ -204,6 +212,7 @@ def _resolved(
         reasoning=reasoning,
         limits=limits,
         bash_timeout=bash_timeout,
+        max_reply=_max_reply(config, spelled),
         tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),

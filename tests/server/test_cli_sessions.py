@@ -162,7 +162,8 @@ def test_sessions_that_were_killed_before_anything_was_said_are_only_in_the_json
 def test_a_session_that_is_kept_elsewhere_is_found_where_the_others_are(run: Run, tmp_path: Path) -> None:
     mine = tmp_path / "elsewhere" / "mine.jsonl"
     done = run("linnet", "-p", "one", "--session", str(mine))
-    assert (done.stdout, done.stderr) == (f"{HELLO}\n", f"linnet: this session is kept in {mine}\n")
+    made = f"linnet: the folder {mine.parent} was made for this session\n"
+    assert (done.stdout, done.stderr) == (f"{HELLO}\n", f"{made}linnet: this session is kept in {mine}\n")
     [found] = listed(run)
     assert (found["path"], found["firstMessage"]) == (str(mine), "one")
     assert "one" in run("linnet", "sessions").stdout

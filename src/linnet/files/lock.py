@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 from linnet.errors import ConfigError
+from linnet.files.folders import make
 
 PATIENCE = 10.0  # Seconds; a change takes milliseconds.
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
@@ -43,7 +44,7 @@ def changing(path: str, *, private: bool = True) -> Iterator[None]:
     Raises ConfigError if somebody else takes too long, or OSError.
     """
     folder = os.path.dirname(os.path.realpath(path))
-    os.makedirs(folder, mode=0o700 if private else 0o777, exist_ok=True)
+    make(folder, 0o700 if private else 0o777)
     fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         _wait_for(fd, path)

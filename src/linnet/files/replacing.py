@@ -11,6 +11,8 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
+from linnet.files.folders import make
+
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _PREFIX, _LENGTH = ".linnet-", 12  # A short name of its own: the target's may already be as long as a name can be.
 _HEX = "0123456789abcdef"
@@ -91,7 +93,7 @@ def _remove_unless_held(folder: int, name: str) -> None:
 
 
 def _made(folder: str) -> int:
-    os.makedirs(folder, exist_ok=True)
+    make(folder)
     return os.open(folder, FOLDER)
 
 

@@ -317,6 +317,8 @@ def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
         raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
+    except ValueError:
+        raise ConfigError(f"{spelled('cwd')} {cwd!r} cannot be the name of a folder") from None
     if not os.path.isdir(path):
         raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
     return path

@@ -7,6 +7,7 @@ from itertools import count
 from stat import S_ISREG
 
 from linnet.errors import SessionError, SessionInUse
+from linnet.files.folders import make
 from linnet.files.lock import holder, lock
 from linnet.files.replacing import FOLDER, new_file, sweep
 from linnet.store.header import VERSION, Header, header, header_line
@@ -121,10 +122,8 @@ def _reason(error: OSError | ValueError) -> str:
 
 def make_folder(path: str) -> None:
     """Make it and those above it, private ones: their names tell what is worked on."""
-    if path and not os.path.isdir(path):
-        make_folder(os.path.dirname(path))
-        with suppress(FileExistsError):
-            os.mkdir(path, 0o700)
+    if path:
+        make(path, 0o700)
 
 
 def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:

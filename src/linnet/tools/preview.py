@@ -21,9 +21,19 @@ def preview(call: ToolCall, context: ToolContext) -> str:
     except (OSError, ToolFailed, MsgspecError, ValueError):
         pass  # It is going to fail; its arguments say as much as can be said.
     if not shown:
-        shown = json.format(json.encode(call.args), indent=2).decode("utf-8", "replace") if call.args else call.unparsed
+        shown = _arguments(call) if call.args else call.unparsed
     kept = keep_head(shown)
     return f"{kept.text}\n[{kept.cut_lines} more lines]" if kept.cut_bytes else kept.text
+
+
+def _arguments(call: ToolCall) -> str:
+    """As JSON; what cannot be written as that, half a character or what has no bottom, as well as it can be."""
+    try:
+        return json.format(json.encode(call.args), indent=2).decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return ascii(call.args)
+    except RecursionError:
+        return "(arguments that are nested too deeply to be shown)"
 
 
 def _edited(call: ToolCall, context: ToolContext) -> str:

@@ -11,20 +11,22 @@ ANYTHING = {"*"}
 ALLOWED: dict[str, set[str]] = {
     "core": set(),
     "wire": {"core"},
-    "providers": {"core"},
-    "tools": {"core"},
-    "store": {"core", "wire"},  # What is on disk is spelled as on pi's wire.
+    "files": set(),
+    "providers": {"core", "files"},
+    "tools": {"core", "files", "logs"},
+    "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
     "export": {"core", "store"},
-    "extensions": {"core", "tools"},
-    "runtime": {"core", "providers", "tools", "store", "export", "extensions"},
+    "extensions": {"core", "files", "logs", "tools"},
+    "runtime": {"core", "files", "logs", "providers", "tools", "store", "export", "extensions"},
     "server": {"core", "wire", "runtime"},
     "sdk": {"core", "wire", "runtime"},
     "monitor": {"core", "wire", "client"},
     "client": {"core", "wire"},  # Never what it talks to.
     "testing": ANYTHING,
     "errors.py": set(),
+    "logs.py": {"core"},
     "flags.py": {"core"},
-    "drop_in.py": {"core", "flags"},
+    "drop_in.py": {"core", "files", "flags"},
     "cli_auth.py": ANYTHING,
     "cli_sessions.py": ANYTHING,
     "cli_monitor.py": ANYTHING,

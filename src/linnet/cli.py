@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NoReturn
 from linnet import __version__
 from linnet.errors import BadInput, ConfigError, Contradiction, LinnetError, nearest
 from linnet.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
+from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
@@ -48,13 +49,13 @@ def main(program: Program = LINNET) -> NoReturn:
         if sys.stdout is not None:  # A spawner may have closed it.
             sys.stdout.flush()
     except LinnetError as error:
-        print(f"{program.name}: {error}", file=sys.stderr)
+        say(str(error), program.name)
         code = 2 if isinstance(error, UsageError | Contradiction) else 1
     except BrokenPipeError:
         code = 1  # Whoever read has seen enough.
     except OSError as error:
         where = f": {error.filename}" if isinstance(error.filename, str) else ""
-        print(f"{program.name}: {error.strerror}{where}", file=sys.stderr)
+        say(f"{error.strerror}{where}", program.name)
         code = 1
     with suppress(OSError):
         if sys.stderr is not None:
@@ -63,6 +64,7 @@ def main(program: Program = LINNET) -> NoReturn:
 
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    token = _token(watching=argv[:1] in (["monitor"], ["capture"]) and program is LINNET)
     if argv[:1] in (["help"], ["version"]) and program is LINNET:
         argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
@@ -96,13 +98,13 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
 
         flags = parse_with_extensions(argv, program)
     if flags.help:
-        print(help_text(program))
+        tell(help_text(program))
         return 0
     if flags.version:
-        print(program.version.format(name=program.name, version=__version__))
+        tell(program.version.format(name=program.name, version=__version__))
         return 0
     for note in dict.fromkeys(flags.notes):
-        print(f"{program.name}: {note}", file=sys.stderr)
+        say(note, program.name)
     if flags.list_models:
         from linnet.cli_models import list_models
 
@@ -114,7 +116,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
             raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
         return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
-        return _rpc(flags, program)
+        return _rpc(flags, program, token)
     if flags.print or flags.mode in ("json", "result", "text"):
         return _once(flags, program)
     if flags.words:
@@ -132,16 +134,30 @@ def _no_command(word: str, program: Program) -> str:
     return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
 
 
-def _rpc(flags: Flags, program: Program) -> int:
-    from linnet.server.gate import Gate, take_token
+def _token(*, watching: bool) -> str:
+    """Take the token out of what others see of this process, whatever it was started for. An agent that is
+    watched has it in its environment, as it would without us.
+    """
+    if "ZOTCORE_RPC_TOKEN" not in os.environ:
+        return ""
+    from linnet.server.concealed import conceal_variables
+    from linnet.server.gate import VARIABLE, take_token
+
+    if not watching:
+        return take_token()
+    conceal_variables([VARIABLE])
+    return ""
+
+
+def _rpc(flags: Flags, program: Program, token: str) -> int:
+    from linnet.server.gate import Gate
     from linnet.server.serve import Server
-    from linnet.server.stdio import claim, say
+    from linnet.server.stdio import claim
 
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     if flags.output_schema is not None:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
-    token = take_token()
     name = flags.dialect or program.dialect or "pi"
     settings = _settings(flags, name, keyless=name != "zot")
     gate = Gate(token) if token and name == "zot" else None
@@ -206,7 +222,7 @@ def _form(path: str) -> "Form":
     from msgspec.json import decode
 
     from linnet.core.output import Output
-    from linnet.runtime.small_file import contents
+    from linnet.files.reading import contents
 
     text = contents(path)
     if text is None:
@@ -297,7 +313,6 @@ def _session(
     except BaseException:
         resources.close()
         raise
-    with suppress(OSError):  # It may go to a file on the very disk that is full.
-        for remark in session.remarks:
-            print(f"linnet: {remark}", file=sys.stderr)
+    for remark in session.remarks:
+        say(remark)
     return session

@@ -13,6 +13,7 @@ from linnet.providers import catalog
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.keys import COMMAND, Key, StoredKeys
 from linnet.runtime.settings import home_folder
+from linnet.server.terminal import ask, tell
 
 _HELP = tuple(flag for flag in TABLE if flag.names[0] == "-h")
 
@@ -71,7 +72,7 @@ def run(word: str, argv: Sequence[str]) -> int:
     program = {"login": LOGIN, "logout": LOGOUT, "auth": AUTH}[word]
     flags = parse(argv, program)
     if flags.help:
-        print(help_text(program))
+        tell(help_text(program))
         return 0
     if word == "auth":
         if flags.words:
@@ -87,9 +88,9 @@ def login(provider: str) -> int:
     keys = StoredKeys(home_folder(os.environ))
     keys.check()  # What cannot be changed is said before anybody types a key.
     keys.put(provider, _checked(_asked(provider)))
-    print(f"The key of {provider} is kept in {keys.path}.")
+    tell(f"The key of {provider} is kept in {keys.path}.")
     if info.key_variable and os.environ.get(info.key_variable):
-        print(f"{info.key_variable} is set, and wins over it.", file=sys.stderr)
+        ask(f"{info.key_variable} is set, and wins over it.\n")
     return 0
 
 
@@ -98,9 +99,9 @@ def logout(provider: str) -> int:
     keys = StoredKeys(home_folder(os.environ))
     if not keys.remove(provider):
         raise ConfigError(f"{keys.path} has no key of {provider}")
-    print(f"The key of {provider} is no longer in {keys.path}.")
+    tell(f"The key of {provider} is no longer in {keys.path}.")
     if info.key_variable and os.environ.get(info.key_variable):
-        print(f"{info.key_variable} is set, so {provider} still has one.", file=sys.stderr)
+        ask(f"{info.key_variable} is set, so {provider} still has one.\n")
     return 0
 
 
@@ -115,7 +116,7 @@ def auth(*, as_json: bool) -> int:
         return 0
     width = max(len(account.provider) for account in found)
     for account in found:
-        print(f"{account.provider:<{width}}  {_words(account)}")
+        tell(f"{account.provider:<{width}}  {_words(account)}")
     return 0
 
 

@@ -1,12 +1,13 @@
 """`linnet config`: what holds and who said so; one setting written; the schema of the file."""
 
 import os
-import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from linnet.core.terminal_text import one_line
 from linnet.errors import ConfigError, nearest
 from linnet.flags import TABLE, Flag, Program, UsageError, help_text, parse
+from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
     from linnet.runtime.layers import Layers
@@ -35,7 +36,7 @@ Flags
 def config(argv: Sequence[str]) -> int:
     flags = parse(argv, CONFIG)
     if flags.help:
-        print(help_text(CONFIG))
+        tell(help_text(CONFIG))
         return 0
     match flags.words:
         case ["set", name, value]:
@@ -47,7 +48,7 @@ def config(argv: Sequence[str]) -> int:
 
             from linnet.setting_words import schema
 
-            print(json.format(json.encode(schema())).decode())
+            hand_over(json.format(json.encode(schema())).decode())
             return 0
         case ["set", *_] | ["unset", *_] | ["schema", *_] | [_, _, *_]:
             raise UsageError("linnet config takes set KEY VALUE, unset KEY, schema, or a KEY; see linnet config --help")
@@ -64,18 +65,18 @@ def _show(words: Sequence[str], said: Mapping[str, Any], dialect: str, *, as_jso
     found = _layers(said, dialect)
     rows = {key.name: _row(key, found) for key in wanted}
     for remark in found.remarks:
-        print(f"linnet: {remark}", file=sys.stderr)
+        say(remark)
     if as_json:
-        print(json.format(json.encode(rows)).decode())
+        hand_over(json.format(json.encode(rows)).decode())
     elif words:
         [row] = rows.values()
-        print(_shown(row["value"]))
+        hand_over(_shown(row["value"]))
     else:
         width = max(map(len, rows))
         values = {name: _shown(row["value"]) for name, row in rows.items()}
         column = min(40, max(map(len, values.values())))
         for name, row in rows.items():
-            print(f"{name:<{width}}  {values[name]:<{column}}  {row['from']}".rstrip())
+            tell(one_line(f"{name:<{width}}  {values[name]:<{column}}  {row['from']}".rstrip()))
     return 0
 
 
@@ -161,5 +162,5 @@ def _write(name: str, word: str | None, said: Mapping[str, Any], *, in_project: 
     file = os.path.join(root, ".linnet", "settings.json") if in_project else user_file(home)
     value = None if word is None else parsed(key, word, key.name)
     written(file, {key.name: value}, root if in_project else home, of_project=in_project)
-    print(file)
+    hand_over(file)
     return 0

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from linnet.core.models import Model
+from linnet.core.terminal_text import one_line
 from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
     from linnet.runtime.accounts import Accounts
@@ -49,7 +51,7 @@ class Row(Struct, frozen=True):
 def models(argv: Sequence[str]) -> int:
     flags = parse(argv, MODELS)
     if flags.help:
-        print(help_text(MODELS))
+        tell(help_text(MODELS))
         return 0
     return list_models(flags, MODELS.name)
 
@@ -73,13 +75,13 @@ def list_models(flags: Flags, program: str) -> int:
     if flags.json:
         _print_json(found)
     elif found:
-        print("\n".join(table(found)))
+        tell("\n".join(map(one_line, table(found))))
     else:
         why = "has that in its name" if wanted else f"can be used: set {_variables(accounts)}"
         more = (
             "; --all lists those of providers without a key" if program == MODELS.name and not flags.everywhere else ""
         )
-        print(f"linnet: no model {why}{more}", file=sys.stderr)
+        say(f"no model {why}{more}")
     return 0
 
 

@@ -2,7 +2,6 @@
 
 import os
 import signal
-import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from linnet.errors import ConfigError
 from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
     from linnet.monitor.record import Capture
@@ -77,7 +77,7 @@ Flags
 def monitor(argv: Sequence[str]) -> int:
     flags, command = _parsed(argv, MONITOR)
     if flags.help:
-        print(help_text(MONITOR))
+        tell(help_text(MONITOR))
         return 0
     if command and flags.words:
         raise UsageError(f"linnet monitor takes a command or a file, not both: {flags.words[0]!r}")
@@ -92,7 +92,7 @@ def capture(argv: Sequence[str]) -> int:
     flags, command = _parsed(argv, CAPTURE)
     given = flags.config
     if flags.help:
-        print(help_text(CAPTURE))
+        tell(help_text(CAPTURE))
         return 0
     modes = [name for name in ("script", "report", "compare") if name in given]
     if len(modes) != 1:
@@ -111,13 +111,27 @@ def capture(argv: Sequence[str]) -> int:
 
 
 def _parsed(argv: Sequence[str], program: Program) -> tuple[Flags, list[str]]:
-    """The command is everything behind the first --."""
+    """The command is everything behind the first --. Secrets that the agent gets are hidden from its children, who
+    could read in /proc what we were started with.
+    """
     at = list(argv).index("--") if "--" in argv else len(argv)
     flags = parse(argv[:at], program)
     command = list(argv[at + 1 :])
     if at < len(argv) and not command and not flags.help:
         raise UsageError("a command is missing after --")
+    if command:
+        _conceal(command)
     return flags, command
+
+
+def _conceal(command: Sequence[str]) -> None:
+    from linnet.monitor.secrets import is_secret_name, of_flags
+    from linnet.server.concealed import conceal_variables, conceal_word
+
+    conceal_variables([name for name in os.environ if is_secret_name(name)])
+    for word in of_flags(command):
+        if word:
+            conceal_word(word)
 
 
 def _refuse_command(command: list[str], flag: str) -> None:
@@ -167,9 +181,9 @@ def _show(watch: "Watch", flags: Flags) -> None:
     from linnet.wire.jsonl import encode_lines
 
     if flags.json:
-        sys.stdout.write(encode_lines([snapshot(watch)]).decode())
+        hand_over(encode_lines([snapshot(watch)]).decode().rstrip("\n"))
     else:
-        print(f"{watch.at:9.3f}  {describe(watch, watch.at)}")
+        tell(f"{watch.at:9.3f}  {describe(watch, watch.at)}")
 
 
 def _run(command: list[str], flags: Flags) -> int:
@@ -194,7 +208,7 @@ def _run(command: list[str], flags: Flags) -> int:
     if flags.out is not None or "raw" not in given:
         _write(_report(made, flags), flags.out)
     for note in made.notes:
-        print(f"linnet: {note}", file=sys.stderr)
+        say(note)
     return 0 if in_time else 1
 
 
@@ -236,7 +250,7 @@ def _text(name: str) -> str:
 
 def _write(text: str, name: str | None) -> None:
     if name in (None, "-"):
-        sys.stdout.write(text)
+        hand_over(text.removesuffix("\n"))
         return
     try:
         Path(str(name)).write_bytes(text.encode("utf-8", "replace"))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import ConfigError, SessionError
 from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
     from linnet.core.sessions import SessionInfo
@@ -52,7 +53,7 @@ Flags
 def sessions(argv: Sequence[str]) -> int:
     flags = parse(argv, LIST)
     if flags.help:
-        print(help_text(LIST))
+        tell(help_text(LIST))
         return 0
     if flags.words:
         raise UsageError(f"linnet sessions takes no words, only flags: {flags.words[0]!r}; see linnet sessions --help")
@@ -70,19 +71,19 @@ def sessions(argv: Sequence[str]) -> int:
     elif found:
         from linnet.session_table import rows
 
-        print("\n".join(rows(found, folders=flags.everywhere or chosen)))
+        tell("\n".join(rows(found, folders=flags.everywhere or chosen)))
     else:
         where = os.path.join(_home(), "sessions") if flags.everywhere else f"{places[0]}; --all looks in every folder"
         unread.append(f"no sessions in {where}")
     for reason in unread:
-        print(f"linnet: {reason}", file=sys.stderr)
+        say(reason)
     return 0
 
 
 def export(argv: Sequence[str]) -> int:
     flags = parse(argv, EXPORT)
     if flags.help:
-        print(help_text(EXPORT))
+        tell(help_text(EXPORT))
         return 0
     if len(flags.words) != 1:
         raise UsageError("linnet export takes one session, a file or the beginning of an id; see linnet export --help")
@@ -107,10 +108,10 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
         return 0
     target = Path(out) if out else Path(default_name(path))
     try:
-        Exporting(store).write(target)
+        Exporting(store, path).write(target)
     except OSError as error:
         raise ConfigError(f"{target} could not be written: {error.strerror}") from None
-    print(target)
+    hand_over(str(target))
     return 0
 
 

@@ -5,8 +5,9 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linnet.core.printable import printable
+from linnet.core.terminal_text import one_line
 from linnet.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.server.terminal import ask, say, tell
 
 if TYPE_CHECKING:
     from linnet.core.events import ProjectUntrusted
@@ -54,17 +55,17 @@ def trust(argv: Sequence[str]) -> int:
     project = _project(flags)
     if flags.listing:
         for path, entry in sorted(TrustFile(project.home).entries().items()):
-            print(f"{entry.answer:<6}  {path}")
+            tell(f"{entry.answer:<6}  {one_line(path)}")
         return 0
     found = project.survey()
     if flags.never:
         project.answer("never")
         return 0
     if found is None:
-        print(f"linnet: {project.root} brings nothing that would have to be trusted", file=sys.stderr)
+        say(f"{one_line(project.root)} brings nothing that would have to be trusted")
         return 0
     project.answer("always")
-    print("\n".join(_lines(found)))
+    tell("\n".join(_lines(found)))
     return 0
 
 
@@ -76,7 +77,7 @@ def untrust(argv: Sequence[str]) -> int:
 
     project = _project(flags)
     if not TrustFile(project.home).forget(project.root):
-        print(f"linnet: nothing was said about {project.root}", file=sys.stderr)
+        say(f"nothing was said about {one_line(project.root)}")
     return 0
 
 
@@ -89,11 +90,10 @@ def asked(settings: "Settings") -> "Settings":
     if not (sys.stdin is not None and sys.stdin.isatty() and sys.stderr is not None and sys.stderr.isatty()):
         from linnet.cli_config import left_out
 
-        print(f"linnet: {left_out(found.path)}", file=sys.stderr)
+        say(left_out(one_line(found.path)))
         return settings
     heading = "has changed since you trusted it" if found.changed else "brings what can run code or speak to the model"
-    print(f"{_line(found.path)} {heading}:", *_lines(found), sep="\n", file=sys.stderr)
-    print(QUESTION, end="", file=sys.stderr, flush=True)
+    ask("\n".join([f"{one_line(found.path)} {heading}:", *_lines(found), QUESTION]))
     answer = _ANSWERS.get(sys.stdin.readline().strip().lower()[:1])
     if answer is None:
         return settings
@@ -102,15 +102,10 @@ def asked(settings: "Settings") -> "Settings":
 
 
 def _lines(found: "ProjectUntrusted") -> list[str]:
-    changed = [f"  changed    {_line(path)}" for path in found.changed]
-    brought = [f"  {each.kind:<13}  {_line(os.path.relpath(each.path, found.path))}" for each in found.found]
+    changed = [f"  changed    {one_line(path)}" for path in found.changed]
+    brought = [f"  {each.kind:<13}  {one_line(os.path.relpath(each.path, found.path))}" for each in found.found]
     lines = changed or brought
     return [*lines[:MOST_SHOWN], *([f"  and {len(lines) - MOST_SHOWN} more"] if len(lines) > MOST_SHOWN else [])]
-
-
-def _line(path: str) -> str:
-    """A name on a line of its own, whatever somebody called it."""
-    return printable(path).replace("\n", "?").encode("utf-8", "replace").decode()
 
 
 def _project(flags: Flags) -> "Project":
@@ -124,7 +119,7 @@ def _project(flags: Flags) -> "Project":
 
 def _done(flags: Flags, program: Program) -> bool:
     if flags.help:
-        print(help_text(program))
+        tell(help_text(program))
     elif flags.words:
         raise UsageError(f"{program.name} takes no words, only flags: {flags.words[0]!r}; see {program.name} --help")
     return flags.help

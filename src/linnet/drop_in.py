@@ -15,6 +15,7 @@ from linnet.flags import TABLE, Flag, Flags, Program
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
 
+LARGEST = 64 << 20  # Bytes of a file that is shown to the model.
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
 _UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
@@ -38,11 +39,12 @@ def _text_or_file(word: str) -> str:
     """pi takes a text, or the name of a file that holds it."""
     if not os.path.isfile(word):
         return word
+    from linnet.files.reading import required
+
     try:
-        with open(word, encoding="utf-8") as file:
-            return file.read()
-    except (OSError, UnicodeError) as error:
-        raise ConfigError(f"cannot read {word}: {error}") from None
+        return required(word).decode()
+    except UnicodeError as error:
+        raise ConfigError(f"{word} cannot be used: {error}") from None
 
 
 def _amend(flags: Flags) -> None:
@@ -150,17 +152,14 @@ def prompts(words: Sequence[str], piped: str = "") -> "list[Prompt]":
     from linnet.core.commands import Prompt
     from linnet.core.images import sniffed
     from linnet.core.messages import Image
+    from linnet.files.reading import contents
 
     shown = piped
     images: list[Image] = []
     for path in (os.path.abspath(os.path.expanduser(word[1:])) for word in words if word.startswith("@")):
-        try:
-            with open(path, "rb") as file:
-                data = file.read()
-        except FileNotFoundError:
-            raise ConfigError(f"File not found: {path}") from None
-        except OSError as error:
-            raise ConfigError(f"cannot read {path}: {error.strerror}") from None
+        data = contents(path, LARGEST)
+        if data is None:
+            raise ConfigError(f"File not found: {path}")
         kind = sniffed(data[:16])
         if kind:
             images.append(Image(kind, b64encode(data).decode()))

@@ -110,7 +110,7 @@ def _one_of(*choices: str) -> Callable[[str], str]:
 
 def _whole(least: int) -> Callable[[str], int]:
     def parse(word: str) -> int:
-        if not word.isdecimal() or int(word) < least:
+        if not word.isdecimal() or len(word) > 18 or int(word) < least:
             raise ValueError(f"a whole number, {least} or more")
         return int(word)
 
@@ -175,6 +175,7 @@ TABLE = (
     Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: no limit)", _whole(1), "N"),
     Flag(("--max-cost",), "max_cost", "most US dollars for one prompt (default: no limit)", _dollars, "USD"),
     Flag(("--max-seconds",), "max_seconds", "most seconds for one prompt (default: no limit)", _seconds, "S"),
+    Flag(("--max-reply",), "max_reply", "most bytes of one reply of a model (default: 67108864)", _whole(1), "N"),
     Flag(("--bash-timeout",), "bash_timeout", "seconds for a command that sets no limit itself", _seconds, "S"),
     Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
     Flag(("--no-tools",), "tools", "the model may use no tools", value=()),

@@ -5,8 +5,8 @@ from itertools import pairwise
 from os.path import commonprefix
 from unicodedata import east_asian_width
 
-from linnet.core.printable import printable
 from linnet.core.sessions import SessionInfo
+from linnet.core.terminal_text import spelled_out
 
 HEADER = ("LAST USED (UTC)", "ID", "MESSAGES", "COST", "MODEL", "FIRST PROMPT, OR NAME")
 WIDEST = 60
@@ -54,8 +54,7 @@ def _short(ids: Sequence[str]) -> list[str]:
 
 def _shown(text: str) -> str:
     """On one line, and nothing in it that a terminal would obey: neither codes nor a change of direction."""
-    shown = "".join(each for each in printable(text) if each.isprintable() or each.isspace())
-    return " ".join(shown.split())
+    return spelled_out(" ".join(text.split()))
 
 
 def _width(text: str) -> int:

@@ -48,10 +48,23 @@ def fields(*lines: str) -> dict[str, Value]:
         (["k:", "  - a", "  # no", "  - b"], ("a", "b")),
         (["k:", "  author: me", "  since: 2026"], ""),
         (["k: {a: b}"], ""),
+        (["k: [", "  a,", "  'b, c',", "]"], ("a", "b, c")),
+        (["k: [", "  a", "] # so"], ("a",)),
+        (["k: {", "  a: b", "}"], ""),
+        (["k:", "  - one that", "    goes on", "  - two"], ("one that goes on", "two")),
+        (["k:", "- one # no", "  more # no", "- 'two", "  lines'"], ("one more", "two lines")),
+        (["k:", "  - >-", "    folded", "    text", "  - |", "    a", "    b"], ("folded text", "a\nb")),
+        (["k:", "  - name: x", "    value: y", "  - z"], ("name: x", "z")),
+        (['"k": quoted'], "quoted"),
+        (["'k' : \"both\""], "both"),
     ],
 )
 def test_a_value_is_read_as_it_was_meant(lines: list[str], value: Value) -> None:
     assert fields(*lines, "next: here") == {"k": value, "next": "here"}
+
+
+def test_a_key_in_quotes_may_have_anything_in_it() -> None:
+    assert fields('"a: \\"b\\"": c', "'it''s': d", "f: g") == {'a: "b"': "c", "it's": "d", "f": "g"}
 
 
 @pytest.mark.parametrize(
@@ -66,6 +79,10 @@ def test_a_value_is_read_as_it_was_meant(lines: list[str], value: Value) -> None
         (['k: "\\q"'], "line 2: unknown escape \\q"),
         (['k: "\\ud800"'], "line 2: unknown escape \\u"),
         (["k: [a"], "line 2: a list in brackets is never closed"),
+        (["k: [a", "next: b", "]"], "line 2: a list in brackets is never closed"),
+        (['"k" x: b'], "line 2: expected `key: value`, not '\"k\" x: b'"),
+        (['"k: b'], "line 2: expected `key: value`, not '\"k: b'"),
+        (['"": b'], "line 2: expected `key: value`, not '\"\": b'"),
         (["k: |x"], "line 2: text cannot begin on the line of a block: '|x'"),
     ],
 )

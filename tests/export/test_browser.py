@@ -371,6 +371,20 @@ def test_a_diff_is_copied_with_its_signs_and_without_its_numbers(open_page: Open
     assert clipboard(page).split("\n") == whole[3:5]
 
 
+def test_u_goes_from_prompt_to_prompt_and_back(open_page: Open, rich_session: Any) -> None:
+    page = open_page(rich_session)
+    prompts = page.locator("article.user:visible").count()
+    assert prompts > 1
+    seen = []
+    for _ in range(prompts):
+        page.keyboard.press("u")
+        assert page.locator(".at.user").count() == 1
+        seen.append(chosen(page))
+    assert len(set(seen)) == prompts
+    page.keyboard.press("U")
+    assert chosen(page) == seen[-2]
+
+
 def test_j_and_k_go_from_message_to_message(open_page: Open, rich_session: Any) -> None:
     page = open_page(rich_session)
     seen = []

@@ -351,3 +351,13 @@ def test_a_reply_may_ask_for_thousands_of_things_and_cost_more_than_there_is(che
     spent = Usage(10**400, -5, 0, 10**30, messages.Cost(float("inf"), float("nan")))
     session.add(Said(messages.AssistantMessage((), 10**400, "", "", spent)))
     assert check(session.html()).tags.count("details") == 3000
+
+
+def test_how_long_it_took_is_told_for_the_session_and_for_what_the_agent_did(session: Any) -> None:
+    session.user("go")
+    session.reply("gone", id="reply")
+    session.user("later")
+    html = session.html()
+    assert html.count('class="took"') == 1  # Nobody measures how long people think.
+    assert '<span class="took" title="how long it took">24 s</span>' in html.partition('id="e-reply"')[2]
+    assert "<dt>Duration</dt>" in html

@@ -2,6 +2,8 @@
 
 import json
 import os
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -385,3 +387,13 @@ def test_an_empty_name_is_none(pi: Callable[..., Agent]) -> None:
     reason = "must name a file, or the beginning of a session's id"
     assert refusal(pi("--session", "")) == f"--session {reason}"
     assert refusal(pi("--fork", " ")) == f"--fork {reason}"
+
+
+def test_a_folder_that_is_made_for_a_session_is_mentioned(tmp_path: Path) -> None:
+    env = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path)}
+    linnet = str(Path(sys.executable).with_name("linnet"))
+    command = [linnet, "-p", "hi", "--provider", "scripted", "--no-tools", "--session", "new/deep/talk.jsonl"]
+    said = f"linnet: the folder {tmp_path}/new/deep was made for this session\n"
+    for mentioned in (True, False):
+        done = subprocess.run(command, cwd=tmp_path, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        assert (said in done.stderr) is mentioned

@@ -215,3 +215,17 @@ def test_what_means_nothing_is_refused_with_file_line_and_key(
     with pytest.raises(ConfigError) as caught:
         start("anthropic").begin(None, None)
     assert str(caught.value).startswith(f"{path}:{sentence}")
+
+
+def test_a_key_that_is_refused_is_named_by_where_it_comes_from(start: Start, tmp_path: Path) -> None:
+    assert start("openai").advice("openai") == "the key is that of OPENAI_API_KEY"
+    assert start().advice("openai") == "no key was sent; set OPENAI_API_KEY, or keep one: linnet login openai"
+    (tmp_path / "auth.json").write_text('{"openai": "k"}')
+    (tmp_path / "auth.json").chmod(0o600)
+    kept = f"the key is that of {tmp_path}/auth.json; to keep another: linnet login openai"
+    assert start().advice("openai") == kept
+    given = start(api_key="k")
+    given.begin("openai", None)
+    assert given.advice("openai") == "the key is that of --api-key"
+    own = start(own={"providers": {"lan": {**LAN, "apiKey": "k"}}})
+    assert own.advice("lan") == f"the key is that of {tmp_path}/models.json"

@@ -298,7 +298,7 @@ def test_broken_skills_are_named_and_left_out(build: Build, tmp_path: Path, capl
         deep = deep / "d"
     skill(deep / "too-deep")
     assert names(Skills(build())) == ["good"]
-    problems = ["line 2: expected `key: value`, not 'no key'", "it has no description", "it is not a file"]
+    problems = ["line 2: expected `key: value`, not 'no key'", "it has no description", "it is not a plain file"]
     files = [folder / name / "SKILL.md" for name in ("head", "mute", "pipe")]
     assert lines(caplog) == [f"linnet: {path} is left out: {why}" for path, why in zip(files, problems, strict=True)]
     assert names(Skills(build(), lenient=True)) == ["good", "mute"]

@@ -74,7 +74,7 @@ def test_a_file_that_others_can_touch_is_refused_also_for_writing(mode: int, tmp
 
 def test_a_pipe_in_place_of_the_file_is_refused_and_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "auth.json", 0o600)
-    with pytest.raises(ConfigError, match="is not a file"):
+    with pytest.raises(ConfigError, match="is not a plain file"):
         StoredKeys(str(tmp_path)).key("anthropic")
 
 

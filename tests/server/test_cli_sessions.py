@@ -162,7 +162,8 @@ def test_sessions_that_were_killed_before_anything_was_said_are_only_in_the_json
 def test_a_session_that_is_kept_elsewhere_is_found_where_the_others_are(run: Run, tmp_path: Path) -> None:
     mine = tmp_path / "elsewhere" / "mine.jsonl"
     done = run("linnet", "-p", "one", "--session", str(mine))
-    assert (done.stdout, done.stderr) == (f"{HELLO}\n", f"linnet: this session is kept in {mine}\n")
+    made = f"linnet: the folder {mine.parent} was made for this session\n"
+    assert (done.stdout, done.stderr) == (f"{HELLO}\n", f"{made}linnet: this session is kept in {mine}\n")
     [found] = listed(run)
     assert (found["path"], found["firstMessage"]) == (str(mine), "one")
     assert "one" in run("linnet", "sessions").stdout
@@ -209,7 +210,7 @@ def test_what_was_said_cannot_talk_to_the_terminal(
     out = run("linnet", "sessions", *flags).stdout
     assert len(out.splitlines()) == 2
     assert out.replace("\n", "").isprintable()
-    assert "red 2J back end" in out
+    assert r"\x9b2J \u202eback\u2066" in out
 
 
 def test_a_page_is_named_after_the_session(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:
@@ -238,6 +239,19 @@ def test_a_page_goes_where_it_is_wanted(run: Run, begin: Callable[..., None], tm
     assert out.stdout.startswith("<!doctype html>")
     assert "the question" in out.stdout
     assert out.stdout == page.read_text("utf-8")
+
+
+def test_who_may_read_the_session_may_read_the_page_and_nobody_else(
+    run: Run, begin: Callable[..., None], tmp_path: Path
+) -> None:
+    begin("the question")
+    (file,) = files(tmp_path)
+    page = tmp_path / "work" / "page.html"
+    page.touch(0o644)
+    for mode in (0o600, 0o640):
+        file.chmod(mode)
+        assert run("linnet", "export", str(file), "-o", "page.html").returncode == 0
+        assert page.stat().st_mode & 0o777 == mode
 
 
 @pytest.mark.parametrize(

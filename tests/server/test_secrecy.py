@@ -1,5 +1,6 @@
 """One planted key, through every mode, looked for in everything that comes out."""
 
+import base64
 import json
 import os
 import subprocess
@@ -8,11 +9,11 @@ from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
+from urllib.parse import unquote
 
 import pytest
 
 from linnet import Runtime
-from linnet.providers.faults import without
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 
@@ -25,35 +26,58 @@ LOOK = "env; cat /proc/*/environ /proc/*/cmdline 2>/dev/null | tr '\\0' '\\n'; e
 
 
 class Echo(BaseHTTPRequestHandler):
-    """Answers with what it was sent: in an error, in a stream, in an answer of another kind, in a redirect."""
+    """Answers with what it was sent, in every place of an answer that ends up in an error."""
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["content-length"]))
         kind = self.path.split("/")[1]
         said = str(self.headers.items())
-        status, type, body = 401, "application/json", json.dumps({"error": {"message": said}})
-        if kind == "cut":
-            body = json.dumps({"error": {"message": "x" * 2010 + KEY}})
-        elif kind == "busy":
-            status = 503
-        elif kind == "page":
-            status, type, body = 200, "text/html", "x" * 490 + said
-        elif kind == "stream":
-            status, type = 200, "text/event-stream"
-            fault = {"type": "error", "error": {"type": "authentication_error", "message": said}}
-            body = f"event: error\ndata: {json.dumps(fault)}\n\n"
-        elif kind == "redirect":
-            status, body = 302, ""
         self.server.heard.append(said)  # type: ignore[attr-defined]
-        self.send_response(status)
-        self.send_header("content-type", type)
-        self.send_header("content-length", str(len(body)))
-        self.send_header("location", f"https://elsewhere.example/?key={KEY}")
-        self.end_headers()
-        self.wfile.write(body.encode())
+        fault = {"type": "error", "error": {"type": "authentication_error", "message": said}}
+        events = f"event: error\ndata: {json.dumps(fault)}\n\n"
+        answers = {
+            "error": ("401 No", "application/json", json.dumps({"error": {"message": said}})),
+            "cut": ("401 No", "application/json", json.dumps({"error": {"message": "x" * 2010 + KEY}})),
+            "busy": ("503 Busy", "application/json", json.dumps({"error": {"message": said}})),
+            "page": ("200 OK", "text/html", "x" * 490 + said),
+            "html": ("401 No", "text/html", f"<p>{''.join(f'&#{ord(each)};' for each in KEY)}</p>"),
+            "quoted": ("400 No", "text/plain", f"at /?key={''.join(f'%{ord(each):02x}' for each in KEY)}"),
+            "coded": ("403 No", "text/plain", base64.b64encode(f"user:{KEY}".encode()).decode()),
+            "escaped": ("401 No", "application/json", '{"error":"' + "".join(f"\\u{ord(c):04x}" for c in KEY) + '"}'),
+            "stream": ("200 OK", "text/event-stream", events),
+            "redirect": ("302 Found", "text/plain", ""),
+            "type": ("200 OK", f"text/html{KEY}", "x"),
+            "encoding": ("200 OK", "text/event-stream", "x"),
+        }
+        status, type, body = answers.get(kind, ("200 OK", "text/event-stream", ""))
+        head = f"HTTP/1.1 {status}\r\ncontent-type: {type}\r\ncontent-length: {len(body)}\r\nconnection: close\r\n"
+        if kind == "redirect":
+            head += f"location: https://elsewhere.example/?key={KEY}\r\n"
+        elif kind == "encoding":
+            head += f"content-encoding: {KEY}\r\n"
+        elif kind == "status":
+            head = f"{KEY} 200 OK\r\n"
+        elif kind == "header":
+            head += f"{KEY}\r\n"
+        elif kind == "length":
+            head = f"HTTP/1.1 200 OK\r\ncontent-length: {KEY}\r\n"
+        elif kind == "chunk":
+            head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+            body = f"{KEY}\r\n"
+        elif kind == "event":
+            head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n"
+            body = "".join(f"1\r\n{each}\r\n" for each in events) + "0\r\n\r\n"
+        self.wfile.write(f"{head}\r\n{body}".encode())
+        self.close_connection = True
 
     def log_message(self, format: str, *args: object) -> None:
         pass
+
+
+ECHOES = [
+    "error", "cut", "busy", "page", "html", "quoted", "coded", "escaped", "stream", "redirect", "type", "encoding",
+    "status", "header", "length", "chunk", "event",
+]  # fmt: skip
 
 
 @pytest.fixture
@@ -138,6 +162,31 @@ def test_a_token_is_nowhere_either(spawn: Callable[..., Agent], server: ModelSer
     assert TOKEN not in str(agent.seen) + agent.stderr
 
 
+@pytest.mark.parametrize("mode", ["pi", "text", "json", "monitor"])
+def test_a_token_is_nowhere_in_any_mode(mode: str, tmp_path: Path, server: ModelServer) -> None:
+    """Also where nobody asks for it: whoever spawned linnet may have it for another purpose."""
+    say = f"!tool bash {json.dumps({'command': LOOK})}"
+    lines = [{"id": "0", "type": "hello", "token": TOKEN}, {"id": "1", "type": "prompt", "message": say}]
+    rpc = {"pi": lines[1:], "monitor": lines}.get(mode)
+    words = ["monitor", "--", LINNET, "rpc", "--api-key", KEY] if mode == "monitor" else MODES[mode]
+    env = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path), "ZOTCORE_RPC_TOKEN": TOKEN, "OPENAI_API_KEY": KEY}
+    session = tmp_path / "session.jsonl"
+    done = subprocess.run(
+        [LINNET, *words, "--base-url", server.url, "--session", str(session), "--provider", "openai"],
+        input="".join(json.dumps(each) + "\n" for each in rpc) if rpc is not None else say,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env=env,
+        timeout=50,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "looked" in session.read_text()
+    for text in (done.stdout, done.stderr, session.read_text()):
+        assert TOKEN not in text
+        assert KEY not in text
+
+
 def test_keys_are_passed_where_somebody_says_so(spawn: Callable[..., Agent], server: ModelServer) -> None:
     env = {"ANTHROPIC_API_KEY": KEY, "ZOTCORE_RPC_TOKEN": TOKEN}
     agent = spawn("rpc", "--base-url", server.url, "--pass-keys", env=env)
@@ -172,7 +221,7 @@ def test_an_mcp_server_sees_no_key_unless_it_is_told(
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-@pytest.mark.parametrize("kind", ["error", "cut", "busy", "page", "stream", "redirect"])
+@pytest.mark.parametrize("kind", ECHOES)
 def test_a_server_that_echoes_the_key_is_not_quoted_with_it(
     kind: str, provider: str, echo: ThreadingHTTPServer, tmp_path: Path
 ) -> None:
@@ -184,9 +233,11 @@ def test_a_server_that_echoes_the_key_is_not_quoted_with_it(
         result = runtime.run("hi")
     assert KEY in echo.heard[-1]  # type: ignore[attr-defined]
     assert result.error
-    assert "[key]" in result.error or kind in ("cut", "page")
+    assert "[key]" in result.error or kind in ("page", "encoding", "type")
     for text in (repr(result), session.read_text()):
-        assert "sk-planted" not in text
+        assert "sk-planted" not in unquote(text)
+        assert KEY[11:] not in text
+        assert base64.b64encode(KEY.encode()).decode()[4:16] not in text
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -203,6 +254,7 @@ def test_an_error_of_such_a_server_is_clean_in_every_mode(mode: str, echo: Threa
     )
     assert KEY in echo.heard[-1]  # type: ignore[attr-defined]
     assert "[key]" in done.stdout + done.stderr
+    assert "(the key is that of ANTHROPIC_API_KEY)" in done.stdout + done.stderr
     assert KEY not in done.stdout + done.stderr
 
 
@@ -223,11 +275,6 @@ def test_captures_and_monitors_of_an_agent_have_no_key(tmp_path: Path, server: M
     assert server.requests[-1].headers["x-api-key"] == KEY
     for name in ("report.md", "raw.jsonl"):
         assert KEY not in (tmp_path / name).read_text()
-
-
-def test_a_text_loses_every_secret_but_no_word_that_is_as_short() -> None:
-    assert without(f"a {KEY}, {KEY}{TOKEN}", [KEY, TOKEN]) == "a [key], [key][key]"
-    assert without("axe and x", ["x"]) == "axe and x"
 
 
 def test_keys_of_providers_of_ones_own_are_secret_too(

@@ -111,10 +111,10 @@ def test_progress_is_a_line_that_is_drawn_again_and_one_for_each_tool() -> None:
     call = ToolCall("a", "bash", {"command": "make\n\x1b[31mall"})
     assert progress.hear([ToolStarted(call)])
     now = 12.25
-    assert progress.drawn(80) == f"{CLEAR}step 1 · bash make all · 2 s"
+    assert progress.drawn(80) == f"{CLEAR}step 1 · bash make \\x1b[31mall · 2 s"
     assert progress.drawn(10) == f"{CLEAR}step 1 · "
     progress.hear([ToolFinished(ToolResult("a", "bash", (Text("no"),), 0, is_error=True)), StepStarted(2)])
-    assert progress.drawn(80) == f"{CLEAR}bash make all (2.2 s, failed)\r\n{CLEAR}step 2 · thinking · 2 s"
+    assert progress.drawn(80) == f"{CLEAR}bash make \\x1b[31mall (2.2 s, failed)\r\n{CLEAR}step 2 · thinking · 2 s"
     progress.hear([RetryScheduled(1, 3, 2000, "no")])
     assert "step 2 · failed, trying again in 2 s (1 of 3) · 2 s" in progress.drawn(80)
     progress.hear([CompactionStarted("threshold")])

@@ -395,6 +395,11 @@ def bash_timeout(stage: Stage) -> None:
     assert "timed out" in stage.bash("sleep 60", {"bash_timeout": 0.1})
 
 
+def max_reply(stage: Stage) -> None:
+    assert stage.run("hi", {}).error is None
+    assert "larger than 100 bytes (max_reply)" in (stage.run("hi", {"max_reply": 100, "retries": 0}).error or "")
+
+
 EXTENSION = """
 def extend(linnet):
     given = linnet.flag("plan", description="what to do", default="nothing")
@@ -457,7 +462,7 @@ HERE: tuple[Effect, ...] = (
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
-    pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout,
+    pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout, max_reply,
     extensions, find_extensions, extension_wait, extension_flags, hook_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}

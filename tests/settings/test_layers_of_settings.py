@@ -195,7 +195,7 @@ def test_a_file_that_cannot_be_read_refuses_the_start_in_one_line(files: Files) 
         return str(refused.value).removeprefix(f"{path} ")
 
     path.mkdir()
-    assert refusal() == "cannot be read: it is not a plain file"
+    assert refusal() == "cannot be read: it is a folder"
     path.rmdir()
     path.symlink_to(path)
     assert refusal() == "cannot be read: Too many levels of symbolic links"
@@ -301,7 +301,7 @@ def test_a_program_that_hosts_the_runtime_reads_the_same_files(
 
 
 def test_who_has_no_settings_imports_nothing_for_them(bench: Bench) -> None:
-    lazy = ("setting_keys", "settings_text", "pi_settings", "small_file", "guarded", "trust", "adoption")
+    lazy = ("setting_keys", "settings_text", "pi_settings", "guarded", "trust", "adoption")
     program = (
         "import os, sys; from linnet.runtime.config import PI, Config; from linnet.runtime.settings import resolve\n"
         "resolve(Config(provider='scripted', stands_in_for='pi'), os.environ, PI)\n"

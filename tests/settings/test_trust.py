@@ -428,7 +428,7 @@ def test_people_in_a_terminal_are_asked_once(bench: Bench) -> None:
         assert code == 0
         assert "brings what can run code or speak to the model:" in said
         assert "\x1b[2J" not in said
-        assert "extension      .linnet/extensions/?evil.py" in said
+        assert r"extension      .linnet/extensions/\x1b[2J\nevil.py" in said
         file = bench.home / "trust.json"
         assert (json.loads(file.read_text())[str(bench.work)]["answer"] if file.exists() else None) == kept
     assert "Use it?" not in in_terminal(bench, b"")[0]

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from linnet.errors import SessionError, SessionInUse
-from linnet.store import file, lock, sessions
+from linnet.files import lock
+from linnet.store import file, sessions
 from linnet.store.entries import Named
 from linnet.store.sessions import Opened
 from linnet.store.store import Store

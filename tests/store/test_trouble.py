@@ -42,6 +42,20 @@ def rewrite(path: Path) -> None:
     path.write_bytes(b" " + data)
 
 
+def scribble(at: int, text: bytes) -> Callable[[Path], None]:
+    """Something else in the same place, and the size as it was."""
+
+    def change(path: Path) -> None:
+        size = path.stat().st_size
+        with path.open("r+b") as raw:
+            raw.seek(at % size)
+            raw.write(text or b"x" * size)
+        assert path.stat().st_size == size
+        os.utime(path, ns=(1, 1))  # Another tick of the clock, however quick this was.
+
+    return change
+
+
 TROUBLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "deleted": (lambda path: path.unlink(), "was deleted"),
     "moved away": (lambda path: path.rename(path.with_name("elsewhere")), "was deleted"),
@@ -50,6 +64,9 @@ TROUBLE: dict[str, tuple[Callable[[Path], object], str]] = {
     "made anew": (recreate, "was replaced by another file"),
     "written to": (append, "was written to by another program"),
     "rewritten": (rewrite, "was written to by another program"),
+    "rewritten in place": (scribble(0, b""), "was written to by another program"),
+    "begun differently in place": (scribble(2, b"TYPE"), "was written to by another program"),
+    "ended differently in place": (scribble(-4, b"x"), "was written to by another program"),
     "emptied": (lambda path: os.truncate(path, 0), "was cut short by another program"),
     "cut in a line": (lambda path: os.truncate(path, path.stat().st_size - 1), "was cut short by another program"),
 }
@@ -93,6 +110,20 @@ def test_what_was_written_before_can_still_be_read_back(kind: str, create: Calla
     with pytest.raises(SessionError):
         store.append(Named("after"))
     assert [each.content for each in store.entries()] == [Named("before"), Named("after")]
+
+
+def test_lines_that_were_run_together_in_the_middle_are_noticed_and_a_new_time_is_not(
+    create: Callable[..., Store], folder: Path
+) -> None:
+    path = folder / "session.jsonl"
+    store = create(at=path)
+    for number in range(3):
+        store.append(Named(str(number) * 5000))
+        os.utime(path, ns=(number, number))
+    store.append(Named("it is only the time"))
+    scribble(path.read_bytes().index(b"\n", 8000), b" ")(path)
+    with pytest.raises(SessionError, match="was written to by another program"):
+        store.append(Named("after"))
 
 
 def test_a_line_that_others_cut_off_is_an_error_and_not_half_a_line(store: Store, path: Path) -> None:

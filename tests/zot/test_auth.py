@@ -75,7 +75,7 @@ def test_an_end_of_stdin_before_the_hello_is_just_an_end(zot: Callable[..., Agen
         (["rpc", "--provider", "openai"], 1, "no credential for openai; set OPENAI_API_KEY"),
         (["rpc", "--provider", "scripted", "--tools", "read,fly"], 1, 'unknown tool "fly"'),
         (["rpc", "--provider", "scripted", "--reasoning", "much"], 1, 'unknown reasoning level "much"'),
-        (["rpc", "--script", "nope.json"], 1, "cannot read the script nope.json"),
+        (["rpc", "--script", "nope.json"], 1, "nope.json cannot be read: there is no such file"),
         (["rpc", "--api-key", "x", "--base-url", "localhost:1"], 1, "--base-url must start with http://"),
         ([], 2, "say what to do"),
         (["-p"], 2, "the prompt is missing"),

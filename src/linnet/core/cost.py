@@ -5,6 +5,13 @@ from collections.abc import Sequence
 from linnet.core.messages import Cost, Usage
 from linnet.core.models import Prices
 
+MOST_TOKENS = 10**12  # Of one reply; whoever says more is mistaken.
+
+
+def counted(tokens: int | None, otherwise: int = 0) -> int:
+    """Return a count of tokens that a vendor reports, or something else if it makes no sense."""
+    return tokens if tokens is not None and 0 <= tokens <= MOST_TOKENS else otherwise
+
 
 def priced(usage: Usage, prices: Prices | None) -> Usage:
     """Return the same tokens, with what they cost; without prices, all of them are unpriced."""

@@ -3,6 +3,7 @@
 A failure is not a delta: the stream raises a ProviderError instead of ending.
 """
 
+from collections.abc import Sequence
 from typing import TypeAlias
 
 from msgspec import Struct
@@ -66,3 +67,41 @@ Delta: TypeAlias = (
     | UsageReported
     | Stopped
 )
+
+
+def merged(batch: Sequence[Delta]) -> list[Delta]:
+    """Return deltas that mean the same, with neighbours that continue each other as one."""
+    found: list[Delta] = []
+    pieces: list[str] = []
+
+    def close() -> None:
+        if len(pieces) > 1:
+            last = found[-1]
+            text = "".join(pieces)
+            match last:
+                case CallDelta(id):
+                    found[-1] = CallDelta(id, text)
+                case TextDelta() | ThinkingDelta():
+                    found[-1] = type(last)(text)
+                case _:
+                    pass
+        pieces.clear()
+
+    for delta in batch:
+        if not isinstance(delta, TextDelta | ThinkingDelta | CallDelta):
+            close()
+            found.append(delta)
+        elif pieces and _continues(found[-1], delta):
+            pieces.append(delta.text)
+        else:
+            close()
+            found.append(delta)
+            pieces.append(delta.text)
+    close()
+    return found
+
+
+def _continues(before: Delta, delta: TextDelta | ThinkingDelta | CallDelta) -> bool:
+    if isinstance(before, CallDelta) and isinstance(delta, CallDelta):
+        return before.id == delta.id
+    return type(before) is type(delta)

@@ -14,6 +14,8 @@ from linnet.errors import BadInput
 
 Value: TypeAlias = str | tuple[str, ...]
 FENCE = "---"
+_CLOSING = {"[": "]", "{": "}"}
+_BLOCKS = ("|", ">")
 _ESCAPES = {
     "0": "\0",
     "a": "\a",
@@ -70,17 +72,38 @@ def _fields(lines: Sequence[str]) -> dict[str, Value]:
         begin = at
         while at < len(lines) and (_belongs(lines[at]) or (not value and _is_item(lines[at]))):
             at += 1
+        if value[:1] in _CLOSING and lines[at : at + 1] and lines[at].startswith(_CLOSING[value[0]]):
+            at += 1  # A bracket that is closed where a key would stand.
         fields[key] = _value(value, lines[begin:at], number)
     return fields
 
 
 def _entry(line: str, number: int) -> tuple[str, str]:
-    key, colon, value = line.partition(":")
-    key = key.rstrip()
-    if not colon or not key or key[0] in " \t-[]{}\"'&*!|>%@`" or value[:1] not in ("", " ", "\t"):
+    if line[0] in "\"'" and (end := _closing_quote(line)):
+        key, colon, value = _quoted(line[:end], number), *line[end:].lstrip().partition(":")[1:]
+        bad = line[end:].lstrip()[:1] != ":"
+    else:
+        key, colon, value = line.partition(":")
+        key = key.rstrip()
+        bad = key[:1] in " \t-[]{}\"'&*!|>%@`"
+    if bad or not colon or not key or value[:1] not in ("", " ", "\t"):
         raise _broken(number, f"expected `key: value`, not {line[:60]!r}")
     value = value.strip()
     return key, "" if value.startswith("#") else value
+
+
+def _closing_quote(line: str) -> int:
+    """Return where the text in quotes that the line begins with is over; 0 if it is not."""
+    mark, at = line[0], 1
+    while at < len(line):
+        if line[at] == "\\" and mark == '"':
+            at += 1
+        elif line[at] == mark:
+            if mark == '"' or line[at + 1 : at + 2] != mark:
+                return at + 1
+            at += 1
+        at += 1
+    return 0
 
 
 def _says_nothing(line: str) -> bool:
@@ -108,13 +131,37 @@ def _value(value: str, below: Sequence[str], number: int) -> Value:
         return ""
     said = [line.strip() for line in below if not _says_nothing(line)]
     if not value and said and _is_item(said[0]):
-        return tuple(_scalar(line[1:].strip(), number) for line in said if _is_item(line))
+        return tuple(_item(each, number) for each in _items(below))
     if not value and said and ":" in said[0] and said[0].partition(":")[2][:1] in ("", " ", "\t"):
         return ""  # A mapping of its own.
     if not value and said and said[0][0] in "\"'[{":
         return _value(said[0], said[1:], number)
     plain = _joined(_uncommented(line) for line in [value, *below] if not line.lstrip().startswith("#"))
     return "" if plain in ("~", "null") else plain
+
+
+def _items(lines: Sequence[str]) -> list[list[str]]:
+    """Each item of a list with the lines on which it goes on; a mapping of its own is passed over but for its first."""
+    found: list[list[str]] = []
+    for line in lines:
+        text = line.strip()
+        if _is_item(text):
+            found.append([text[1:].strip()])
+        elif found and (found[-1][0][:1] in _BLOCKS or not (_says_nothing(line) or _is_entry(found[-1][0]))):
+            found[-1].append(line)
+    return found
+
+
+def _item(lines: Sequence[str], number: int) -> str:
+    if lines[0][:1] in _BLOCKS:
+        return _block(lines[0], lines[1:], number).rstrip("\n")
+    text = _joined(lines if lines[0][:1] in "\"'" else map(_uncommented, lines))
+    return _scalar(text, number)
+
+
+def _is_entry(text: str) -> bool:
+    key, colon, value = text.partition(":")
+    return bool(colon) and key[:1] not in "\"'" and " " not in key and value[:1] in ("", " ", "\t")
 
 
 def _scalar(text: str, number: int) -> str:

@@ -132,7 +132,16 @@ class Conversation:
             else ""
         )
         link = f'<a class="link" href="#{escape(node.anchor)}" aria-label="Copy a link to this message"></a>'
-        return f'<footer class="meta">{told}{link}{spent}</footer>'
+        return f'<footer class="meta">{told}{link}{self._took(node)}{spent}</footer>'
+
+    def _took(self, node: Node) -> str:
+        """How long the agent was at it: since the entry that it follows, which was written when it began."""
+        before = self._tree.nodes[node.parent] if node.parent is not None else None
+        if before is None or not _is_agents(node.entry):
+            return ""
+        began, ended = figures.moment(before.entry), figures.moment(node.entry)
+        told = figures.duration((ended - began).total_seconds()) if began and ended else ""
+        return f'<span class="took" title="how long it took">{told}</span>' if told else ""
 
     def _fork(self, node: Node) -> str:
         siblings = self._tree.siblings(node)

@@ -31,10 +31,26 @@ def count(number: int) -> str:
     """Return at most three digits and a unit."""
     number = max(-HUGE, min(number, HUGE))
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
-        if abs(number) >= unit:
-            shown = number / unit
+        shown = number / unit
+        if abs(shown) >= (0.9995 if unit > 1_000 else 1):  # What would be rounded to 1000k is 1.0M.
             return f"{shown:.1f}{name}" if abs(shown) < 99.95 else f"{shown:.0f}{name}"
     return str(number)
+
+
+def duration(seconds: float) -> str:
+    """Return how long something took, as people say it; empty if it was no time worth telling."""
+    if seconds < 0.1:
+        return ""
+    if seconds < 9.95:
+        return f"{seconds:.1f} s"
+    whole = round(min(seconds, HUGE))
+    if whole < 60:
+        return f"{whole} s"
+    if whole < 3600:
+        return f"{whole // 60} min {whole % 60:02} s"
+    if whole < 48 * 3600:
+        return f"{whole // 3600} h {whole % 3600 // 60:02} min"
+    return f"{whole // 86400:,} days"
 
 
 def paid(usage: Usage) -> str:

@@ -56,6 +56,7 @@ def _title(header: Header, counted: Stats) -> str:
     start = counted.start
     facts = [
         ("Date", f"{figures.day(start)}, {start:%H:%M} UTC" if start else "", ""),
+        ("Duration", figures.duration(counted.lasted), "from the first entry to the last"),
         ("Folder", header.cwd, ""),
         ("Model" if len(counted.models) < 2 else "Models", ", ".join(counted.models), ""),
         ("Messages", f"{counted.messages:,}", said),

@@ -15,7 +15,7 @@ from linnet.store.header import Header
 
 
 class Stats(Struct, frozen=True):
-    """`labels` are by the id of the entry that they are on."""
+    """`labels` are by the id of the entry that they are on. `lasted`: seconds from the first entry to the last."""
 
     title: str
     start: datetime | None
@@ -25,6 +25,7 @@ class Stats(Struct, frozen=True):
     models: tuple[str, ...]
     usage: Usage
     labels: dict[str, str]
+    lasted: float = 0
 
     @property
     def messages(self) -> int:
@@ -61,4 +62,6 @@ def stats(header: Header, entries: Sequence[Entry]) -> Stats:
     said = any(isinstance(entry.content, Said | Compacted) for entry in entries)
     title = short(name, 200) or first or ("An unnamed session" if said else "An empty session")
     told = {target: label for target, label in labels.items() if label.strip()}
-    return Stats(title, start, prompts, replies, results, tuple(models), total(used), told)
+    times = [time for time in map(moment, entries) if time is not None]
+    lasted = (max(times) - min(times)).total_seconds() if times else 0
+    return Stats(title, start, prompts, replies, results, tuple(models), total(used), told, lasted)

@@ -11,6 +11,7 @@ from linnet.core.slash import Location
 from linnet.extensions.chain import explained
 from linnet.extensions.host import Host
 from linnet.extensions.installed import Installed
+from linnet.logs import warn
 
 if TYPE_CHECKING:
     from linnet.extensions.extension import Extension
@@ -158,8 +159,4 @@ def _conflicts(extensions: Sequence["Extension"]) -> Iterator[tuple[str, str]]:
 
 def tell_failure(path: str, error: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
-    import logging  # 5 ms that nothing healthy pays
-
-    from linnet.core.printable import printable  # A name in a stranger's folder may speak to the terminal.
-
-    logging.getLogger("linnet.extensions").warning("extension load: %s: %s", printable(path), printable(error))
+    warn("linnet.extensions", f"extension load: {path}: {error}")

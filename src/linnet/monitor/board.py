@@ -7,6 +7,7 @@ from contextlib import suppress
 from threading import Condition, Thread
 from typing import Final
 
+from linnet.core.terminal_text import one_line
 from linnet.monitor.describe import describe, snapshot
 from linnet.monitor.tap import put
 from linnet.monitor.watch import Watch
@@ -80,7 +81,7 @@ class Board:
             missing = [encode_lines([{"lost": lost}])] if lost else []
             put(self._fd, b"".join([*missing, *waiting]))
             return
-        text = describe(self._watch, self._now())
+        text = one_line(describe(self._watch, self._now()))
         if self._terminal:
             with suppress(OSError):
                 text = text[: (os.get_terminal_size(self._fd).columns or 80) - 1]

@@ -2,15 +2,13 @@
 
 import json
 import re
-from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
-from urllib.parse import quote, quote_plus
 
 from msgspec import Struct
 
-SHORTEST: Final = 6  # A shorter value would be found inside ordinary words.
-ANCHOR: Final = 8  # So many of a value's first bytes are enough to know it, and to hide as much of it as is there.
+from linnet.core.secret_forms import ANCHOR, SHORTEST, forms
+
 _NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _FIELDS = re.compile(r"(?:^|[a-z_-])(?:key|token|secret|password)$", re.IGNORECASE)
 
@@ -105,34 +103,5 @@ def of_request(line: bytes) -> list[str]:
 
 def values(secrets: Iterable[str]) -> tuple[Value, ...]:
     """Every form in which they may be printed, the longest first. Values shorter than SHORTEST are not looked for."""
-    forms = {form for secret in secrets if len(secret) >= SHORTEST for form in _forms(secret) if len(form) >= SHORTEST}
-    return tuple(Value(form[:ANCHOR], form) for form in sorted(forms, key=lambda form: (-len(form), form)))
-
-
-def _forms(secret: str) -> Iterator[bytes]:
-    """As it is; in JSON, and in JSON inside JSON; in a URL; in hex; in base64, wherever in a longer text it is."""
-    raw = secret.encode("utf-8", "surrogateescape")
-    yield raw
-    text = raw.decode("utf-8", "replace")
-    for ascii in (True, False):
-        once = json.dumps(text, ensure_ascii=ascii)[1:-1]
-        yield once.encode()
-        yield once.replace("/", "\\/").encode()
-        yield json.dumps(once, ensure_ascii=ascii)[1:-1].encode()
-    yield quote(raw, safe="").encode()
-    yield quote_plus(raw).encode()
-    yield raw.hex().encode()
-    yield raw.hex().upper().encode()
-    for shift in range(3):
-        plain = _core(raw, shift)
-        yield plain
-        yield plain.replace(b"+", b"-").replace(b"/", b"_")
-        yield plain.replace(b"/", b"\\/")
-
-
-def _core(raw: bytes, shift: int) -> bytes:
-    """The characters of base64 that are the same whatever is around it, `shift` bytes into a group of three."""
-    coded = b64encode(bytes(shift) + raw)
-    first = (0, 2, 3)[shift]
-    whole = (shift + len(raw)) * 8 // 6
-    return coded[first:whole]
+    found = {form for secret in secrets if len(secret) >= SHORTEST for form in forms(secret) if len(form) >= SHORTEST}
+    return tuple(Value(form[:ANCHOR], form) for form in sorted(found, key=lambda form: (-len(form), form)))

@@ -22,11 +22,14 @@ def build(
     attempts: int = 4,
     timeouts: "Timeouts | None" = None,
     trace: "Callable[[str], None] | None" = None,
+    advice: str = "",
+    max_reply: int | None = None,
 ) -> "Provider":
     """Raises ConfigError if it can be known now that no request would work.
 
     A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
-    a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went.
+    a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went. `advice` says
+    what to do about a key that the vendor refuses. `max_reply`: most bytes of a reply.
     """
     known = catalog.PROVIDERS.get(provider)
     kind = api or (known.api if known else None)
@@ -50,6 +53,9 @@ def build(
         from linnet.providers.openai_chat.provider import openai_chat
 
         over_http = openai_chat(provider, key, url, timeouts)
+    over_http.advice = advice
+    if max_reply is not None:
+        over_http.limit(max_reply)
     if trace is None:
         return Retrying(over_http, attempts)
     from linnet.providers.trace import Traced

@@ -3,7 +3,7 @@
 The one exception is a conversation that no longer fits: not every vendor has a code for it, so its words are read.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import DecodeError, Struct
@@ -12,7 +12,6 @@ from msgspec.json import Decoder
 from linnet.errors import ContextOverflow, ProviderError, ProviderRejected, ProviderUnavailable
 
 _SHOWN = 2048
-_SHORTEST = 6  # A shorter key, which no vendor gives, would be found inside ordinary words.
 _RETRYABLE = frozenset((408, 409, 425, 429))
 _TRANSIENT = frozenset(
     (
@@ -31,6 +30,7 @@ _TRANSIENT = frozenset(
         "timeout_error",
     )
 )
+_KEYS = frozenset(("authentication_error", "invalid_api_key"))
 _HOPELESS = frozenset(("insufficient_quota", "billing_error", "billing_hard_limit_reached"))
 _OVERFLOW_CODES = frozenset(("context_length_exceeded", "request_too_large"))
 _OVERFLOW_WORDS = (
@@ -62,27 +62,13 @@ class _Envelope(Struct):
 _decode = Decoder(_Envelope).decode
 
 
-def without(text: str, secrets: Sequence[str]) -> str:
-    """The text, but for secrets that somebody echoed."""
-    for secret in secrets:
-        if len(secret) >= _SHORTEST:
-            text = text.replace(secret, "[key]")
-    return text
-
-
-def from_status(
-    provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float, secrets: Sequence[str] = ()
-) -> ProviderError:
-    """The error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time.
-
-    Some servers echo what they were sent: `secrets` are taken out before anything is cut off, and nothing is left of
-    one that would have been cut in half.
-    """
-    text = without(body.decode("utf-8", "replace"), secrets).strip()
+def from_status(provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
+    """The error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time."""
+    text = body.decode("utf-8", "replace").strip()
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…"
     if 300 <= status < 400:
-        target = without(headers.get("location", "nowhere"), secrets)
+        target = headers.get("location", "nowhere")[:_SHOWN]
         return ProviderRejected(
             provider, f"http {status}: redirects are not followed (to {target}); set the base URL", status
         )
@@ -107,6 +93,8 @@ def from_fault(provider: str, fault: Fault | str) -> ProviderError:
         return ContextOverflow(provider, reason)
     if fault.code in _HOPELESS or fault.type in _HOPELESS:
         return ProviderRejected(provider, reason)
+    if fault.code in _KEYS or fault.type in _KEYS or fault.code == 401:
+        return ProviderRejected(provider, reason, 401)
     if isinstance(fault.code, int) and (fault.code in _RETRYABLE or fault.code >= 500):
         return ProviderUnavailable(provider, reason)
     if fault.type in _TRANSIENT or (isinstance(fault.code, str) and fault.code in _TRANSIENT):
@@ -127,7 +115,7 @@ def retry_after(headers: Mapping[str, str], now: float) -> float | None:
 
     try:
         return max(0.0, parsedate_to_datetime(value).timestamp() - now)
-    except ValueError:
+    except (ValueError, OverflowError, TypeError, IndexError):  # It was written for mail, and trusts its senders.
         return None
 
 

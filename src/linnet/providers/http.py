@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     import socket
 
 _READ = 65536
+MAX_REPLY = 64 << 20  # Bytes, framing included.
+_SETTLING = 16  # Reads.
 _ERROR_BODY = 65536
 _KEPT = 60.0  # Routers forget a silent connection without telling anyone.
 _PASSES = frozenset(("authorization", "x-api-key"))
@@ -48,6 +50,7 @@ class Client:
         self._timeouts = timeouts or Timeouts()
         self._headers = _lines(self._url, headers)
         self.secrets = _secrets(headers)
+        self.max_reply = MAX_REPLY
         self._lock = Lock()
         self._idle: _Connection | None = None
         self._closed = False
@@ -58,6 +61,8 @@ class Client:
             proxy = proxies.choose(self._url, os.environ)
         except ConfigError as error:
             raise ProviderRejected(self.provider, str(error)) from None
+        if proxy is not None:
+            self.secrets = list(dict.fromkeys((*self.secrets, *proxies.secrets(proxy))))
         request = self._request(proxy, len(body))
         kept = self._reusable()
         reply = self._exchange(kept, request, body, cancel, fresh=False) if kept else None
@@ -145,6 +150,11 @@ class Client:
     def _silence(self) -> ProviderUnavailable:
         return ProviderUnavailable(self.provider, f"{self._url.address} said nothing for {self._timeouts.idle:g} s")
 
+    def too_large(self) -> ProviderRejected:
+        most = self.max_reply
+        size = f"{most >> 20} MiB" if most >= 1 << 20 and not most % (1 << 20) else f"{most} bytes"
+        return ProviderRejected(self.provider, f"the reply is larger than {size} (max_reply); it was cut there")
+
     def lost(self, error: OSError) -> ProviderUnavailable:
         if isinstance(error, TimeoutError):
             return self._silence()
@@ -169,17 +179,25 @@ class Reply:
         self._body = body
         self._first = first
         self._cancel = cancel
+        self.heard = 0  # Bytes, with all that frames them.
 
     def read(self) -> bytes:
-        """Return what one network read brought; empty at the end of the body. Raises ProviderError if it is cut."""
+        """Return what one network read brought; empty at the end of the body.
+
+        Raises ProviderError if it is cut, or if there is more of it than a reply may have.
+        """
         if self._first:
             first, self._first = self._first, b""
             return first
         connection, body = self._connection, self._body
         try:
             while not body.finished:
+                # A reader that is behind finds more waiting; a long reply then goes on in fewer, larger pieces.
                 with self._cancel.interrupting(connection.interrupt):
-                    data = connection.sock.recv(_READ)
+                    data = connection.sock.recv(max(_READ, self.heard >> 6))
+                self.heard += len(data)
+                if self.heard > self._client.max_reply:
+                    raise self._client.too_large()
                 if data:
                     if piece := body.feed(data):
                         return piece
@@ -220,11 +238,11 @@ class Reply:
             raise ProviderRejected(self._client.provider, f"the reply is compressed ({encoding}), though nobody asked")
         body = self._everything()
         if 200 <= status < 300:
-            text = faults.without(body.decode("utf-8", "replace"), self._client.secrets).strip()[:500]
+            text = body.decode("utf-8", "replace").strip()[:500]
             raise ProviderRejected(
                 self._client.provider, f"expected an event stream but got {self.head.type}, check the base URL: {text}"
             )
-        raise faults.from_status(self._client.provider, status, self.head.headers, body, time(), self._client.secrets)
+        raise faults.from_status(self._client.provider, status, self.head.headers, body, time())
 
     def _everything(self) -> bytes:
         """Return the body of an error, or its beginning."""
@@ -270,7 +288,7 @@ class _Connection:
         if body is None:
             return False
         self.sock.setblocking(False)
-        while True:
+        for _ in range(_SETTLING):
             try:
                 data = self.sock.recv(_READ)
             except OSError as error:
@@ -282,6 +300,7 @@ class _Connection:
                 body.feed(data)
             except BadChunk:
                 return False
+        return False  # A server that goes on like this is not waited for.
 
 
 def _secrets(headers: Mapping[str, str]) -> list[str]:
@@ -319,6 +338,7 @@ def _ask(connection: _Connection, request: bytes, body: bytes) -> "tuple[head.He
     except OSError as error:
         refused = error  # It may have answered before it stopped listening: a body too large, a bad key.
     data = b""
+    passed = 0  # Bytes of answers that announce another one.
     while True:
         while not (halves := head.split(data)):
             try:
@@ -337,3 +357,6 @@ def _ask(connection: _Connection, request: bytes, body: bytes) -> "tuple[head.He
             framing = answer.body()
             return answer, framing, framing.feed(halves[1]) if halves[1] else b""
         data = halves[1]
+        passed += len(halves[0])
+        if passed > head.LIMIT:
+            raise head.BadHead("it never comes to its answer")

@@ -4,12 +4,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 from linnet.core.cancel import Cancel
-from linnet.core.deltas import Delta
-from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.core.deltas import Delta, merged
+from linnet.errors import ProviderError, ProviderUnavailable
 from linnet.providers.base import Request
-from linnet.providers.faults import without
 from linnet.providers.http import Client, Reply
 from linnet.providers.sse import EventSplitter, EventTooLarge
+
+# Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
+# message with each.
+LONG = 64 * 1024
 
 
 class Reader(Protocol):
@@ -27,13 +30,22 @@ class HttpProvider:
     """Implements Provider over HTTP."""
 
     def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:
+        self.advice = ""  # What to do about a key that is refused, as part of a sentence.
         self.name = client.provider
         self._client = client
         self._write = write
         self._reader = reader
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        """Whatever a server, a proxy or the network has to say against it leaves through here, without our key."""
         cancel.check()
+        try:
+            yield from self._stream(request, cancel)
+        except ProviderError as error:
+            error.args = (self._told(error),)
+            raise
+
+    def _stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         reply = self._client.post(self._write(request), cancel)
         reader = self._reader(request)
         try:
@@ -43,9 +55,12 @@ class HttpProvider:
             raise
         if reader.failure is not None:
             reply.close()
-            reader.failure.args = (without(str(reader.failure), self._client.secrets),)
             raise reader.failure
         reply.release()
+
+    def limit(self, max_reply: int) -> None:
+        """Let no reply have more bytes than this."""
+        self._client.max_reply = max_reply
 
     def warm(self) -> None:
         self._client.warm()
@@ -53,8 +68,15 @@ class HttpProvider:
     def close(self) -> None:
         self._client.close()
 
+    def _told(self, error: ProviderError) -> str:
+        from linnet.core.secret_forms import without  # 4 ms that only a failure should pay for
+
+        sentence = without(str(error), self._client.secrets)
+        return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence
+
     def _batches(self, reply: Reply, reader: Reader) -> Iterator[Sequence[Delta]]:
-        events = EventSplitter()
+        most = self._client.max_reply
+        events = EventSplitter(most)
         while not reader.finished and reader.failure is None:
             try:
                 data = reply.read()
@@ -63,7 +85,7 @@ class HttpProvider:
                 if deltas := reader.end(cut):
                     yield deltas
                 return
-            except EventTooLarge as error:
-                raise ProviderRejected(self.name, f"the reply cannot be read: {error}") from None
+            except EventTooLarge:
+                raise self._client.too_large() from None
             if deltas := reader.feed(payloads) if data else reader.end():
-                yield deltas
+                yield merged(deltas) if reply.heard > LONG else deltas

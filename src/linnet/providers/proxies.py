@@ -31,6 +31,17 @@ def authorization(proxy: Url) -> str | None:
     return "Basic " + b64encode(unquote_to_bytes(proxy.user)).decode()
 
 
+def secrets(proxy: Url) -> list[str]:
+    """What is sent to the proxy to be let in, as it is and as it was written in the URL."""
+    password = proxy.user.partition(":")[2]
+    found = [
+        (authorization(proxy) or "").removeprefix("Basic "),
+        password,
+        unquote_to_bytes(password).decode(errors="replace"),
+    ]
+    return [each for each in dict.fromkeys(found) if each]
+
+
 def _lookup(environ: Mapping[str, str], name: str) -> str:
     return (environ.get(name) or environ.get(name.upper()) or "").strip()
 

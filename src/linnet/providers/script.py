@@ -2,11 +2,11 @@
 
 from typing import Any, Literal
 
-from msgspec import MsgspecError, Struct
-from msgspec.json import Decoder
+from msgspec import Struct
 
+from linnet.core.checked_json import checked, misplaced
 from linnet.core.messages import Usage
-from linnet.errors import ConfigError
+from linnet.files.reading import required
 
 
 class Step(Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,29 +41,23 @@ class Script(Struct, frozen=True, forbid_unknown_fields=True):
     loop: bool = False
 
 
-_decoder = Decoder(Script)
+LARGEST = 64 << 20  # Bytes.
 
 
 def parse(text: bytes, source: str) -> Script:
-    try:
-        script = _decoder.decode(text)
-    except (MsgspecError, UnicodeError, RecursionError) as error:
-        raise ConfigError(f"the script {source} cannot be used: {error}") from None
-    for number, turn in enumerate(script.turns, 1):
-        for step in turn:
+    """Raises ConfigError with the line, the key and what was expected there."""
+    script = checked(text, Script, f"the script {source}")
+    for number, turn in enumerate(script.turns):
+        for place, step in enumerate(turn):
             if len(step.verbs) != 1:
                 found = " and ".join(step.verbs) or "none"
-                raise ConfigError(f"the script {source}: each step of turn {number} needs one verb; found {found}")
+                where = ("turns", number, place)
+                raise misplaced(text, where, f"a step needs one verb; found {found}", f"the script {source}")
     return script
 
 
 def load(path: str) -> Script:
-    try:
-        with open(path, "rb") as file:
-            text = file.read()
-    except OSError as error:
-        raise ConfigError(f"cannot read the script {path}: {error.strerror}") from None
-    return parse(text, path)
+    return parse(required(path, LARGEST), path)
 
 
 def pieces(text: str) -> list[str]:

@@ -108,6 +108,18 @@ class Accounts:
             others = [each for each in variables if each != info.key_variable] if self._guessed else []
             raise MissingKey(provider, info.key_variable, others, key.problem, self.spelled("api_key"))
 
+    def advice(self, provider: str) -> str:
+        """Return where to look when the provider refuses the key, as part of a sentence."""
+        key, login = self.key(provider), f"linnet login {provider}"
+        if key.source in ("flag", "variable"):
+            return f"the key is that of {key.place}"
+        if key and os.path.basename(key.place) == "auth.json":
+            return f"the key is that of {key.place}; to keep another: {login}"
+        if key:
+            return f"the key is that of {key.place}"
+        variable = self.info(provider).key_variable
+        return f"no key was sent; {f'set {variable}, or keep one: ' if variable else 'to keep one: '}{login}"
+
     def models(self, provider: str) -> list[Model]:
         """The catalogue's, and the user's own, which may correct them."""
         api, url = catalog.API_NAMES[self.info(provider).api], self.base_url(provider)

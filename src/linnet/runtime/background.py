@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from stat import S_IMODE
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from msgspec.structs import replace
@@ -95,8 +96,10 @@ def task(command: Background, settings: Settings, storage: Storage, toolbox: Too
 class Exporting:
     """A page of the session as it is when this is made."""
 
-    def __init__(self, store: "Store") -> None:
+    def __init__(self, store: "Store", file: str | None = None) -> None:
+        """`file` is where the session is, unless the store knows."""
         self._header, self._lines, self._leaf = store.header, store.lines(), store.leaf
+        self._file = file or store.path
 
     def pieces(self) -> Iterator[str]:
         from linnet.export.page import page
@@ -106,13 +109,18 @@ class Exporting:
         return page(self._header, entries, self._leaf)
 
     def write(self, path: Path) -> None:
-        """Raises OSError or SessionError, and then nothing has changed. A session is never overwritten."""
-        from linnet.export.file import write
+        """Who may read the session may read the page, and nobody else. A session is never overwritten.
+
+        Raises OSError or SessionError, and then nothing has changed.
+        """
+        from linnet.files.replacing import FOLDER, replace
         from linnet.store.file import first_header
 
         if first_header(str(path)) is not None:
             raise SessionError(f"{path} is a session, which a page must not overwrite; give another name")
-        write(path, self.pieces())
+        mode = 0o600 if self._file is None else S_IMODE(os.stat(self._file).st_mode) & 0o666
+        pieces = (piece.encode("utf-8", "replace") for piece in self.pieces())
+        replace(path, pieces, mode=mode, durable=True, open_folder=lambda folder: os.open(folder, FOLDER))
 
 
 def default_name(path: str) -> str:

@@ -37,7 +37,7 @@ class Config(Struct, frozen=True, kw_only=True):
 
     `max_steps`: most model calls of a run; `max_cost`: most US dollars, `max_seconds`: most time, for a prompt with all
     its runs, retries and compactions. `bash_timeout`: seconds for a command that says nothing about that. No limit
-    unless said.
+    unless said. `max_reply`: most bytes of one reply of a model; 64 MiB unless said.
 
     `tools` are the tools the model may use, by name or as functions: an empty list means none at all. `session` is a
     file, or the beginning of a session's id; `resume` goes on with the newest session, and `fork` with a copy of one.
@@ -84,6 +84,7 @@ class Config(Struct, frozen=True, kw_only=True):
     max_cost: Dollars | None = None
     max_seconds: Seconds | None = None
     bash_timeout: Seconds | None = None
+    max_reply: Count | None = None
     tools: "Tools | None" = None
     script: Path | None = None
     timeout: Seconds | None = None
@@ -177,6 +178,7 @@ def provider_of(said: Mapping[str, Any]) -> str:
 DEFAULTS = Config(
     reasoning="off",
     timeout=600,
+    max_reply=64 << 20,
     retries=3,
     retry_delay=2.0,
     compact_reserve=16_384,

@@ -3,6 +3,7 @@
 from threading import Thread
 
 from linnet.errors import LinnetError
+from linnet.logs import broke
 
 
 def as_error(fault: Exception, what: str) -> LinnetError:
@@ -16,9 +17,7 @@ def explained(fault: Exception, what: str) -> str:
         return str(fault)
     if isinstance(fault, OSError) and fault.strerror:
         return f"{fault.strerror}: {fault.filename}" if fault.filename else fault.strerror
-    import logging  # 5 ms that nothing healthy pays
-
-    logging.getLogger(__name__).exception(what)
+    broke(__name__, what)
     return f"internal error: {fault!r}"
 
 

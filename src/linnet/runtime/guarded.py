@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from linnet.core.events import Brought
+from linnet.files.reading import read
 
 if TYPE_CHECKING:
     from hashlib import blake2b
@@ -74,24 +75,14 @@ def fingerprint(root: str, folders: Sequence[str]) -> Print:
 def digested(path: str) -> tuple[str, int]:
     """Return what stands for the file's content, and its length."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
-    except OSError as error:
-        return f"unreadable: {error.errno}", 0
-    try:
-        status = os.fstat(fd)
+        status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
             return f"special: {stat.S_IFMT(status.st_mode):o}", 0
-        hash = _hash()
-        length = 0
-        while length <= MOST_BYTES and (part := os.read(fd, 1 << 20)):
-            hash.update(part)
-            length += len(part)
-        runs = "x" if status.st_mode & 0o111 else "-"
-        return f"{runs}{hash.hexdigest()}", length
+        found = read(path, MOST_BYTES)
     except OSError as error:
         return f"unreadable: {error.errno}", 0
-    finally:
-        os.close(fd)
+    runs = "x" if found.mode & 0o111 else "-"
+    return f"{runs}{digest_of(found.data)}", len(found.data) + found.cut
 
 
 def digest_of(content: bytes) -> str:

@@ -4,8 +4,9 @@ import os
 from collections.abc import Iterator
 
 from linnet.core.instructions import Instructions
+from linnet.files.reading import Open
 from linnet.runtime.belongings import Belongings, folders, repository
-from linnet.runtime.text_files import Files, Open, Text, is_inside
+from linnet.runtime.text_files import Files, Text, is_inside
 
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
 MOST_OF_ALL = 256 * 1024

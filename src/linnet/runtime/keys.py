@@ -1,7 +1,6 @@
 """Keys, where they come from, and the file that keeps them: `auth.json` in the home folder, for its owner alone."""
 
 import os
-import stat
 from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
@@ -9,6 +8,7 @@ from msgspec import MsgspecError, Struct
 from msgspec.json import decode
 
 from linnet.errors import ConfigError
+from linnet.files.reading import MOST, read
 
 Source: TypeAlias = Literal["flag", "variable", "file"]
 COMMAND = "!"
@@ -79,36 +79,15 @@ class StoredKeys:
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
         """Whatever else is in the file stays. Two at once take turns; a reader sees the old or the new."""
-        from fcntl import LOCK_EX, flock
-
         from msgspec import json
 
-        home = os.path.dirname(self.path)
-        os.makedirs(home, mode=0o700, exist_ok=True)
-        lock = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            flock(lock, LOCK_EX)
-            _replace(
-                os.path.realpath(self.path), json.format(json.encode(change(_entries(self.path))), indent=2) + b"\n"
-            )
-        finally:
-            os.close(lock)
+        from linnet.files.lock import changing
+        from linnet.files.replacing import replace
+
+        with changing(self.path):
+            text = json.format(json.encode(change(_entries(self.path))), indent=2) + b"\n"
+            replace(self.path, text, mode=0o600, durable=True)
         self._seen = None
-
-
-def _replace(path: str, content: bytes) -> None:
-    temporary = f"{path}.{os.urandom(6).hex()}"
-    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    try:
-        with open(fd, "wb") as file:
-            os.fchmod(fd, 0o600)  # Whatever the umask says.
-            file.write(content)
-            file.flush()
-            os.fsync(fd)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
 
 
 def _state(path: str) -> tuple[int, int, int] | None:
@@ -124,19 +103,16 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 def _entries(path: str) -> dict[str, Any]:
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+        found = read(path, MOST)
     except FileNotFoundError:
         return {}
     except OSError as error:
         raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    with open(fd, "rb") as file:
-        mode = os.fstat(fd).st_mode
-        if not stat.S_ISREG(mode):
-            raise ConfigError(f"cannot read {path}: it is not a file")
-        if mode & 0o077:  # Refused, as ssh does.
-            raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
-        text = file.read()
+    if found.cut:
+        raise ConfigError(f"{path} cannot be used: it is larger than {MOST >> 10} KiB")
+    if found.mode & 0o077:  # Refused, as ssh does.
+        raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
     try:
-        return decode(text or b"{}", type=dict[str, Any])
+        return decode(found.data or b"{}", type=dict[str, Any])
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be used: {error}") from None

@@ -89,7 +89,7 @@ def _users(home: str, remarks: list[str]) -> list[Layer]:
     path = os.path.join(home, FILE)
     if not os.path.lexists(path):
         return []
-    from linnet.runtime.small_file import contents
+    from linnet.files.reading import contents
 
     return [_layer("user", path, contents(path) or b"", home, remarks)]
 
@@ -114,8 +114,8 @@ def _pis(folder: str, project: Project | None, remarks: list[str]) -> list[Layer
     path = os.path.join(folder, FILE)
     if not os.path.lexists(path):
         return []
+    from linnet.files.reading import contents
     from linnet.runtime.pi_settings import said
-    from linnet.runtime.small_file import contents
 
     try:
         text = (contents(path) if project is None else project.read(path)) or b""

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from linnet.core.checked_json import checked, misplaced, near
 from linnet.core.models import Model, Prices
 from linnet.errors import ConfigError
+from linnet.files.reading import required
 from linnet.providers.catalog import PROVIDERS, Api, ProviderInfo
 
 _Count: TypeAlias = Annotated[int, Meta(gt=0)]
@@ -87,12 +88,7 @@ def read(path: str) -> Own:
 
     Raises ConfigError, with file, line and key if something in it cannot be used.
     """
-    try:
-        with open(path, "rb") as file:
-            text = file.read()
-    except OSError as error:
-        raise ConfigError(f"cannot read {path}: {error.strerror}") from None
-    return understood(text, path)
+    return understood(required(path), path)
 
 
 def understood(text: bytes, path: str) -> Own:

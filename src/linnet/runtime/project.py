@@ -195,8 +195,8 @@ class Project:
         """
         if not self.trusted:
             return None
+        from linnet.files.reading import MOST, contents
         from linnet.runtime.guarded import digest_of, relative
-        from linnet.runtime.small_file import MOST, contents
 
         text = contents(path, most or MOST)
         if text is not None and self._vouched is not None:

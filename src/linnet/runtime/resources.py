@@ -301,6 +301,8 @@ class Resources:
             attempts=attempts,
             timeouts=Timeouts(idle=settings.timeout),
             trace=self._trace,
+            advice=settings.accounts.advice(name),
+            max_reply=settings.max_reply,
         )
 
 

@@ -46,7 +46,9 @@ class Sessions:
         self._sources = sources
         self._new_session_id = new_session_id
         self._unsaved = False  # The first session could not be saved; neither need the next ones be.
-        self.remarks: list[str] = []  # Newer sessions that could not be read, where the newest was asked for.
+        self.remarks: list[
+            str
+        ] = []  # What whoever started this should know: sessions that could not be read, a folder that was made.
         self.folder = options.folder or sessions.folder(options.home, cwd)
 
     def adopt(self, options: SessionOptions) -> None:
@@ -76,12 +78,17 @@ class Sessions:
     def _begin_named(self, path: str) -> Place:
         if os.path.lexists(path):
             return self.open(path)
+        folder = os.path.dirname(path)
+        missing = not os.path.isdir(folder)
         try:
-            return Place(self._made(None, (), path)[0], made=True)
+            made = Place(self._made(None, (), path)[0], made=True)
         except SessionError:
             if not os.path.lexists(path):
                 raise
             return self.open(path)  # Somebody else has just made it.
+        if missing and made.store.path is not None:
+            self.remarks.append(f"the folder {folder} was made for this session")
+        return made
 
     def note(self, store: Store) -> None:
         """A session of this project that is kept in another folder is found where the others are."""

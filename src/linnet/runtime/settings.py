@@ -70,6 +70,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     reasoning: Reasoning
     limits: Limits
     bash_timeout: float | None
+    max_reply: int
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
@@ -153,6 +154,13 @@ def resolve(
         return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
 
 
+def _max_reply(config: Config, spelled: Spelling) -> int:
+    most = _given(config.max_reply)
+    if most < 1:
+        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {most}")
+    return most
+
+
 def _resolved(
     layers: Layers,
     asked: Config,
@@ -207,6 +215,7 @@ def _resolved(
         reasoning=reasoning,
         limits=limits,
         bash_timeout=bash_timeout,
+        max_reply=_max_reply(config, spelled),
         tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),
@@ -324,6 +333,8 @@ def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
         raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
+    except ValueError:
+        raise ConfigError(f"{spelled('cwd')} {cwd!r} cannot be the name of a folder") from None
     if not os.path.isdir(path):
         raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
     return path

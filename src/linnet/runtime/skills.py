@@ -10,8 +10,9 @@ from linnet.core import skill
 from linnet.core.skill import Skill
 from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, LinnetError
+from linnet.files.reading import Open
 from linnet.runtime.belongings import Belongings, Place
-from linnet.runtime.text_files import MOST, Files, Open, Text, entries, read
+from linnet.runtime.text_files import MOST, Files, Text, entries, read
 
 FILE = "SKILL.md"
 DEEPEST = 8  # Folders below the one that is searched.

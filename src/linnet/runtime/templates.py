@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from linnet.core import template
 from linnet.core.slash import SlashCommand
 from linnet.core.template import Template
+from linnet.files.reading import Open
 from linnet.runtime.belongings import Belongings, Place
-from linnet.runtime.text_files import Files, Open, Text, entries
+from linnet.runtime.text_files import Files, Text, entries
 
 MOST = 1000  # Templates of one folder.
 _END = ".md"

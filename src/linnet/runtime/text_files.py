@@ -2,21 +2,19 @@
 
 import os
 from collections.abc import Callable, Iterator
-from stat import S_ISREG
 from threading import Lock
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, TypeVar
 
 from msgspec import Struct
 
+from linnet import logs
+from linnet.core.terminal_text import one_line
 from linnet.errors import BadInput, LinnetError
+from linnet.files import reading as files
+from linnet.files.reading import Open
 
 T = TypeVar("T")
 MOST = 256 * 1024  # Bytes of a file that somebody wrote by hand.
-_FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # Opening a FIFO would wait for its other end.
-_TRIES = 3
-Signature: TypeAlias = tuple[int, int, int, int]
-Open: TypeAlias = Callable[[str, int], int]
-"""As `os.open`; it may raise BadInput for what may not be opened."""
 
 
 class Text(Struct, frozen=True):
@@ -41,7 +39,7 @@ class Files(Generic[T]):
         self._most = most
         self._cuts = cuts
         self._open = open
-        self._known: dict[tuple[str, str | None], tuple[Signature, T | None]] = {}
+        self._known: dict[tuple[str, str | None], tuple[files.Signature, T | None]] = {}
         self._told: set[str] = set()
         self._lock = Lock()
 
@@ -56,10 +54,10 @@ class Files(Generic[T]):
             except (OSError, ValueError) as error:
                 self._complain(path, error)
                 return None
-            before = _signature(status)
+            before = files.signature(status)
             known = self._known.get((path, within))
             if known is None or known[0] != before:
-                known = self._known[path, within] = before, self._read(path, status, within)
+                known = self._known[path, within] = before, self._read(path, within)
             return known[1]
 
     def tell(self, sentence: str) -> None:
@@ -68,10 +66,8 @@ class Files(Generic[T]):
             self._told.add(sentence)
             warn(sentence)
 
-    def _read(self, path: str, status: os.stat_result, within: str | None) -> T | None:
+    def _read(self, path: str, within: str | None) -> T | None:
         try:
-            if not S_ISREG(status.st_mode):
-                raise BadInput("it is not a file")  # Opening a device may do something.
             if within is not None:
                 path_in_full = os.path.realpath(path)
                 if not is_inside(path_in_full, within):
@@ -95,21 +91,8 @@ def read(path: str, most: int, more_flags: int = 0, *, open: Open = os.open) -> 
 
     Raises OSError, or BadInput with the end of a sentence about the file.
     """
-    fd = open(path, _FLAGS | more_flags)
-    try:
-        for _ in range(_TRIES):
-            before = os.fstat(fd)
-            if not S_ISREG(before.st_mode):
-                raise BadInput("it is not a file")
-            data = _read(fd, most + 1, before.st_size)
-            if _signature(os.fstat(fd)) == _signature(before):
-                break
-        else:
-            raise BadInput("it changes while it is read")
-    finally:
-        os.close(fd)
-    cut = len(data) > most
-    return _decoded(data[:most], cut=cut), cut
+    found = files.read(path, most, more_flags, open=open)
+    return _decoded(found.data, cut=found.cut), found.cut
 
 
 def entries(folder: str, tell: Callable[[str], None]) -> Iterator["os.DirEntry[str]"]:
@@ -132,33 +115,17 @@ def is_inside(path: str, folder: str) -> bool:
 
 def named(path: str) -> str:
     """As part of a line: a name may have line ends in it."""
-    return path if path.isprintable() else repr(path)
+    return one_line(path)
 
 
 def warn(sentence: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
-    import logging  # 5 ms that nothing healthy pays
-
-    logging.getLogger("linnet.project").warning("linnet: %s", sentence)
+    logs.warn("linnet.project", f"linnet: {sentence}")
 
 
 def _sentence(path: str, error: Exception) -> str:
     why = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
     return f"{named(path)} is left out: {why}"
-
-
-def _signature(status: os.stat_result) -> Signature:
-    return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _read(fd: int, most: int, size: int) -> bytes:
-    """`size` may be 0 for what the kernel makes as it is read."""
-    data = b""
-    while len(data) < most and (chunk := os.pread(fd, most - len(data), len(data))):
-        data += chunk
-        if len(data) == size:
-            break
-    return data
 
 
 def _decoded(data: bytes, *, cut: bool) -> str:

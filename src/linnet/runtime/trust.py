@@ -1,15 +1,15 @@
 """Which folders the user trusts: `trust.json` in the home folder, by real path, with a print of what was there."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Literal, TypeAlias
 
 from msgspec import Struct, json
 
 from linnet.core.checked_json import checked
 from linnet.errors import ConfigError
+from linnet.files.reading import contents
 from linnet.runtime.guarded import Print
-from linnet.runtime.small_file import contents
 
 LARGEST = 16 << 20
 Kept: TypeAlias = Literal["always", "never"]
@@ -23,7 +23,7 @@ class Entry(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class TrustFile:
-    """Read when it is asked. Entries that others wrote meanwhile are kept."""
+    """Read when it is asked. Entries that others write at the same time are kept."""
 
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "trust.json")
@@ -41,21 +41,24 @@ class TrustFile:
         """Raises ConfigError if it cannot be kept; then nothing has changed."""
         if answer == "always" and not found.whole:
             raise ConfigError(f"{root} brings too much to be remembered; trust it for one run, with --trust")
-        self._write({**self.entries(), _key(root): Entry(answer, dict(found.files) if answer == "always" else {})})
+        kept = Entry(answer, dict(found.files) if answer == "always" else {})
+        self._change(lambda entries: {**entries, _key(root): kept})
 
     def forget(self, root: str) -> bool:
         """Return whether there was anything to forget. Raises ConfigError."""
-        entries = self.entries()
-        known = entries.pop(_key(root), None) is not None
-        if known:
-            self._write(entries)
-        return known
+        if self.of(root) is None:
+            return False
+        self._change(lambda entries: {path: entry for path, entry in entries.items() if path != _key(root)})
+        return True
 
-    def _write(self, entries: Mapping[str, Entry]) -> None:
-        from linnet.tools.atomic import replace
+    def _change(self, change: Callable[[dict[str, Entry]], Mapping[str, Entry]]) -> None:
+        """Two at once take turns."""
+        from linnet.files.lock import changing
+        from linnet.files.replacing import replace
 
         try:
-            replace(self.path, json.format(json.encode(entries)) + b"\n")
+            with changing(self.path):
+                replace(self.path, json.format(json.encode(change(self.entries()))) + b"\n")
         except OSError as error:
             raise ConfigError(f"{self.path} cannot be written: {error.strerror}") from None
 

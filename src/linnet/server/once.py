@@ -11,15 +11,16 @@ from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Done, Prompt
 from linnet.core.events import Event, HookFailed, JobStarted, ReplyEnded, SessionFailed, StepStarted, ToolFinished
 from linnet.core.messages import StopReason
-from linnet.core.printable import printable
 from linnet.core.shown import Displayed, EditorTextSet, Notified
+from linnet.core.terminal_text import spelled_out
 from linnet.errors import BadOutput, LimitReached, LinnetError, ModelRefused
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.outlet import Outlet
 from linnet.server.piped import piped
-from linnet.server.stdio import claim, say
+from linnet.server.stdio import claim
+from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Opened
 from linnet.wire.jsonl import encode_lines
@@ -82,7 +83,7 @@ class _Listener(Listener):
             elif isinstance(event, Displayed | EditorTextSet):
                 self.shown.append(event.text)
             elif isinstance(event, Notified) and self._dialect is None:
-                say(printable(f"{event.extension}: {event.message}"))
+                say(f"{event.extension}: {event.message}")
             elif isinstance(event, HookFailed):
                 self._hook_failed(event)
             elif isinstance(event, SessionFailed) and self._dialect is None:
@@ -90,9 +91,9 @@ class _Listener(Listener):
 
     def _hook_failed(self, failed: HookFailed) -> None:
         if failed.event == "command":
-            self.broken = printable(failed.error)
+            self.broken = failed.error
         elif failed.event != "load" and self._dialect is None:  # What cannot be loaded is on stderr already.
-            say(printable(f"{failed.path}: {failed.event}: {failed.error}"))
+            say(f"{failed.path}: {failed.event}: {failed.error}")
 
     def warned(self, sentence: str) -> None:
         say(sentence)
@@ -162,7 +163,8 @@ def once(
         outlet.write([[result_line(text, ended, before, session.spent, listener.steps, kept)]])
         outlet.flush(timeout=0.3)
     elif dialect is None and not wakeup.signal:
-        outlet.write([[_printed(listener, ended, prints)]])
+        printed = _printed(listener, ended, prints)
+        outlet.write([[spelled_out(printed.decode()).encode() if os.isatty(stdio.sink) else printed]])
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:
@@ -191,7 +193,7 @@ def _printed(listener: _Listener, ended: Done | None, prints: Prints) -> bytes:
         return b"" if value is UNSET else encode_lines([value])
     if listener.text:
         for text in listener.shown:
-            say(printable(text))
+            say(text)
     text = listener.text or "\n".join(listener.shown)
     return text.encode("utf-8", "replace") + b"\n" if text else b""
 

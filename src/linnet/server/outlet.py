@@ -3,7 +3,7 @@
 import os
 import select
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from stat import S_ISFIFO, S_ISSOCK
 from threading import Condition, Thread
 
@@ -30,9 +30,10 @@ class Outlet:
         self._wake = wake
         self._write = _writer(fd)
         self._changed = Condition()
-        self._rest = b""  # Of the line that is being written.
+        self._rest: memoryview | bytes = b""  # Of the line that is being written; cutting a view copies nothing.
         self._sources: deque[tuple[Iterator[Buffers], int]] = deque()
         self._unread = 0
+        self._line_size = 0  # Bytes of the line that was made last: those to come will be about as long.
         self._broken = False
         self._wakeup: tuple[int, int] | None = None
         self._woken = False
@@ -65,14 +66,22 @@ class Outlet:
 
     def pace(self, cancel: Cancel) -> None:
         """Wait while the reader is far behind. An abort ends the wait with Cancelled."""
-        if self._unread <= ROOM:
+        if not self.is_behind:
             return
         with cancel.interrupting(self._notify), self._changed:
-            self._changed.wait_for(lambda: self._unread <= ROOM or self._broken or cancel.is_set)
+            self._changed.wait_for(lambda: not self.is_behind or self._broken or cancel.is_set)
 
     @property
     def is_behind(self) -> bool:
-        return self._unread > ROOM
+        """Whether a run should wait: too much is unread, or would be if all that waits were put into words."""
+        return self._unread > ROOM or len(self._sources) * self._line_size > ROOM
+
+    @property
+    def is_full(self) -> bool:
+        """Whether even commands should wait. One long line, which is made already, is no reason for that: an abort is
+        what may be on its way.
+        """
+        return self._unread - len(self._rest) > FULL
 
     def flush(self, timeout: float) -> None:
         with self._changed:
@@ -109,13 +118,13 @@ class Outlet:
         except OSError:
             self._break()
 
-    def _put(self, buffers: Buffers) -> bytes:
+    def _put(self, buffers: Buffers) -> memoryview | bytes:
         """What of it did not fit. It is copied: the buffers may change once the next are asked for."""
-        total = sum(map(len, buffers))
+        self._line_size = total = sum(map(len, buffers))
         count = self._write(buffers)
         if count == total:
             return b""
-        return b"".join(buffers)[count:]
+        return memoryview(b"".join(buffers))[count:]
 
     def _notify(self) -> None:
         with self._changed:
@@ -144,13 +153,13 @@ class Outlet:
 
     def _drained(self, event: int) -> None:
         with self._changed:
-            was_full = self._unread > FULL
+            was_full = self.is_full
             if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
                 self._break()
                 return
             self._pump()
             self._changed.notify_all()
-            if not self._unread or (was_full and self._unread <= FULL):
+            if not self._unread or (was_full and not self.is_full):
                 self._wake()
 
     def _break(self) -> None:
@@ -162,7 +171,7 @@ class Outlet:
         self._wake()
 
 
-def _writer(fd: int) -> Callable[[Buffers], int]:
+def _writer(fd: int) -> "Callable[[Sequence[memoryview | bytearray | bytes]], int]":
     """How to write as much as fits. O_NONBLOCK is not an option: it would leak to everybody who shares the pipe."""
     mode = os.fstat(fd).st_mode
     if not (S_ISFIFO(mode) or S_ISSOCK(mode)):
@@ -172,7 +181,7 @@ def _writer(fd: int) -> Callable[[Buffers], int]:
     if flag is None:
         return lambda buffers: _write_if_ready(fd, buffers)
 
-    def write(buffers: Buffers) -> int:
+    def write(buffers: "Sequence[memoryview | bytearray | bytes]") -> int:
         try:
             return os.pwritev(fd, buffers[:MOST_BUFFERS], -1, flag)
         except BlockingIOError:
@@ -185,8 +194,9 @@ def _writer(fd: int) -> Callable[[Buffers], int]:
     return write
 
 
-def _write_if_ready(fd: int, buffers: Buffers) -> int:
+def _write_if_ready(fd: int, buffers: "Sequence[memoryview | bytearray | bytes]") -> int:
     """A pipe that polls as writable takes PIPE_BUF bytes without blocking."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
-    return os.write(fd, b"".join(buffers)[:PIPE_BUF]) if poll.poll(0) else 0
+    first = next((each for each in buffers if each), b"")
+    return os.write(fd, first[:PIPE_BUF]) if poll.poll(0) else 0

@@ -17,7 +17,7 @@ from linnet.core.events import (
 )
 from linnet.core.messages import ToolCall
 from linnet.core.permissions import subject
-from linnet.core.printable import printable
+from linnet.core.terminal_text import spelled_out
 
 CLEAR = "\r\x1b[K"
 
@@ -105,4 +105,4 @@ class Terminal:
 
 
 def _named(call: ToolCall) -> str:
-    return " ".join(printable(f"{call.name} {subject(call)}").split())
+    return spelled_out(" ".join(f"{call.name} {subject(call)}".split()))

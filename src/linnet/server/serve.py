@@ -13,8 +13,9 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.server.gate import Gate
-from linnet.server.outlet import FULL, Outlet
-from linnet.server.stdio import Stdio, say
+from linnet.server.outlet import Outlet
+from linnet.server.stdio import Stdio
+from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
@@ -81,7 +82,7 @@ class Server(Listener):
             if done or self._outlet.broken:
                 self._session.close()
                 return 0
-            may_read = not self._ended and self._outlet.unread <= FULL
+            may_read = not self._ended and not self._outlet.is_full
             if self._wakeup.wait(self._source if may_read else None) and not self._read():
                 return 1
             self._warm_up()  # Whoever had asked already has been answered by now.

@@ -1,8 +1,6 @@
 """Claims the process's own stdin and stdout, so that neither a stray print nor a child can touch the protocol."""
 
 import os
-import sys
-from contextlib import suppress
 
 from msgspec import Struct
 
@@ -27,14 +25,6 @@ def claim() -> Stdio:
         os.dup2(nothing, 2)
     os.close(nothing)
     return Stdio(source, sink)
-
-
-def say(sentence: str) -> None:
-    """To whoever looks after the program."""
-    if sys.stderr is not None:  # A spawner may have closed it.
-        with suppress(OSError):  # It may go to a file on the very disk that is full.
-            sys.stderr.write(f"linnet: {sentence}\n")
-            sys.stderr.flush()
 
 
 def _duplicate(fd: int, flags: int) -> int:

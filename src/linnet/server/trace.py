@@ -17,7 +17,7 @@ from linnet.core.events import (
     ToolStarted,
 )
 from linnet.runtime.listener import Listener
-from linnet.server.stdio import say
+from linnet.server.terminal import say
 
 
 class Trace:

@@ -7,8 +7,10 @@ from itertools import count
 from stat import S_ISREG
 
 from linnet.errors import SessionError, SessionInUse
+from linnet.files.folders import make
+from linnet.files.lock import holder, lock
+from linnet.files.replacing import FOLDER, new_file, sweep
 from linnet.store.header import VERSION, Header, header, header_line
-from linnet.store.lock import holder, lock
 from linnet.store.log import FileLog
 from linnet.store.reading import Loaded, Span, load
 
@@ -120,15 +122,12 @@ def _reason(error: OSError | ValueError) -> str:
 
 def make_folder(path: str) -> None:
     """Make it and those above it, private ones: their names tell what is worked on."""
-    if path and not os.path.isdir(path):
-        make_folder(os.path.dirname(path))
-        with suppress(FileExistsError):
-            os.mkdir(path, 0o700)
+    if path:
+        make(path, 0o700)
 
 
 def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
-    temporary = _beside(path)
-    fd = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
+    temporary, fd = _beside(path)
     try:
         first = header_line(header)
         spans: list[Span] = []
@@ -137,7 +136,6 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
             spans.append(Span(size, len(line)))
             size += len(line) + 1
         _write_all(fd, b"\n".join((first, *lines, b"")))
-        lock(fd)
         _link(temporary, path)
     except BaseException:
         os.close(fd)
@@ -154,13 +152,11 @@ def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded
     Return the new file, locked, and what is in it.
     """
     _back_up(path, loaded.version)
-    temporary = _beside(path)
+    temporary, new = _beside(path)
     data = b"\n".join((loaded.first, *loaded.lines, b""))
-    new = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, _PRIVATE)
     try:
         _write_all(new, data)
         os.fsync(new)
-        lock(new)
         os.rename(temporary, path)
     except BaseException:
         os.close(new)
@@ -200,9 +196,18 @@ def _mended(fd: int, path: str, loaded: Loaded) -> int:
     return loaded.ended
 
 
-def _beside(path: str) -> str:
-    """Return a new name in the same folder, short enough for any file system."""
-    return os.path.join(os.path.dirname(path), f".{os.urandom(8).hex()}.new")
+def _beside(path: str) -> tuple[str, int]:
+    """Return the name of a new file in the same folder, and the file, open and locked. What a killed process left of
+    such files is removed.
+    """
+    folder = os.path.dirname(path)
+    at = os.open(folder or ".", FOLDER)
+    try:
+        sweep(at)
+        name, fd = new_file(at, _PRIVATE, os.O_RDWR | os.O_APPEND)
+    finally:
+        os.close(at)
+    return os.path.join(folder, name), fd
 
 
 def _link(path: str, name: str, *, both: bool = False) -> None:

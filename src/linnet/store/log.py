@@ -8,8 +8,10 @@ from threading import Lock
 from typing import Protocol
 
 from linnet.errors import SessionError
-from linnet.store.lock import unlock
+from linnet.files.lock import unlock
 from linnet.store.reading import Span
+
+EDGE = 4096  # Bytes at either end of a file that are compared with what they were.
 
 
 class Log(Protocol):
@@ -99,6 +101,8 @@ class FileLog:
         self._closed = False
         self._syncing = Lock()
         self._owner = os.getpid()
+        self._changed_at = os.fstat(fd).st_mtime_ns
+        self._ends = self._edges()  # How the file begins and ends.
 
     @property
     def lost(self) -> bool:
@@ -194,10 +198,16 @@ class FileLog:
                 self._spans.append(Span(self._size, len(line)))
                 self._size += len(line) + 1
                 written += 1
+                first, last = self._ends
+                self._ends = (
+                    (first + line + b"\n")[:EDGE] if len(first) < EDGE else first,
+                    (last + line + b"\n")[-EDGE:],
+                )
         except OSError as error:
             raise SessionError(f"{self._name} could not be written to: {error.strerror}") from None
         finally:
             del self._waiting[:written]
+            self._changed_at = os.fstat(self._fd).st_mtime_ns
 
     def _take_back(self, wrote: int) -> None:
         """Remove the part of a line that fitted, unless somebody else has written behind it meanwhile."""
@@ -226,9 +236,23 @@ class FileLog:
             return "was replaced by another file"
         if ours.st_size < self._size:
             return "was cut short by another program"
-        if ours.st_size > self._size:
+        if ours.st_size > self._size or (ours.st_mtime_ns != self._changed_at and self._is_rewritten()):
             return "was written to by another program"
+        self._changed_at = ours.st_mtime_ns
         return ""
+
+    def _is_rewritten(self) -> bool:
+        """Whether the file, though as large as it was, is not made of our lines any more. A time alone proves nothing:
+        whoever restores or copies files sets it, and some file systems correct it late.
+        """
+        if self._edges() != self._ends:
+            return True
+        data = os.pread(self._fd, self._size, 0)
+        ends = (span.start + span.length for span in self._spans)
+        return any(data[end : end + 1] not in (b"\n", b"\r") for end in ends)
+
+    def _edges(self) -> tuple[bytes, bytes]:
+        return os.pread(self._fd, EDGE, 0), os.pread(self._fd, EDGE, max(0, self._size - EDGE))
 
 
 def sync_folder(path: str) -> None:

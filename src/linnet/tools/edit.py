@@ -2,13 +2,16 @@
 
 import os
 import stat
+from errno import EISDIR
+from sys import maxsize
 from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
 from linnet.core.messages import Text
 from linnet.errors import ToolFailed
-from linnet.tools import atomic
+from linnet.files.reading import read
+from linnet.files.replacing import replace
 from linnet.tools.context import ToolContext
 from linnet.tools.faults import explain
 from linnet.tools.spec import ToolOutput, tool
@@ -59,10 +62,11 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
         _check_encodable(replacement.new_text, number)
     try:
         # Escaped bytes survive as they are, so a file that is not UTF-8 throughout can be edited too.
-        source = Source(_contents(args.path, path, context).decode("utf-8", "surrogateescape"))
+        source = Source(contents(args.path, path, context).decode("utf-8", "surrogateescape"))
         changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
         context.cancel.check()
-        atomic.replace(path, source.apply(changes).encode("utf-8", "surrogateescape"), context.bounds)
+        content = source.apply(changes).encode("utf-8", "surrogateescape")
+        replace(path, content, open_folder=context.bounds.open_folder if context.bounds else None)
     except OSError as error:
         raise explain(args.path, error) from None
     except NotThere as failure:
@@ -80,13 +84,13 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     return ToolOutput((Text(kept.text + note),), details={"diff": shown})
 
 
-def _contents(name: str, path: str, context: ToolContext) -> bytes:
+def contents(name: str, path: str, context: ToolContext) -> bytes:
+    """Return what is in a file that may be anything by now. Raises ToolFailed, or OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise ToolFailed(f"{name} is not a regular file.")
-    with open(path, "rb") as file:
-        if context.bounds is not None:
-            context.bounds.check_open(file.fileno())
-        return file.read()
+    if os.path.isdir(path):
+        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
+    return read(path, maxsize, check=context.bounds.check_open if context.bounds else None).data
 
 
 def _check_encodable(text: str, number: int) -> None:

@@ -9,8 +9,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from linnet.files.reading import read
 from linnet.tools.globs import BadGlob, regex_of
 
+MOST = 16 << 20  # Bytes of one such file.
 # Rules of the first two hold whether or not there is a repository.
 NAMES = (b".rgignore", b".ignore", b".gitignore")
 _EXCLUDES_FILE = re.compile(rb"^\s*excludesfile\s*=\s*(.+?)\s*$", re.IGNORECASE | re.MULTILINE)
@@ -141,10 +143,7 @@ def _lines(data: bytes) -> Iterator[str]:
 
 def _bytes(path: bytes) -> bytes:
     try:
-        if not os.path.isfile(path):
-            return b""
-        with open(path, "rb") as file:
-            return file.read()
+        return read(os.fsdecode(path), MOST).data
     except OSError:
         return b""
 

@@ -21,19 +21,29 @@ def preview(call: ToolCall, context: ToolContext) -> str:
     except (OSError, ToolFailed, MsgspecError, ValueError):
         pass  # It is going to fail; its arguments say as much as can be said.
     if not shown:
-        shown = json.format(json.encode(call.args), indent=2).decode("utf-8", "replace") if call.args else call.unparsed
+        shown = _arguments(call) if call.args else call.unparsed
     kept = keep_head(shown)
     return f"{kept.text}\n[{kept.cut_lines} more lines]" if kept.cut_bytes else kept.text
 
 
+def _arguments(call: ToolCall) -> str:
+    """As JSON; what cannot be written as that, half a character or what has no bottom, as well as it can be."""
+    try:
+        return json.format(json.encode(call.args), indent=2).decode("utf-8", "replace")
+    except UnicodeEncodeError:
+        return ascii(call.args)
+    except RecursionError:
+        return "(arguments that are nested too deeply to be shown)"
+
+
 def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.diff import diff
-    from linnet.tools.edit import edit
+    from linnet.tools.edit import contents, edit
     from linnet.tools.replace import Source, locate
 
     args = edit.parse(call.args)
-    with open(context.resolve(args.path), "rb") as file:
-        source = Source(file.read().decode("utf-8", "surrogateescape"))
+    found = contents(args.path, context.resolve(args.path), context)
+    source = Source(found.decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
     return f"{args.path}\n{diff(source.text, changes)}".encode("utf-8", "replace").decode()
 
@@ -41,13 +51,13 @@ def _edited(call: ToolCall, context: ToolContext) -> str:
 def _written(call: ToolCall, context: ToolContext) -> str:
     """A new file is shown as it will be, an existing one as what changes."""
     from linnet.tools.diff import diff
+    from linnet.tools.edit import contents
     from linnet.tools.replace import Change
     from linnet.tools.write import write
 
     args = write.parse(call.args)
     try:
-        with open(context.resolve(args.path), "rb") as file:
-            old = file.read().decode("utf-8", "replace")
+        old = contents(args.path, context.resolve(args.path), context).decode("utf-8", "replace")
     except FileNotFoundError:
         return f"{args.path} (new)\n{args.content}"
     return f"{args.path}\n{diff(old, [Change(0, len(old), args.content)])}"

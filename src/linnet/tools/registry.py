@@ -6,6 +6,7 @@ from typing import Any
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled, ToolFailed
+from linnet.logs import broke
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import Tool, ToolOutput, check_args
 
@@ -34,9 +35,7 @@ class Registry:
         except Cancelled:
             raise
         except Exception as fault:
-            import logging  # 5 ms that no healthy run pays
-
-            logging.getLogger(__name__).exception("the %s tool broke", call.name)
+            broke(__name__, f"the {call.name} tool broke")
             return _error(f"{call.name} failed: {type(fault).__name__}: {fault}")
 
 

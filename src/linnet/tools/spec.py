@@ -47,6 +47,8 @@ class Tool(Generic[Args]):
             return msgspec.convert(args, self._args)
         except msgspec.ValidationError as error:
             problem = error
+        except RecursionError:
+            raise ToolFailed("invalid args: they are nested too deeply") from None
         try:
             # Models write "2" for 2 now and then. Tried second, so that it never changes what is right as it is.
             return msgspec.convert(args, self._args, strict=False)

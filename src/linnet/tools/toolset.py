@@ -5,6 +5,7 @@ from typing import Protocol
 
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
+from linnet.logs import warn
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
 
@@ -61,10 +62,8 @@ class Combined:
         own, it is a line on stderr.
         """
         if sentence not in self._told:
-            import logging  # 5 ms that nothing healthy pays
-
             self._told.add(sentence)
-            logging.getLogger("linnet.tools").warning("%s; the first one is kept", sentence)
+            warn("linnet.tools", f"{sentence}; the first one is kept")
 
 
 def clash(claims: Iterable[tuple[str, str]]) -> str:

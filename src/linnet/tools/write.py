@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linnet.errors import ToolFailed
-from linnet.tools import atomic
+from linnet.files.replacing import replace
 from linnet.tools.context import ToolContext
 from linnet.tools.faults import explain
 from linnet.tools.spec import tool
@@ -29,7 +29,8 @@ def write(args: WriteArgs, context: ToolContext) -> str:
     except UnicodeEncodeError as error:
         raise ToolFailed(f"content cannot be written as UTF-8: {error.reason} at character {error.start}.") from None
     try:
-        atomic.replace(context.resolve(args.path, writing=True), content, context.bounds)
+        path = context.resolve(args.path, writing=True)
+        replace(path, content, open_folder=context.bounds.open_folder if context.bounds else None)
     except OSError as error:
         raise explain(args.path, error) from None
     return f"Successfully wrote {len(content)} bytes to {args.path}"

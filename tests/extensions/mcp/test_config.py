@@ -140,7 +140,7 @@ def test_of_two_servers_with_a_name_the_last_one_is_taken() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"gone\.json cannot be read: No such file or directory$"):
+    with pytest.raises(ConfigError, match=r"gone\.json cannot be read: there is no such file$"):
         files.load([str(tmp_path / "gone.json")], None, {})
 
 

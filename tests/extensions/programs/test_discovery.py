@@ -110,6 +110,6 @@ def test_in_zots_folders_a_link_is_skipped(tmp_path: Path) -> None:
 def test_a_folder_without_a_manifest_is_told_of(tmp_path: Path) -> None:
     found, ((folder, why),) = chosen([(str(tmp_path), "user")])
     assert (found, folder) == ([], str(tmp_path))
-    assert why == f"read manifest: {tmp_path / 'extension.json'} cannot be read: No such file or directory"
+    assert why == f"read manifest: {tmp_path / 'extension.json'} cannot be read: there is no such file"
     with pytest.raises(ConfigError, match="cannot be read"):
         load("/no\0where")

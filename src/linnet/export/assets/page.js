@@ -140,8 +140,8 @@ document.addEventListener("DOMContentLoaded", () => {
     }
     return pieces[low] ?? -1;
   };
-  const step = (by) => {
-    const stops = path.filter((n) => main[n].tagName === "ARTICLE");
+  const step = (by, kind = "article") => {
+    const stops = path.filter((n) => main[n].matches(kind));
     const now = here();
     const next = by > 0 ? stops.find((n) => n > now) : stops.findLast((n) => n < now);
     const start = chosen < 0 && scrollY < bar.offsetHeight ? stops[0] : next;
@@ -326,6 +326,8 @@ document.addEventListener("DOMContentLoaded", () => {
   const keys = {
     j: () => step(1),
     k: () => step(-1),
+    u: () => step(1, "article.user"),
+    U: () => step(-1, "article.user"),
     n: () => seek(1),
     N: () => seek(-1),
     "[": () => branch("prev"),

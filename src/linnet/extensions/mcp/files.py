@@ -7,6 +7,7 @@ from typing import Any
 from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.config import ServerConfig, merged, parse, servers
+from linnet.files.reading import required
 
 
 def load(
@@ -22,7 +23,7 @@ def load(
     Raises ConfigError if a file cannot be read or says something that makes no sense, or if there are servers and the
     `mcp` package is missing.
     """
-    layers = [parse(text if (text := read(path)) is not None else _read(path), path, environ) for path in paths]
+    layers = [parse(text if (text := read(path)) is not None else required(path), path, environ) for path in paths]
     if given is not None:
         layers.append(servers({"mcpServers": given}, "mcp_servers", environ))
     found = merged(layers)
@@ -30,12 +31,3 @@ def load(
         none = spelled("no_mcp")
         raise ConfigError(f"MCP servers need the mcp package: pip install 'linnet-agent[mcp]', or start with {none}")
     return found
-
-
-def _read(path: str) -> bytes:
-    try:
-        with open(path, "rb") as file:
-            return file.read()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"{path} cannot be read: {reason}") from None

@@ -1,6 +1,5 @@
 """All servers that are configured, as one toolset, and as commands."""
 
-import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
 from contextlib import nullcontext
@@ -19,6 +18,7 @@ from linnet.extensions.mcp.naming import clashes, names, prefix
 from linnet.extensions.mcp.offers import Prompt, Resource
 from linnet.extensions.mcp.results import content, prompt_text, resource_text
 from linnet.extensions.mcp.server import Server
+from linnet.logs import warn
 from linnet.tools.context import ToolContext
 from linnet.tools.loop import Loop
 from linnet.tools.shorten import shortened
@@ -261,7 +261,7 @@ def _error(text: str) -> ToolOutput:
 
 def _tell(sentence: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
-    logging.getLogger("linnet.mcp").warning("%s", sentence)
+    warn("linnet.mcp", sentence)
 
 
 def _cancel(future: Future[Any]) -> None:

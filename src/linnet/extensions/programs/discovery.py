@@ -8,6 +8,7 @@ from msgspec import Struct
 from linnet.core.slash import Location
 from linnet.errors import ConfigError
 from linnet.extensions.programs.manifest import FILE, Manifest, parse
+from linnet.files.reading import required
 
 DISABLED = 'it is disabled: its extension.json says "enabled": false'
 
@@ -48,13 +49,10 @@ def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[t
 
 def load(folder: str) -> Manifest:
     """Return the manifest in this folder. Raises ConfigError with a sentence."""
-    path = os.path.join(folder, FILE)
     try:
-        with open(path, "rb") as file:
-            data = file.read()
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise ConfigError(f"read manifest: {path} cannot be read: {reason}") from None
+        data = required(os.path.join(folder, FILE))
+    except ConfigError as error:
+        raise ConfigError(f"read manifest: {error}") from None
     return parse(data, folder)
 
 

@@ -6,6 +6,7 @@ from typing import Literal, TypeAlias
 from msgspec import DecodeError, Raw, Struct
 from msgspec.json import Decoder
 
+from linnet.core.cost import counted
 from linnet.core.deltas import (
     CallDelta,
     CallOpened,
@@ -252,9 +253,9 @@ class Reader:
             return
         known = self._usage
         self._usage = Usage(
-            known.input if tokens.input_tokens is None else tokens.input_tokens,
-            known.output if tokens.output_tokens is None else tokens.output_tokens,
-            known.cache_read if tokens.cache_read_input_tokens is None else tokens.cache_read_input_tokens,
-            known.cache_write if tokens.cache_creation_input_tokens is None else tokens.cache_creation_input_tokens,
+            counted(tokens.input_tokens, known.input),
+            counted(tokens.output_tokens, known.output),
+            counted(tokens.cache_read_input_tokens, known.cache_read),
+            counted(tokens.cache_creation_input_tokens, known.cache_write),
         )
         deltas.append(UsageReported(self._usage))

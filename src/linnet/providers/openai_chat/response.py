@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
+from linnet.core.cost import counted
 from linnet.core.deltas import (
     CallDelta,
     CallOpened,
@@ -190,8 +191,8 @@ class Reader:
 
 
 def _usage(tokens: Tokens) -> Usage:
-    prompt = tokens.prompt_tokens or 0
+    prompt = counted(tokens.prompt_tokens)
     details = tokens.prompt_tokens_details
-    read = (details.cached_tokens if details else None) or tokens.prompt_cache_hit_tokens or 0
-    written = (details.cache_write_tokens if details else None) or 0
-    return Usage(max(prompt - read - written, 0), tokens.completion_tokens or 0, read, written)
+    read = counted(details.cached_tokens if details else None) or counted(tokens.prompt_cache_hit_tokens)
+    written = counted(details.cache_write_tokens if details else None)
+    return Usage(max(prompt - read - written, 0), counted(tokens.completion_tokens), read, written)

@@ -1,4 +1,4 @@
-"""Who may write to a session file: one process at a time, for as long as it lives.
+"""Who may write to a file: one process at a time. To a session, for as long as it lives; to others, for a change.
 
 The kernel holds the lock for whoever has the file open, and lets go of it when that process is gone, however it went.
 So there is no lock file, and none that could be left behind.
@@ -7,8 +7,13 @@ So there is no lock file, and none that could be left behind.
 import errno
 import fcntl
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 
+from linnet.errors import ConfigError
+from linnet.files.folders import make
+
+PATIENCE = 10.0  # Seconds; a change takes milliseconds.
 _UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
@@ -27,6 +32,36 @@ def lock(fd: int) -> bool:
 def unlock(fd: int) -> None:
     with suppress(OSError):
         fcntl.flock(fd, fcntl.LOCK_UN)
+
+
+@contextmanager
+def changing(path: str, *, private: bool = True) -> Iterator[None]:
+    """While the body reads this file, changes what it says and writes it, nobody else does.
+
+    What is locked is the folder: a file that is replaced is another one each time. A missing one is made; if `private`,
+    for its owner alone.
+
+    Raises ConfigError if somebody else takes too long, or OSError.
+    """
+    folder = os.path.dirname(os.path.realpath(path))
+    make(folder, 0o700 if private else 0o777)
+    fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        _wait_for(fd, path)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _wait_for(fd: int, path: str) -> None:
+    from time import monotonic, sleep
+
+    until = monotonic() + PATIENCE
+    while not lock(fd):
+        if monotonic() > until:
+            who = holder(fd)
+            raise ConfigError(f"{path} is being changed by {f'process {who}' if who else 'another process'}; try again")
+        sleep(0.005)
 
 
 def holder(fd: int) -> int:

@@ -1,0 +1,24 @@
+"""Folders that are made where they are missing."""
+
+import os
+from contextlib import suppress
+
+
+def make(path: str, mode: int = 0o777) -> None:
+    """Make a folder and those above it that are missing, all with this mode. However many those are, no call is nested;
+    and a path that is longer than a path can be makes none of them.
+
+    Raises OSError, or ValueError for a name that nothing can have.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        os.stat(path)
+    missing = []
+    while path and not os.path.isdir(path):
+        missing.append(path)
+        path = os.path.dirname(path.rstrip("/"))
+    for folder in reversed(missing):
+        try:
+            os.mkdir(folder, mode)
+        except FileExistsError:
+            if not os.path.isdir(folder):
+                raise

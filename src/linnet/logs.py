@@ -1,0 +1,38 @@
+"""What is logged, by everybody: in the host's handlers if it has any, and otherwise a line on stderr.
+
+Names and errors of others are in it, so it is spelled out like everything that a terminal may show.
+"""
+
+from typing import TYPE_CHECKING
+
+from linnet.core.terminal_text import spelled_out
+
+if TYPE_CHECKING:
+    from logging import Logger, LogRecord
+
+
+def warn(logger: str, sentence: str) -> None:
+    _logger(logger).warning("%s", spelled_out(sentence), stacklevel=2)
+
+
+def broke(logger: str, what: str) -> None:
+    """Log the exception that is being handled, with its traceback: nobody foresaw it."""
+    _logger(logger).error("%s", spelled_out(what), exc_info=True, stacklevel=2)
+
+
+def _logger(name: str) -> "Logger":
+    import logging  # 5 ms that nothing healthy pays
+
+    logger = logging.getLogger(name)
+    if _spell not in logger.filters:
+        logger.addFilter(_spell)
+    return logger
+
+
+def _spell(record: "LogRecord") -> bool:
+    """The text of a traceback has the words of whoever raised it."""
+    if record.exc_info and not record.exc_text:
+        from traceback import format_exception
+
+        record.exc_text = spelled_out("".join(format_exception(record.exc_info[1]))).rstrip("\n")
+    return True

@@ -183,7 +183,7 @@ def _resolved(
         named = config.provider or ("scripted" if config.script is not None else None)
         model = accounts.begin(named, config.model)
     with layers.blaming("shell"):
-        shell = _shell(config.shell, environ)
+        shell = _shell(config.shell, environ, project.root)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = _session_options(config, asked, home, spelled)
@@ -313,12 +313,12 @@ def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
     return path
 
 
-def _shell(given: str | None, environ: Mapping[str, str]) -> str | None:
+def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | None:
     if not given:
         return None
     from linnet.tools.shell import found
 
-    return found(given, environ)
+    return found(given, environ, cwd)
 
 
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:

@@ -20,7 +20,7 @@ def replace(path: str, content: bytes, bounds: "Bounds | None" = None) -> None:
     target = os.path.realpath(path)
     folder, name = os.path.split(target)
     if bounds is not None:
-        at = bounds.open_folder(folder)
+        at = bounds.open_folder(target)
     else:
         os.makedirs(folder, exist_ok=True)
         at = os.open(folder, FOLDER)

@@ -2,8 +2,8 @@
 
 import os
 import select
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from math import ceil
 from threading import Lock, Thread
 from time import monotonic
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _Confined: TypeAlias = tuple[Sequence[str], str | os.PathLike[str], Mapping[bytes, bytes], Mapping[int, str]]
 READ_SIZE = 1 << 16
+MOMENT = 0.05  # What is still there so long after its command has ended was put into the background.
 TOKEN = "ZOTCORE_RPC_TOKEN"
 
 
@@ -62,6 +63,7 @@ class Processes:
         self._lock = Lock()
         self._closed = False
         self._active: set[_Command] = set()
+        self._inside = 0
         self._background: list[Spawned] = []  # Commands that ended and left something running.
         self._drains: list[Thread] = []
         self._children: list[Child] = []
@@ -91,7 +93,11 @@ class Processes:
         ValueError if it cannot be started.
         """
         cancel.check()
-        command = _Command(*self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment()))
+        with self._entering():
+            confined = self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment())
+            return self._run(_Command(*confined), sink, cancel, timeout)
+
+    def _run(self, command: "_Command", sink: Sink, cancel: Cancel, timeout: float | None) -> Finished:
         try:
             self._add(command)
             with cancel.interrupting(command.kill):
@@ -124,13 +130,14 @@ class Processes:
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
         environment: Mapping[bytes, bytes] = self._environment()
         opened: Mapping[int, str] | None = None
-        if not trusted and self.sandbox is not None:
-            argv, cwd, environment, opened = self._confined(argv, cwd)
-        child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
-        with self._lock:
-            self._children = [each for each in self._children if not each.closed]
-            self._children.append(child)
-            late = self._closed
+        with self._entering():
+            if not trusted and self.sandbox is not None:
+                argv, cwd, environment, opened = self._confined(argv, cwd)
+            child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
+            with self._lock:
+                self._children = [each for each in self._children if not each.closed]
+                self._children.append(child)
+                late = self._closed
         if late:  # `close` has not seen it.
             child.close()
         return child
@@ -184,10 +191,28 @@ class Processes:
             if drain:
                 self._drains.append(drain)
 
+    @contextmanager
+    def _entering(self) -> Iterator[None]:
+        """While the body runs, something may be in the sandbox."""
+        with self._lock:
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    def _if_alone(self, action: Callable[[], None]) -> None:
+        """Do this if nothing is in the sandbox but what is about to enter, and let nothing else enter meanwhile."""
+        with self._lock:
+            self._background = [spawned for spawned in self._background if not _is_over(spawned, MOMENT)]
+            if self._inside == 1 and not self._background and all(child.closed for child in self._children):
+                action()
+
     def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str]) -> "_Confined":
         assert self.sandbox is not None
         inside = {**self._environment(), **self.sandbox.variables}
-        return self.sandbox.wrapped(argv, cwd), cwd, inside, self.sandbox.opened
+        return self.sandbox.wrapped(argv, cwd, self._if_alone), cwd, inside, self.sandbox.opened
 
     def _environment(self) -> dict[bytes, bytes]:
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}
@@ -295,8 +320,8 @@ class _Command:
             self._at_end = True
 
 
-def _is_over(spawned: Spawned) -> bool:
-    if not spawned.wait_until_gone(0):
+def _is_over(spawned: Spawned, seconds: float = 0) -> bool:
+    if not spawned.wait_until_gone(seconds):
         return False
     spawned.close()
     return True

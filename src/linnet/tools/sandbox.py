@@ -1,34 +1,34 @@
 """Runs commands where they see little and can change less: bubblewrap, around every one of them."""
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 
 from linnet.errors import ConfigError
-from linnet.tools.sandbox_view import SYSTEM, View, ours, view, within
+from linnet.tools import protecting
+from linnet.tools.lookup import installed, within
+from linnet.tools.sandbox_view import SYSTEM, View, ours, view
 
 ENGINE = "bubblewrap"
 FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
-PATIENCE = 10.0
 # Of /proc: the kernel's settings, which belong to no namespace, and what it tells of its memory. All is root's, so it
 # is only in reach of root's agent, whose sandbox is root's too. Every mount takes 0.15 ms.
 _SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "pressure")
 _TELLTALES = ("acpi", "kcore", "keys", "kpagecgroup", "kpagecount", "kpageflags", "scsi", "timer_list")
-_SHOWN = 300
 
 
 class Sandbox:
     """`temporary` can be written to by commands and by the agent, under the same name. It is gone after `close`.
 
-    Invariant: every folder onto which something is mounted is made anew for each command. Inside of one that a command
-    could write to, the next command's mounts would follow whatever links it had left there.
+    Invariant: what is mounted onto is made anew for each command, or is in the working folder, no link, and was there
+    when nothing ran that could have put one in its place: mounts would follow whatever links a command had left.
     """
 
     def __init__(self, cwd: str, own: str, environ: Mapping[str, str], *, network: bool) -> None:
         """`own` is linnet's home folder. Raises ConfigError, with a sentence, where commands cannot be confined."""
         self.network = network
         self._path = environ.get("PATH", os.defpath)
-        self._program = _installed(environ)
+        self._program = _engine(self._path, cwd)
         home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
         self._folder = _private_folder(cwd)
         try:
@@ -39,14 +39,35 @@ class Sandbox:
             identity = _write(os.path.join(self._folder, "gitconfig"), git_identity(home))
             self.view = view(cwd, self.temporary, home, os.path.realpath(own), environ, ours())
             self._flags = _flags(self.view, self._folder, identity, network=network)
+            self._protected = protecting.present(cwd)
             self._try()
         except BaseException:
             self.close()
             raise
 
-    def wrapped(self, argv: Sequence[str], cwd: str | os.PathLike[str]) -> list[str]:
-        """The command line that runs this one in the sandbox; `opened` must be open for it."""
-        return [self._program, *self._flags, "--chdir", os.fspath(cwd), "--", *argv]
+    def wrapped(
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
+    ) -> list[str]:
+        """The command line that runs this one in the sandbox; `opened` must be open for it.
+
+        What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there:
+        `if_alone` then does what it is given. Otherwise only what is still the same is mounted on: anything else might
+        be a link by the time it is.
+        """
+        found = protecting.present(self.view.cwd)
+        if found != self._protected:
+            if_alone(self._protect)
+            found = protecting.present(self.view.cwd)
+        kept = sorted(path for path, identity in found.items() if self._protected.get(path) == identity)
+        flags = list(self._flags)
+        for path in protecting.anchors(kept, self.view.cwd):
+            flags += ["--bind-try", path, path]
+        for path in kept:
+            flags += ["--ro-bind-try", path, path]
+        return [self._program, *flags, "--remount-ro", "/", "--chdir", os.fspath(cwd), "--", *argv]
 
     @property
     def opened(self) -> dict[int, str]:
@@ -70,6 +91,9 @@ class Sandbox:
             f"({self.temporary}), they do not see the user's home{offline}. /tmp is empty for every command."
         )
 
+    def _protect(self) -> None:
+        self._protected = protecting.present(self.view.cwd)
+
     def close(self) -> None:
         """When nothing runs in it any more."""
         from shutil import rmtree
@@ -78,37 +102,25 @@ class Sandbox:
 
     def _try(self) -> None:
         """A sandbox that does not work is found out now, and not by the first command."""
-        import subprocess
+        from linnet.tools import sandbox_trial
 
+        outside = os.path.join(self._folder, "outside")
+        command = self.wrapped(sandbox_trial.argv(outside, self.temporary), self.view.cwd)
         fd = os.open(self._filter, os.O_RDONLY)
         try:
-            argv = self.wrapped(["true"], self.view.cwd)
-            argv[argv.index("--seccomp") + 1] = str(fd)
-            done = subprocess.run(
-                argv,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.PIPE,
-                env={"PATH": "/usr/bin:/bin"},
-                pass_fds=(fd,),
-                timeout=PATIENCE,
-                start_new_session=True,
-            )
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise ConfigError(f"--sandbox cannot be kept here: {self._program} does not run: {error}") from None
+            command[command.index("--seccomp") + 1] = str(fd)
+            sandbox_trial.check(command, [fd], outside, self.temporary, alone=not self.network, flag="--sandbox")
         finally:
             os.close(fd)
-        if done.returncode:
-            said = " ".join(done.stderr.decode(errors="replace").split())[:_SHOWN]
-            raise ConfigError(f"--sandbox cannot be kept here: {said or f'{self._program} failed'}")
 
 
-def _installed(environ: Mapping[str, str]) -> str:
-    for folder in environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, "bwrap")
-        if os.path.isabs(path) and os.access(path, os.X_OK) and os.path.isfile(path):
-            return path
-    raise ConfigError("--sandbox needs bubblewrap, which is not installed here: no bwrap in PATH")
+def _engine(path: str, cwd: str) -> str:
+    if program := installed("bwrap", path, cwd):
+        return program
+    raise ConfigError(
+        "--sandbox needs bubblewrap, which is not installed here: no bwrap in PATH; "
+        "--sandbox-files is weaker, and needs only the kernel"
+    )
 
 
 def _private_folder(cwd: str) -> str:
@@ -166,7 +178,7 @@ def _flags(view: View, folder: str, identity: str, *, network: bool) -> list[str
     if view.home != "/" and not any(within(path, cache) for path in (view.cwd, view.temporary, *view.shown)):
         flags += ["--bind", os.path.join(folder, "cache"), cache]
     flags += ["--bind", view.temporary, view.temporary, "--bind", view.cwd, view.cwd]
-    return [*flags, "--remount-ro", "/"]
+    return flags
 
 
 def _veils(paths: Iterable[str]) -> list[str]:

@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.errors import ConfigError
+from linnet.tools.lookup import within
 
 Access: TypeAlias = Literal["hidden", "read", "write"]
 
@@ -106,10 +107,6 @@ def installation(folder: str, home: str) -> list[str]:
 def ours() -> tuple[str, ...]:
     """The interpreter that runs linnet, and linnet itself: searches are run with them."""
     return (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _may_be_shown(path: str, cwd: str, home: str, own: str, temporary: str) -> bool:

@@ -2,7 +2,7 @@
 
 Namespaces keep a command away from the machine's files, processes and network. This is for what has no namespace:
 sockets to whoever runs the virtual machine, keys that the kernel keeps, rings that make calls past every check. And for
-what is written in the working folder: a file there that runs as its owner, or with its group, would still do so outside.
+what is written in the working folder: a file there that runs as its owner, or with its group, would do so outside too.
 """
 
 import struct

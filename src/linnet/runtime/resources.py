@@ -29,12 +29,20 @@ class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
     def __init__(
-        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+        self,
+        settings: Settings,
+        loop: "EventLoop | None" = None,
+        trace: "Callable[[str], None] | None" = None,
+        *,
+        own_process: bool = False,
     ) -> None:
         """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
-        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
+        is asked of models and how it went. `own_process`: there is nothing else in this one.
+
+        Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self._settings = settings
+        self._own_process = own_process
         self._sandbox = _sandbox(settings) if settings.sandbox else None
         self._loop = loop
         self._foreign: Foreign | None = None
@@ -162,6 +170,7 @@ class Resources:
                 from linnet.tools.shared_spawner import shared
 
                 hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                shared.adopts = shared.adopts or self._own_process
                 self._processes = Processes(hidden, shared, self._sandbox)
             return self._processes
 

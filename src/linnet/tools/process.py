@@ -160,7 +160,7 @@ class Processes:
             for spawned in background:
                 spawned.kill()
             for spawned in background:
-                spawned.wait_until_gone(PATIENCE)
+                spawned.see_killed()
         for spawned in background:
             spawned.close()
         for child in children:
@@ -276,7 +276,7 @@ class _Command:
             if self.spawned.fileno() in ready:
                 self.spawned.receive()
             if self._woken in ready:
-                self.spawned.wait_until_gone(PATIENCE)
+                self.spawned.see_killed()
                 break
             if deadline is not None and monotonic() >= deadline:
                 timed_out = True
@@ -297,7 +297,7 @@ class _Command:
         with self._lock:
             self._released = True
         if self.killed:
-            self.spawned.wait_until_gone(PATIENCE)
+            self.spawned.see_killed()
         for fd in (self._woken, self._wake, self._write_end):
             if fd >= 0:
                 os.close(fd)

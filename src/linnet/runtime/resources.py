@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from linnet.runtime.skills import Skills
     from linnet.runtime.templates import Templates
     from linnet.tools.bounds import Bounds
+    from linnet.tools.files_only import FilesOnly
     from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
@@ -43,7 +44,7 @@ class Resources:
         """
         self._settings = settings
         self._own_process = own_process
-        self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._sandbox = _sandbox(settings)
         self._loop = loop
         self._foreign: Foreign | None = None
         self._trace = trace
@@ -172,6 +173,7 @@ class Resources:
                 hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
                 shared.adopts = shared.adopts or self._own_process
                 self._processes = Processes(hidden, shared, self._sandbox)
+                self._processes.confines_extensions = self._settings.sandbox_extensions
             return self._processes
 
     @property
@@ -297,9 +299,9 @@ class Resources:
         )
 
 
-def _sandbox(settings: Settings) -> "Sandbox":
-    import os
+def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":
+    if not (settings.sandbox or settings.sandbox_files):
+        return None
+    from linnet.runtime.sandboxing import built
 
-    from linnet.tools.sandbox import Sandbox
-
-    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)
+    return built(settings)

@@ -18,6 +18,7 @@ from linnet.tools.shared_spawner import SharedSpawner
 from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
 if TYPE_CHECKING:
+    from linnet.tools.files_only import FilesOnly
     from linnet.tools.sandbox import Sandbox
 
 _Confined: TypeAlias = tuple[Sequence[str], str | os.PathLike[str], Mapping[bytes, bytes], Mapping[int, str]]
@@ -50,12 +51,16 @@ class Processes:
     """
 
     def __init__(
-        self, hidden: Iterable[str] = (), shared: SharedSpawner | None = None, sandbox: "Sandbox | None" = None
+        self,
+        hidden: Iterable[str] = (),
+        shared: SharedSpawner | None = None,
+        sandbox: "Sandbox | FilesOnly | None" = None,
     ) -> None:
         """`hidden` are variables that no child gets, besides the token. Without a shared one, these have a supervisor
         of their own. Commands run in the sandbox, if there is one; `close` closes it.
         """
         self.sandbox = sandbox
+        self.confines_extensions = False  # Whether programs of extensions run in it, too.
         self._hidden = frozenset(map(os.fsencode, (TOKEN, *hidden)))
         self._shared = shared
         self._owner = os.getpid()
@@ -123,16 +128,20 @@ class Processes:
         exited: Callable[[], None] = lambda: None,
     ) -> Child:
         """Start a program that stays. `env` is set besides what every command gets. One that is not trusted runs in the
-        sandbox, if there is one. `errors` is given what it prints on stderr, and `exited` is called when it has ended.
+        sandbox, and finds the folder that it is started in there. `errors` is given what it prints on stderr, and
+        `exited` is called when it has ended.
 
         Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
         environment: Mapping[bytes, bytes] = self._environment()
         opened: Mapping[int, str] | None = None
+        if not trusted and self.sandbox is None:
+            raise ValueError("it is to run in the sandbox, and there is none; start linnet with --sandbox")
         with self._entering():
-            if not trusted and self.sandbox is not None:
-                argv, cwd, environment, opened = self._confined(argv, cwd)
+            if not trusted:
+                cwd = os.path.realpath(cwd)
+                argv, cwd, environment, opened = self._confined(argv, cwd, shown=(cwd,))
             child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
             with self._lock:
                 self._children = [each for each in self._children if not each.closed]
@@ -209,10 +218,10 @@ class Processes:
             if self._inside == 1 and not self._background and all(child.closed for child in self._children):
                 action()
 
-    def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str]) -> "_Confined":
+    def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str], shown: Sequence[str] = ()) -> "_Confined":
         assert self.sandbox is not None
         inside = {**self._environment(), **self.sandbox.variables}
-        return self.sandbox.wrapped(argv, cwd, self._if_alone), cwd, inside, self.sandbox.opened
+        return self.sandbox.wrapped(argv, cwd, self._if_alone, shown), cwd, inside, self.sandbox.opened
 
     def _environment(self) -> dict[bytes, bytes]:
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}

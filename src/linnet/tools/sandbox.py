@@ -3,11 +3,15 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from linnet.errors import ConfigError
 from linnet.tools import protecting
 from linnet.tools.lookup import installed, within
 from linnet.tools.sandbox_view import SYSTEM, View, ours, view
+
+if TYPE_CHECKING:
+    from linnet.tools.proxy.server import Proxy
 
 ENGINE = "bubblewrap"
 FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
@@ -24,22 +28,33 @@ class Sandbox:
     when nothing ran that could have put one in its place: mounts would follow whatever links a command had left.
     """
 
-    def __init__(self, cwd: str, own: str, environ: Mapping[str, str], *, network: bool) -> None:
-        """`own` is linnet's home folder. Raises ConfigError, with a sentence, where commands cannot be confined."""
+    engine = ENGINE
+
+    def __init__(
+        self, cwd: str, own: str, environ: Mapping[str, str], *, network: bool, hosts: Sequence[str] = ()
+    ) -> None:
+        """`own` is linnet's home folder; `hosts` may be reached, where the network may not. Raises ConfigError, with a
+        sentence, where commands cannot be confined.
+        """
         self.network = network
+        self.hosts = tuple(hosts)
+        self._proxy: Proxy | None = None
+        self._before: list[str] = []
         self._path = environ.get("PATH", os.defpath)
         self._program = _engine(self._path, cwd)
         home = os.path.realpath(environ.get("HOME") or os.path.expanduser("~"))
-        self._folder = _private_folder(cwd)
+        self._folder = private_folder(cwd)
         try:
             self.temporary = os.path.join(self._folder, "tmp")
             os.mkdir(self.temporary, 0o700)
             os.mkdir(os.path.join(self._folder, "cache"), 0o700)
-            self._filter = _write(os.path.join(self._folder, "filter"), _filter())
-            identity = _write(os.path.join(self._folder, "gitconfig"), git_identity(home))
+            self._filter = written(os.path.join(self._folder, "filter"), calls())
+            identity = written(os.path.join(self._folder, "gitconfig"), git_identity(home))
             self.view = view(cwd, self.temporary, home, os.path.realpath(own), environ, ours())
             self._flags = _flags(self.view, self._folder, identity, network=network)
             self._protected = protecting.present(cwd)
+            if hosts:
+                self._open_proxy()
             self._try()
         except BaseException:
             self.close()
@@ -50,8 +65,10 @@ class Sandbox:
         argv: Sequence[str],
         cwd: str | os.PathLike[str],
         if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
+        shown: Sequence[str] = (),
     ) -> list[str]:
-        """The command line that runs this one in the sandbox; `opened` must be open for it.
+        """The command line that runs this one in the sandbox; `opened` must be open for it. It also sees what is
+        `shown`: real paths.
 
         What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there:
         `if_alone` then does what it is given. Otherwise only what is still the same is mounted on: anything else might
@@ -63,11 +80,14 @@ class Sandbox:
             found = protecting.present(self.view.cwd)
         kept = sorted(path for path, identity in found.items() if self._protected.get(path) == identity)
         flags = list(self._flags)
+        for path in shown:
+            if self.view.access(path) == "hidden":
+                flags += ["--ro-bind", path, path]
         for path in protecting.anchors(kept, self.view.cwd):
             flags += ["--bind-try", path, path]
         for path in kept:
             flags += ["--ro-bind-try", path, path]
-        return [self._program, *flags, "--remount-ro", "/", "--chdir", os.fspath(cwd), "--", *argv]
+        return [self._program, *flags, "--remount-ro", "/", "--chdir", os.fspath(cwd), "--", *self._before, *argv]
 
     @property
     def opened(self) -> dict[int, str]:
@@ -86,6 +106,8 @@ class Sandbox:
     def described(self) -> str:
         """For the model."""
         offline = "" if self.network else " and cannot reach the network"
+        if self.hosts:
+            offline = f" and reach no host but {', '.join(self.hosts)}, by HTTP and HTTPS through $HTTPS_PROXY"
         return (
             f"Commands run in a sandbox: they can write only in the working folder and in $TMPDIR "
             f"({self.temporary}), they do not see the user's home{offline}. /tmp is empty for every command."
@@ -98,7 +120,23 @@ class Sandbox:
         """When nothing runs in it any more."""
         from shutil import rmtree
 
+        if self._proxy is not None:
+            self._proxy.close()
         rmtree(self._folder, ignore_errors=True)
+
+    def _open_proxy(self) -> None:
+        from linnet.tools.launch import launcher
+        from linnet.tools.proxy.hosts import parsed
+        from linnet.tools.proxy.server import Proxy
+
+        hosts = parsed(self.hosts)
+        folder = os.path.join(self._folder, "proxy")
+        os.mkdir(folder, 0o700)
+        self._proxy = Proxy(hosts, folder)
+        # What a command itself serves is reached directly, unless it is this machine's that is meant.
+        spared = "" if hosts.local else "localhost,127.0.0.1,::1"
+        self._flags += ["--ro-bind", folder, folder]
+        self._before = launcher("proxy.entrance", folder, spared)
 
     def _try(self) -> None:
         """A sandbox that does not work is found out now, and not by the first command."""
@@ -123,26 +161,26 @@ def _engine(path: str, cwd: str) -> str:
     )
 
 
-def _private_folder(cwd: str) -> str:
+def private_folder(cwd: str, flag: str = "--sandbox") -> str:
     from tempfile import gettempdir, mkdtemp
 
     places = [place for place in (gettempdir(), "/tmp", "/var/tmp") if not within(os.path.realpath(place), cwd)]
     for place in places:
         with suppress(OSError):
             return mkdtemp(prefix="linnet-sandbox-", dir=os.path.realpath(place))
-    raise ConfigError(f"--sandbox needs a temporary folder outside of {cwd}, and none can be written to")
+    raise ConfigError(f"{flag} needs a temporary folder outside of {cwd}, and none can be written to")
 
 
-def _filter() -> bytes:
+def calls(flag: str = "--sandbox") -> bytes:
     from linnet.tools.seccomp import MACHINES, program
 
     machine = MACHINES.get(os.uname().machine)
     if machine is None:
-        raise ConfigError(f"--sandbox is not there for {os.uname().machine}, only for {' and '.join(MACHINES)}")
+        raise ConfigError(f"{flag} is not there for {os.uname().machine}, only for {' and '.join(MACHINES)}")
     return program(machine)
 
 
-def _write(path: str, content: bytes) -> str:
+def written(path: str, content: bytes) -> str:
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(fd, "wb") as file:
         file.write(content)

@@ -55,16 +55,24 @@ class View(Struct, frozen=True):
         return said[path]
 
 
-def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, str], ours: Iterable[str]) -> View:
+def view(
+    cwd: str,
+    temporary: str,
+    home: str,
+    own: str,
+    environ: Mapping[str, str],
+    ours: Iterable[str],
+    flag: str = "--sandbox",
+) -> View:
     """`own` is linnet's home folder, which nobody sees; `ours` are folders that linnet's own programs need. All are
     real paths. Raises ConfigError for a working folder that would give away what the sandbox is there to protect.
     """
     for kept in (home, own, temporary, *SYSTEM, "/dev", "/proc", "/run", "/sys", "/var", "/tmp"):
         if within(os.path.realpath(kept), cwd):
-            raise ConfigError(f"--sandbox needs a working folder that does not hold {kept}; {cwd} does")
+            raise ConfigError(f"{flag} needs a working folder that does not hold {kept}; {cwd} does")
     for system in ("/dev", "/proc", "/sys"):
         if within(cwd, system):
-            raise ConfigError(f"--sandbox needs a working folder that is not in {system}")
+            raise ConfigError(f"{flag} needs a working folder that is not in {system}")
     found: list[str] = []
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder):

@@ -141,7 +141,7 @@ class Server:
         command = os.path.expanduser(stdio.command)
 
         def start() -> "Child":
-            return self._processes.start([command, *stdio.args], cwd=cwd, env=stdio.env)
+            return self._processes.start([command, *stdio.args], cwd=cwd, env=stdio.env, trusted=not stdio.sandbox)
 
         self._child = await asyncio.get_running_loop().run_in_executor(threads, start)
         return self._child

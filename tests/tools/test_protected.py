@@ -175,6 +175,42 @@ def test_what_is_swapped_while_something_runs_is_not_mounted(made: Make) -> None
     assert os.listdir(place.outside) == ["secret"]
 
 
+@pytest.mark.parametrize(
+    "swap",
+    [
+        "rm -f .envrc; ln -s ../outside/secret .envrc",
+        "rm -rf .claude; ln -s ../outside .claude",
+        "mv .git other; ln -s other .git",
+        "rm -f .envrc",
+    ],
+)
+def test_what_another_agent_swaps_as_a_command_starts_keeps_it_from_being_run(
+    swap: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Here it is a bwrap that does it, before it does anything else: in the very moment."""
+    real = installed("bwrap", os.environ["PATH"], "/nowhere")
+    first = program(tmp_path / "bin", "bwrap", f'if [ -e {tmp_path}/now ]; then {swap}; fi; exec {real} "$@"')
+    monkeypatch.setenv("PATH", f"{first}:{os.environ['PATH']}")
+    place = Place(tmp_path, prepare=everything)
+    assert "fine" in place.bash("echo fine").partition("\n\n")[2]
+    (tmp_path / "now").touch()
+    said = place.bash("cat .envrc .claude/secret; echo evil >> other/config; echo ran")
+    place.processes.close()
+    assert "something else is in the place of a protected file" in said or "bwrap: Can't bind mount" in said
+    assert SECRET not in said
+    assert "ran" not in said.partition("\n\n")[2]
+    assert os.listdir(place.outside) == ["secret"]
+
+
+@pytest.mark.parametrize("name", ["plain", "with a blank", "tab\there", "back\\slash", "new\nline", "star*[a]?", "ünï"])
+def test_a_folder_may_have_any_name(name: str, tmp_path: Path) -> None:
+    (tmp_path / name).mkdir()
+    place = Place(tmp_path / name, prepare=everything)
+    assert "fine" in place.bash("echo fine").partition("\n\n")[2]
+    assert "Read-only" in place.bash("echo evil >> .envrc")
+    place.processes.close()
+
+
 def test_where_the_file_of_a_repository_points_is_read_only_too(made: Make) -> None:
     def prepare(work: Path) -> None:
         (work / "deep").mkdir()

@@ -50,15 +50,56 @@ def present(cwd: str) -> dict[str, Identity]:
     return found
 
 
+# Runs in the sandbox before a command, with what every shell can do by itself. Another agent's command may have put a
+# link into the place of what was to be mounted on, or mounted; then nothing is run. $1 is the working folder and $2 the
+# places in it, as the kernel writes them; each must be mounted from the same place of the same disk.
+CHECK = """
+held=0 top=none
+while read -r id parent device root place rest; do
+  if [ "$place" = "$1" ]; then disk=$device top=${root%/}; continue; fi
+  case "$2" in *"
+$place
+"*) [ "$device $root" = "$disk $top${place#"$1"}" ] && held=$((held + 1)); esac
+done < /proc/self/mountinfo
+if [ $held != "$3" ]; then
+  echo "linnet: something else is in the place of a protected file, so this was not run; try again" >&2
+  exit 126
+fi
+shift 3
+exec "$@"
+"""
+
+
+def checking(paths: Iterable[str], cwd: str) -> list[str]:
+    """The words before a command that make it run only if each of these is mounted, and is what it was."""
+    disk = os.lstat(cwd).st_dev
+    places = [
+        path for path in paths if _on_disk(path, disk)
+    ]  # What has a disk of its own was mounted by somebody else.
+    return ["/bin/sh", "-c", CHECK, "sh", _escaped(cwd), "\n".join(["", *map(_escaped, places), ""]), str(len(places))]
+
+
+def _on_disk(path: str, disk: int) -> bool:
+    try:
+        return os.lstat(path).st_dev == disk
+    except OSError:
+        return True
+
+
+def _escaped(path: str) -> str:
+    return "".join(f"\\{ord(char):03o}" if char in " \t\n\\" else char for char in path)
+
+
 def anchors(paths: Iterable[str], cwd: str) -> list[str]:
-    """The folders between the working folder and these, from the top. A folder with something mounted in it could be
-    renamed, and another one put in its place, unless something is mounted on it, too.
+    """The folders between the working folder and these that are not among them, from the top. A folder with something
+    mounted in it could be renamed, and another one put in its place, unless something is mounted on it, too.
     """
+    given = set(paths)
     found: set[str] = set()
-    for path in paths:
+    for path in given:
         while (path := os.path.dirname(path)) != cwd:
             found.add(path)
-    return sorted(found)
+    return sorted(found - given)
 
 
 def _candidates(cwd: str) -> Iterator[str]:

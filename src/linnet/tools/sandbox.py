@@ -83,11 +83,14 @@ class Sandbox:
         for path in shown:
             if self.view.access(path) == "hidden":
                 flags += ["--ro-bind", path, path]
-        for path in protecting.anchors(kept, self.view.cwd):
+        above = protecting.anchors(kept, self.view.cwd)
+        for path in above:
             flags += ["--bind-try", path, path]
         for path in kept:
             flags += ["--ro-bind-try", path, path]
-        return [self._program, *flags, "--remount-ro", "/", "--chdir", os.fspath(cwd), "--", *self._before, *argv]
+        before = protecting.checking((*above, *kept), self.view.cwd) if kept else []
+        flags += ["--remount-ro", "/", "--chdir", os.fspath(cwd), "--"]
+        return [self._program, *flags, *before, *self._before, *argv]
 
     @property
     def opened(self) -> dict[int, str]:

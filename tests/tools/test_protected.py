@@ -196,7 +196,7 @@ def test_what_another_agent_swaps_as_a_command_starts_keeps_it_from_being_run(
     (tmp_path / "now").touch()
     said = place.bash("cat .envrc .claude/secret; echo evil >> other/config; echo ran")
     place.processes.close()
-    assert "something else is in the place of a protected file" in said or "bwrap: Can't bind mount" in said
+    assert "something else is in the place of a protected file" in said or "bwrap: Can't" in said
     assert SECRET not in said
     assert "ran" not in said.partition("\n\n")[2]
     assert os.listdir(place.outside) == ["secret"]

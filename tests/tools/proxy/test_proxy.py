@@ -139,6 +139,18 @@ def test_a_name_that_leads_to_this_machine_is_refused(
     assert asked == ["a.example.org"]
 
 
+@pytest.mark.parametrize("address", ["10.255.255.1", "169.254.169.254", "100.64.0.1", "192.168.255.254"])
+def test_a_name_that_leads_to_a_private_network_is_refused(
+    address: str, inside: Callable[..., Place], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = inside("*.example.org")
+    monkeypatch.setattr(proxy, "is_ours", lambda place, family: False)
+    monkeypatch.setattr(proxy, "PATIENCE", 0.5)
+    resolving(monkeypatch, address)
+    said = place.bash("curl -sS -m 5 http://a.example.org/")
+    assert f"a.example.org leads to {address}, which is this machine's or of a private network" in said
+
+
 def test_a_name_is_looked_up_once(
     inside: Callable[..., Place], site: ThreadingHTTPServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

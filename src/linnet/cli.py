@@ -307,7 +307,7 @@ def _session(
         from linnet.server.trace import Tracing
 
         listeners.append(Tracing(trace))
-    resources = Resources(settings, trace=trace)
+    resources = Resources(settings, trace=trace, own_process=True)
     try:
         session = Session(settings, resources, listeners, answerable=answerable)
     except BaseException:

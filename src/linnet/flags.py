@@ -150,6 +150,13 @@ def _rule(verdict: Literal["allow", "ask", "deny"]) -> Callable[[str], list[Any]
     return parse
 
 
+def _hosts(word: str) -> list[str]:
+    hosts = [host.strip() for host in word.split(",")]
+    if not all(hosts):
+        raise ValueError("names with commas between them, such as github.com,*.example.org")
+    return hosts
+
+
 def _files(word: str) -> list[str]:
     return [word]
 
@@ -258,6 +265,15 @@ TABLE = (
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
     Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
     Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
+    Flag(
+        ("--sandbox-hosts",),
+        "sandbox_hosts",
+        "with --sandbox: commands reach these hosts, such as github.com,*.example.org",
+        _hosts,
+        "NAMES",
+        repeatable=True,
+    ),
+    Flag(("--sandbox-files",), "sandbox_files", "instead of --sandbox, and weaker: only files are kept from commands"),
     Flag(("--mode",), "mode", "rpc, json, result or text", _one_of("rpc", "json", "result", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

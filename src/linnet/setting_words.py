@@ -34,6 +34,7 @@ ABOUT = {
     "auto_compaction": "the conversation is compacted when it is nearly too long",
     "keep_messages": "a compaction keeps so many messages, instead of compact_keep tokens' worth",
     "calls_at_once": "so many tool calls of one reply may run side by side",
+    "sandbox_extensions": "with --sandbox: programs of extensions are in it, too",
     "steering_mode": "pi protocol: how steering messages are taken",
 }
 """What flags do not say, or say about one run."""

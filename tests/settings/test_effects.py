@@ -1,6 +1,7 @@
 """Every key of settings.json, by what it changes: the same is done without it and with it."""
 
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -379,6 +380,43 @@ def sandbox_network(stage: Stage) -> None:
     assert sandboxed(stage, {"sandbox": True, "sandbox_network": True}) == {"engine": "bubblewrap", "network": True}
 
 
+def sandbox_hosts(stage: Stage) -> None:
+    assert sandboxed(stage, {"sandbox": True, "sandbox_hosts": ["a.org", "*.b.org"]}) == {
+        "engine": "bubblewrap",
+        "network": False,
+        "hosts": ["a.org", "*.b.org"],
+    }
+
+
+def sandbox_files(stage: Stage) -> None:
+    assert sandboxed(stage, {"sandbox_files": True}) == {"engine": "landlock", "network": True}
+
+
+def sandbox_extensions(stage: Stage) -> None:
+    folder = stage.bench.home / "program"
+    folder.mkdir()
+    code = """
+import json, sys
+def send(**frame): print(json.dumps(frame), flush=True)
+try:
+    open(sys.argv[1], "w").close()
+except OSError:
+    pass
+send(type="hello", name="program")
+send(type="ready")
+sys.stdin.read()
+"""
+    (folder / "main.py").write_text(code)
+    said = {"name": "program", "exec": sys.executable, "args": ["-I", "-S", "main.py", str(stage.mark)]}
+    (folder / "extension.json").write_text(json.dumps(said))
+    for confined in (True, False):
+        with stage.agent(
+            {"sandbox": True, "sandbox_extensions": confined, "extensions": [str(folder)]}, "rpc"
+        ) as agent:
+            agent.prompt("hi")
+        assert stage.mark.exists() is not confined
+
+
 def max_cost(stage: Stage) -> None:
     loop = '!loop 3 bash {"command": "true"}'
     assert stage.requests(loop, {}) == 4
@@ -462,8 +500,9 @@ HERE: tuple[Effect, ...] = (
     retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
-    pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout, max_reply,
-    extensions, find_extensions, extension_wait, extension_flags, hook_timeout,
+    pass_keys, sandbox, sandbox_network, sandbox_hosts, sandbox_files, sandbox_extensions,
+    max_cost, max_seconds, bash_timeout, max_reply, extensions, find_extensions, extension_wait, extension_flags,
+    hook_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

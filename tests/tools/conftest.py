@@ -11,6 +11,7 @@ import pytest
 
 from linnet.core.messages import Text, ToolCall
 from linnet.runtime.cancel import CancelToken
+from linnet.testing.confined import Place
 from linnet.tools.context import ToolContext
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
@@ -121,3 +122,11 @@ def bench(tmp_path: Path, processes: Processes, monkeypatch: pytest.MonkeyPatch)
     cwd = tmp_path / "work"
     cwd.mkdir()
     return Bench(cwd, processes)
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Iterator[Place]:
+    place = Place(tmp_path)
+    yield place
+    place.processes.close()
+    assert not os.path.exists(place.sandbox.temporary)

@@ -32,8 +32,8 @@ def engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> s
     """Every test that asks for it is run with each of the two."""
     name: str = request.param
     if name == "own":
-        monkeypatch.setattr(engines, "installed", lambda: None)
-    elif engines.installed() is None:
+        monkeypatch.setattr(engines, "installed", lambda cwd: None)
+    elif engines.installed("/nowhere") is None:
         pytest.skip("ripgrep is not installed")
     return name
 
@@ -254,7 +254,7 @@ def test_a_ripgrep_that_does_not_understand_us_is_done_without(bench: "Bench", m
     other.write_text("#!/bin/sh\necho \"error: Found argument '--json'\" >&2\nexit 2\n")
     other.chmod(0o755)
     monkeypatch.setenv("PATH", str(other.parent), prepend=":")
-    assert engines.installed() == str(other)
+    assert engines.installed("/nowhere") == str(other)
     assert bench.ok("grep", pattern="needle") == "a:1: needle"
 
 
@@ -288,7 +288,7 @@ def abort(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> Callable[[dict[str
 def test_an_abort_ends_a_regular_expression_that_takes_for_ever(
     bench: "Bench", abort: Callable[[dict[str, str]], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(engines, "installed", lambda: None)
+    monkeypatch.setattr(engines, "installed", lambda cwd: None)
     put(bench.cwd, {"a": "a" * 60 + "b"})
     abort(SLOW)
 
@@ -299,12 +299,12 @@ def test_an_abort_kills_ripgrep(
     stuck = bench.cwd.parent / "stuck"
     stuck.write_text("#!/bin/sh\nsleep 1000\n")
     stuck.chmod(0o755)
-    monkeypatch.setattr(engines, "installed", lambda: str(stuck))
+    monkeypatch.setattr(engines, "installed", lambda cwd: str(stuck))
     abort({"pattern": "needle"})
 
 
 def test_a_search_that_takes_too_long_says_what_it_has(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engines, "installed", lambda: None)
+    monkeypatch.setattr(engines, "installed", lambda cwd: None)
     monkeypatch.setattr(engines, "TIMEOUT", 0.5)
     put(bench.cwd, {"b": "a" * 60 + "b"})
     assert bench.ok("grep", **SLOW) == (

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from itertools import product
 from pathlib import Path
 from threading import Event, Thread
@@ -17,55 +17,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linnet import Runtime
-from linnet.core.messages import Text, ToolCall
 from linnet.errors import ConfigError, SessionError, ToolFailed
-from linnet.runtime.cancel import CancelToken
 from linnet.testing.agent import Agent
+from linnet.testing.confined import SECRET, Place
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
 from linnet.tools.bounds import Bounds
-from linnet.tools.context import ToolContext
 from linnet.tools.descendants import contents
-from linnet.tools.process import Processes
-from linnet.tools.registry import Registry
-from linnet.tools.sandbox import Sandbox, _flags, git_identity
-from linnet.tools.sandbox_view import installation, unshared, view, within
-from linnet.tools.standard import NAMES, standard_tools
-
-SECRET = "planted-1d8b33aa"
-
-
-class Place:
-    """A sandbox with the agent's tools, a home and a folder outside."""
-
-    def __init__(self, folder: Path, *, network: bool = False) -> None:
-        self.work, self.home, self.outside = (folder.resolve() / name for name in ("work", "home", "outside"))
-        for each in (self.work, self.home, self.outside):
-            each.mkdir()
-        (self.outside / "secret").write_text(SECRET)
-        (self.home / ".gitconfig").write_text("[user]\n  name = Ada\n  email = ada@example.org\n")
-        environ = {**os.environ, "HOME": str(self.home)}
-        self.sandbox = Sandbox(str(self.work), str(self.home / ".linnet"), environ, network=network)
-        self.processes = Processes(sandbox=self.sandbox)
-        self.tools = Registry(standard_tools(NAMES))
-
-    def call(self, name: str, **args: object) -> str:
-        bounds = Bounds(self.sandbox.view)
-        context = ToolContext(self.work, CancelToken(), lambda news: None, self.processes, bounds=bounds)
-        output = self.tools.run(ToolCall("1", name, args), context)
-        text = "".join(part.text for part in output.content if isinstance(part, Text))
-        return f"FAILED {text}" if output.is_error else text
-
-    def bash(self, command: str) -> str:
-        return self.call("bash", command=command)
-
-
-@pytest.fixture
-def place(tmp_path: Path) -> Iterator[Place]:
-    place = Place(tmp_path)
-    yield place
-    place.processes.close()
-    assert not os.path.exists(place.sandbox.temporary)
+from linnet.tools.lookup import within
+from linnet.tools.sandbox import _flags, git_identity
+from linnet.tools.sandbox_view import installation, unshared, view
 
 
 def test_work_goes_on_as_usual(place: Place) -> None:
@@ -331,6 +292,9 @@ def test_a_name_is_all_that_is_taken_from_gits_settings(tmp_path: Path) -> None:
     assert git_identity(str(tmp_path)) == b"[user]\n\tname = Ada = L\n\temail = a@b\n"
 
 
+WEAKER = "--sandbox-files is weaker, and needs only the kernel"
+
+
 def fake(folder: Path, script: str) -> str:
     """A PATH with this bwrap and nothing else."""
     folder.mkdir()
@@ -344,7 +308,10 @@ def test_where_there_is_no_sandbox_nothing_starts(spawn: Callable[..., Agent], t
     (tmp_path / "empty").mkdir()
     broken = fake(tmp_path / "fake", "echo 'bwrap: No permissions to create a new namespace' >&2; exit 1")
     for path, words in (
-        (str(tmp_path / "empty"), "--sandbox needs bubblewrap, which is not installed here: no bwrap in PATH"),
+        (
+            str(tmp_path / "empty"),
+            "--sandbox needs bubblewrap, which is not installed here: no bwrap in PATH; " + WEAKER,
+        ),
         (broken, "--sandbox cannot be kept here: bwrap: No permissions to create a new namespace"),
     ):
         for flags in (["rpc"], ["--mode", "rpc"], ["-p", "hi"], ["--mode", "json", "hi"]):
@@ -358,12 +325,6 @@ def test_where_there_is_no_sandbox_nothing_starts(spawn: Callable[..., Agent], t
 
 
 # As a whole
-
-
-def script(folder: Path, command: str) -> str:
-    calls = [{"name": "bash", "args": {"command": command}}]
-    (folder / "script.json").write_text(json.dumps({"turns": [{"calls": calls}, {"text": "done"}]}))
-    return str(folder / "script.json")
 
 
 @pytest.mark.parametrize("flags", [["rpc"], ["--mode", "rpc"]])
@@ -421,7 +382,8 @@ def test_nothing_in_it_outlives_an_abort_or_the_agent(
 
 def test_without_the_flag_nothing_of_it_is_imported() -> None:
     code = "import sys, linnet; linnet.Runtime(provider='scripted').close(); print([*filter(has, sys.modules)])"
-    code = f"has = lambda name: 'sandbox' in name or 'bounds' in name\n{code}"
+    rooms = ("sandbox", "bounds", "protect", "proxy", "landlock", "files_only", "keepers", "lookup")
+    code = f"has = lambda name: 'linnet' in name and any(word in name for word in {rooms})\n{code}"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
 

@@ -46,11 +46,12 @@ class Done(Struct, frozen=True):
         return None if self.stop == "end" else LinnetError.code if self.stop == "error" else self.stop
 
 
-class SandboxState(Struct, frozen=True):
-    """What keeps commands in, and whether they may use the network."""
+class SandboxState(Struct, frozen=True, omit_defaults=True):
+    """What keeps commands in, whether they may use the network, and which hosts they reach if not."""
 
     engine: str
     network: bool
+    hosts: tuple[str, ...] = ()
 
 
 class State(Struct, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ _FLAGS = {
     "context_files": "--no-context-files",
     "templates": "--no-prompt-templates",
     "skills": "--no-skills",
+    "sandbox_extensions": "sandbox_extensions",
 }
 _KEYWORDS = {"no_session": "save=False", "no_mcp": "mcp=False"}
 

@@ -29,13 +29,13 @@ def replace(
     """Write the whole file. Follows links: the file behind one is replaced, not the link. Missing folders are made.
 
     `mode` is what the file has afterwards; without it, an old file's mode and a new one's as the umask says. The owner
-    stays. `durable`: when this returns, it survives a loss of power. `open_folder` returns a descriptor of the folder
-    instead of us. Raises OSError.
+    stays. `durable`: when this returns, it survives a loss of power. `open_folder`, given the file's path without
+    links, returns a descriptor of its folder instead of us. Raises OSError.
     """
     try:
         target = os.path.realpath(path)
         folder, name = os.path.split(target)
-        at = (open_folder or _made)(folder)
+        at = (open_folder or _made)(target)
     except ValueError as error:  # A NUL in its name.
         raise OSError(None, str(error), path) from None
     try:
@@ -92,7 +92,8 @@ def _remove_unless_held(folder: int, name: str) -> None:
         os.close(fd)
 
 
-def _made(folder: str) -> int:
+def _made(target: str) -> int:
+    folder = os.path.dirname(target)
     make(folder)
     return os.open(folder, FOLDER)
 

@@ -120,7 +120,7 @@ class Exporting:
             raise SessionError(f"{path} is a session, which a page must not overwrite; give another name")
         mode = 0o600 if self._file is None else S_IMODE(os.stat(self._file).st_mode) & 0o666
         pieces = (piece.encode("utf-8", "replace") for piece in self.pieces())
-        replace(path, pieces, mode=mode, durable=True, open_folder=lambda folder: os.open(folder, FOLDER))
+        replace(path, pieces, mode=mode, durable=True, open_folder=lambda page: os.open(os.path.dirname(page), FOLDER))
 
 
 def default_name(path: str) -> str:

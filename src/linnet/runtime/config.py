@@ -62,8 +62,9 @@ class Config(Struct, frozen=True, kw_only=True):
 
     `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
     variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
-    temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
-    starts.
+    temporary one, see no home and no network, unless `sandbox_network` says so, or no hosts but `sandbox_hosts`;
+    where that cannot be had, nothing starts. `sandbox_files` is a weaker wall, instead. `sandbox_extensions`: programs
+    of extensions are in it, too.
 
     The last group is what protocols differ in. `needs_key`: nothing starts without a provider's key; otherwise prompts
     are refused for as long as there is none. `sessions`: there is a session, if only in memory. `wording`: in whose
@@ -125,6 +126,9 @@ class Config(Struct, frozen=True, kw_only=True):
     pass_keys: bool | None = None
     sandbox: bool | None = None
     sandbox_network: bool | None = None
+    sandbox_hosts: Sequence[str] | None = None
+    sandbox_files: bool | None = None
+    sandbox_extensions: bool | None = None
 
     needs_key: bool | None = None
     sessions: bool | None = None
@@ -201,6 +205,8 @@ DEFAULTS = Config(
     pass_keys=False,
     sandbox=False,
     sandbox_network=False,
+    sandbox_files=False,
+    sandbox_extensions=False,
     needs_key=True,
     sessions=False,
     wording="zot",

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
-from linnet.core.protected import PROTECTED_NAMES
 from linnet.errors import BadInput, ConfigError
 
 if TYPE_CHECKING:
@@ -242,11 +241,15 @@ class Project:
             self._at_first |= self._present()
 
     def _present(self) -> frozenset[str]:
+        from linnet.core.protected import PROTECTED_NAMES
+
         return frozenset(name for name in PROTECTED_NAMES if os.path.lexists(os.path.join(self.root, name)))
 
     def _protected(self, path: str) -> str | None:
         """The name of what is protected that this path leads into, if any."""
         inside = f"{path}/".removeprefix(f"{self.root}/")
+        from linnet.core.protected import PROTECTED_NAMES
+
         return next((name for name in PROTECTED_NAMES if inside.startswith(f"{name}/")), None)
 
     def _there(self, names: Sequence[str]) -> tuple[str, ...]:

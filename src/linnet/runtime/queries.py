@@ -84,8 +84,16 @@ class Queries:
             session_name=journal.store.name if journal is not None else "",
             session_error=journal.problem if journal is not None else "",
             waiting_for=self._questions.open,
-            sandbox=commands.SandboxState("bubblewrap", settings.sandbox_network) if settings.sandbox else None,
+            sandbox=_sandbox(settings),
         )
+
+
+def _sandbox(settings: Settings) -> commands.SandboxState | None:
+    if settings.sandbox_files:
+        return commands.SandboxState("landlock", network=True)
+    if not settings.sandbox:
+        return None
+    return commands.SandboxState("bubblewrap", settings.sandbox_network, settings.sandbox_hosts)
 
 
 def _last_text(messages: Sequence[Message]) -> str | None:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from linnet.runtime.skills import Skills
     from linnet.runtime.templates import Templates
     from linnet.tools.bounds import Bounds
+    from linnet.tools.files_only import FilesOnly
     from linnet.tools.foreign import EventLoop, Foreign
     from linnet.tools.process import Processes
     from linnet.tools.registry import Registry
@@ -30,13 +31,21 @@ class Resources:
     """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
 
     def __init__(
-        self, settings: Settings, loop: "EventLoop | None" = None, trace: "Callable[[str], None] | None" = None
+        self,
+        settings: Settings,
+        loop: "EventLoop | None" = None,
+        trace: "Callable[[str], None] | None" = None,
+        *,
+        own_process: bool = False,
     ) -> None:
         """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
-        is asked of models and how it went. Raises ConfigError if there is to be a sandbox, and cannot be.
+        is asked of models and how it went. `own_process`: there is nothing else in this one.
+
+        Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self._settings = settings
-        self._sandbox = _sandbox(settings) if settings.sandbox else None
+        self._own_process = own_process
+        self._sandbox = _sandbox(settings)
         self._loop = loop
         self._foreign: Foreign | None = None
         self._trace = trace
@@ -169,7 +178,9 @@ class Resources:
                 from linnet.tools.shared_spawner import shared
 
                 hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
+                shared.adopts = shared.adopts or self._own_process
                 self._processes = Processes(hidden, shared, self._sandbox)
+                self._processes.confines_extensions = self._settings.sandbox_extensions
             return self._processes
 
     @property
@@ -313,7 +324,9 @@ def _neutral_folder(settings: Settings) -> str:
     return "/" if inside else os.path.join(home, "mcp")
 
 
-def _sandbox(settings: Settings) -> "Sandbox":
-    from linnet.tools.sandbox import Sandbox
+def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":
+    if not (settings.sandbox or settings.sandbox_files):
+        return None
+    from linnet.runtime.sandboxing import built
 
-    return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)
+    return built(settings)

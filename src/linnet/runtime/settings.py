@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from linnet.tools.function import FunctionTool
 
 T = TypeVar("T")
+_ABOUT_SANDBOX = ("sandbox", "sandbox_network", "sandbox_hosts", "sandbox_files", "sandbox_extensions")
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
@@ -105,6 +106,9 @@ class Settings(Struct, frozen=True, kw_only=True):
     pass_keys: bool
     sandbox: bool
     sandbox_network: bool
+    sandbox_hosts: tuple[str, ...]
+    sandbox_files: bool
+    sandbox_extensions: bool
 
     def again(self) -> "Settings":
         """What holds now that something else was decided about the project. Raises ConfigError."""
@@ -182,18 +186,17 @@ def _resolved(
     bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
-    if config.sandbox_network and not config.sandbox:
-        raise ConfigError(
-            f"{spelled('sandbox_network')} lets commands in the sandbox use the network; "
-            f"it goes with {spelled('sandbox')}"
-        )
+    if any(getattr(config, field) for field in _ABOUT_SANDBOX):
+        from linnet.runtime.sandboxing import check
+
+        check(config, spelled)
     question_timeout = _seconds(config, "question_timeout", spelled)
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = config.provider or ("scripted" if config.script is not None else None)
         model = accounts.begin(named, config.model)
     with layers.blaming("shell"):
-        shell = _shell(config.shell, environ)
+        shell = _shell(config.shell, environ, project.root)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = _session_options(config, asked, home, spelled)
@@ -250,6 +253,9 @@ def _resolved(
         pass_keys=_given(config.pass_keys),
         sandbox=_given(config.sandbox),
         sandbox_network=_given(config.sandbox_network),
+        sandbox_hosts=tuple(config.sandbox_hosts or ()),
+        sandbox_files=_given(config.sandbox_files),
+        sandbox_extensions=_given(config.sandbox_extensions),
     )
 
 
@@ -340,12 +346,12 @@ def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
     return path
 
 
-def _shell(given: str | None, environ: Mapping[str, str]) -> str | None:
+def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | None:
     if not given:
         return None
     from linnet.tools.shell import found
 
-    return found(given, environ)
+    return found(given, environ, cwd)
 
 
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:

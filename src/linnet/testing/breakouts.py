@@ -86,6 +86,37 @@ CHANGES = {
     ),
     "daemon": Breakout("(setsid sh -c 'sleep 0.05; echo x > $OUT/target' >/dev/null 2>&1 &); sleep 0.3"),
 }
+SET_ID = {
+    # A file that runs as its owner would still do so outside.
+    f"{'group' if bit == 0o2000 else 'user'} id by {name}": python(
+        f"at = {{'x86_64': 0, 'aarch64': 1}}[os.uname().machine]; mode = {bit} | 0o755\n"
+        f"os.close(os.open('f', os.O_CREAT | os.O_WRONLY, 0o755)); fd = os.open('f', os.O_RDONLY)\n"
+        f"{code}\n"
+        "import stat\n"
+        "if any(os.lstat(p).st_mode & 0o6000 and stat.S_ISREG(os.lstat(p).st_mode) for p in os.listdir('.')): "
+        "print('ESCAPED')"
+    )
+    for bit in (0o4000, 0o2000)
+    for name, code in {
+        "chmod": "libc.chmod(b'f', mode)",
+        "fchmod": "libc.fchmod(fd, mode)",
+        "fchmodat": "libc.syscall((268, 53)[at], -100, b'f', mode)",
+        "fchmodat2": "libc.syscall(452, -100, b'f', mode, 0); libc.syscall(452, fd, b'', mode, 0x1000) ;"
+        "libc.chmod(b'f', mode)",  # Older kernels have none.
+        "mode with dirt in it": "libc.syscall((268, 53)[at], -100, b'f', ctypes.c_ulong(mode | 0xdead0000beef0000))",
+        "open": "libc.open(b'g', os.O_CREAT | os.O_WRONLY, mode)",
+        "openat": "libc.syscall((257, 56)[at], -100, b'g', os.O_CREAT | os.O_WRONLY, mode)",
+        "openat2": "how = (ctypes.c_uint64 * 3)(os.O_CREAT | os.O_WRONLY, mode, 0)\n"
+        "libc.syscall(437, -100, b'g', ctypes.byref(how), 24)",
+        "a file without a name": "fd = os.open('.', os.O_TMPFILE | os.O_RDWR, mode)\n"
+        "libc.linkat(-100, f'/proc/self/fd/{fd}'.encode(), -100, b'g', 0x400)",
+        "creat": "libc.creat(b'g', mode)",
+        "mknod": "libc.mknod(b'g', 0o100000 | mode, 0)",
+        "mknodat": "libc.syscall((259, 33)[at], -100, b'g', 0o100000 | mode, 0)",
+        "tar": "os.system('mkdir d && cp f d/f && tar -cf t.tar --mode=7755 d/f && rm -r d f && tar -xpf t.tar'"
+        "' && mv d/f g')",
+    }.items()
+}
 READS = {
     "file": Breakout("cat $OUT/target"),
     "file of a home": Breakout("cat $REAL_HOME/.ssh/id_rsa"),
@@ -191,6 +222,7 @@ OTHERS = {
     "ping": looks("ping -c 1 -W 1 $ADDRESS"),
     "names": looks("getent ahosts example.com"),
     "ring of calls": call("425/425", "8", "ctypes.byref((ctypes.c_uint64 * 16)())"),
+    "program set by a ring": call("427/427", "0", "0", "0", "0"),
     "faults of memory": call("323/282", "1"),
     "program in the kernel": call("321/280", "0", "ctypes.byref((ctypes.c_uint32 * 18)(1, 4, 4, 1))", "72"),
     "counters": call("298/241", "ctypes.byref((ctypes.c_uint32 * 32)(1, 128))", "0", "-1", "-1", "0"),
@@ -203,6 +235,6 @@ OTHERS = {
 }
 BREAKOUTS = {
     f"{kind}: {name}": each
-    for kind, table in (("change", CHANGES), ("read", READS), ("other", OTHERS))
+    for kind, table in (("change", CHANGES), ("set", SET_ID), ("read", READS), ("other", OTHERS))
     for name, each in table.items()
 }

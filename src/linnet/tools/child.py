@@ -120,6 +120,9 @@ class Child:
         self._exited.wait(max(0, deadline - monotonic()))
         self.kill()
         self._watcher.join(PATIENCE)
+        if self._watcher.is_alive():
+            self._spawned.force()
+            self._watcher.join(PATIENCE)
         self.end_input(PATIENCE)
         self.stdout.close()
 

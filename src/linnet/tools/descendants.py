@@ -9,19 +9,29 @@ import sys
 from _collections_abc import Callable
 
 CHILD_SUBREAPER = 36
+PARENT_DEATH_SIGNAL = 1
 # Milliseconds between two looks at processes that were killed and are still there: at first, and at most.
 SHORTEST_PAUSE, LONGEST_PAUSE = 5, 1000
 
 
 def adopt_orphans() -> bool:
     """Become a subreaper. False where there are none, or where nobody could tell us who the orphans are."""
-    if sys.platform != "linux" or not os.path.exists("/proc/self/task"):
+    return os.path.exists("/proc/self/task") and _prctl(CHILD_SUBREAPER, 1)
+
+
+def go_on_when_parent_dies() -> None:
+    """A command may have stopped us. When nobody is left who could tell us to go on, the kernel does."""
+    _prctl(PARENT_DEATH_SIGNAL, signal.SIGCONT)
+
+
+def _prctl(option: int, value: int) -> bool:
+    if sys.platform != "linux":
         return False
     try:
         from _ctypes import call_function, dlopen, dlsym
 
         prctl = dlsym(dlopen(None, os.RTLD_NOW), "prctl")  # type: ignore[arg-type]  # None is this program.
-        return bool(call_function(prctl, (CHILD_SUBREAPER, 1, 0, 0, 0)) == 0)
+        return bool(call_function(prctl, (option, int(value), 0, 0, 0)) == 0)
     except (ImportError, OSError):
         return False
 
@@ -130,13 +140,24 @@ def group_exists(group: int) -> bool:
 
 def family(spared: set[int]) -> list[int]:
     """Our children but for those that are `spared`, their children, and so on. Nobody where there is no /proc."""
-    children = listed_children if lists_children() else children_by_parent()
+    children = _lister()
+    ours = [pid for pid in children(os.getpid()) if pid not in spared]
+    return [*ours, *below(ours)]
+
+
+def below(pids: list[int]) -> list[int]:
+    """The children of these processes, their children, and so on."""
+    children = _lister()
     found: list[int] = []
-    todo = [pid for pid in children(os.getpid()) if pid not in spared]
+    todo = [child for pid in pids for child in children(pid)]
     while todo:
         found += todo
         todo = [child for pid in todo for child in children(pid)]
     return found
+
+
+def _lister() -> Callable[[int], list[int]]:
+    return listed_children if lists_children() else children_by_parent()
 
 
 def lists_children() -> bool:

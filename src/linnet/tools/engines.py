@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.globs import PathGlob
+from linnet.tools.lookup import installed as program
 from linnet.tools.pattern import Pattern
 
 if TYPE_CHECKING:
@@ -70,13 +71,9 @@ def run(argv: list[str], folder: str, sink: "Sink", context: ToolContext) -> boo
     return not finished.timed_out
 
 
-def installed(name: str = "rg") -> str | None:
+def installed(cwd: str) -> str | None:
     """Where ripgrep is, if it is."""
-    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
-        path = os.path.join(folder, name)
-        if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
-            return path
-    return None
+    return program("rg", os.environ.get("PATH", os.defpath), cwd)
 
 
 def _flags(order: GrepOrder, glob: PathGlob | None, folder: str) -> Iterator[str]:

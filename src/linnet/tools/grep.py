@@ -64,7 +64,7 @@ def _search(
     order: engines.GrepOrder, pattern: Pattern, glob: PathGlob | None, folder: str, context: ToolContext
 ) -> tuple[Matches, bool]:
     """Our own program does it if there is no ripgrep, or one that does not understand us."""
-    if program := engines.installed():
+    if program := engines.installed(context.cwd):
         found = Matches(folder, glob, order.context, order.limit)
         in_time = engines.run(engines.ripgrep(program, order, pattern, glob, folder), folder, found, context)
         if found.is_complete or found.count or not in_time:

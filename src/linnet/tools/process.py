@@ -2,8 +2,8 @@
 
 import os
 import select
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from math import ceil
 from threading import Lock, Thread
 from time import monotonic
@@ -18,10 +18,12 @@ from linnet.tools.shared_spawner import SharedSpawner
 from linnet.tools.spawner import PATIENCE, Spawned, Spawner
 
 if TYPE_CHECKING:
+    from linnet.tools.files_only import FilesOnly
     from linnet.tools.sandbox import Sandbox
 
 _Confined: TypeAlias = tuple[Sequence[str], str | os.PathLike[str], Mapping[bytes, bytes], Mapping[int, str]]
 READ_SIZE = 1 << 16
+MOMENT = 0.05  # What is still there so long after its command has ended was put into the background.
 TOKEN = "ZOTCORE_RPC_TOKEN"
 
 
@@ -49,12 +51,16 @@ class Processes:
     """
 
     def __init__(
-        self, hidden: Iterable[str] = (), shared: SharedSpawner | None = None, sandbox: "Sandbox | None" = None
+        self,
+        hidden: Iterable[str] = (),
+        shared: SharedSpawner | None = None,
+        sandbox: "Sandbox | FilesOnly | None" = None,
     ) -> None:
         """`hidden` are variables that no child gets, besides the token. Without a shared one, these have a supervisor
         of their own. Commands run in the sandbox, if there is one; `close` closes it.
         """
         self.sandbox = sandbox
+        self.confines_extensions = False  # Whether programs of extensions run in it, too.
         self._hidden = frozenset(map(os.fsencode, (TOKEN, *hidden)))
         self._shared = shared
         self._owner = os.getpid()
@@ -62,6 +68,7 @@ class Processes:
         self._lock = Lock()
         self._closed = False
         self._active: set[_Command] = set()
+        self._inside = 0
         self._background: list[Spawned] = []  # Commands that ended and left something running.
         self._drains: list[Thread] = []
         self._children: list[Child] = []
@@ -91,7 +98,11 @@ class Processes:
         ValueError if it cannot be started.
         """
         cancel.check()
-        command = _Command(*self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment()))
+        with self._entering():
+            confined = self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment())
+            return self._run(_Command(*confined), sink, cancel, timeout)
+
+    def _run(self, command: "_Command", sink: Sink, cancel: Cancel, timeout: float | None) -> Finished:
         try:
             self._add(command)
             with cancel.interrupting(command.kill):
@@ -117,20 +128,25 @@ class Processes:
         exited: Callable[[], None] = lambda: None,
     ) -> Child:
         """Start a program that stays. `env` is set besides what every command gets. One that is not trusted runs in the
-        sandbox, if there is one. `errors` is given what it prints on stderr, and `exited` is called when it has ended.
+        sandbox, and finds the folder that it is started in there. `errors` is given what it prints on stderr, and
+        `exited` is called when it has ended.
 
         Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
         environment: Mapping[bytes, bytes] = self._environment()
         opened: Mapping[int, str] | None = None
-        if not trusted and self.sandbox is not None:
-            argv, cwd, environment, opened = self._confined(argv, cwd)
-        child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
-        with self._lock:
-            self._children = [each for each in self._children if not each.closed]
-            self._children.append(child)
-            late = self._closed
+        if not trusted and self.sandbox is None:
+            raise ValueError("it is to run in the sandbox, and there is none; start linnet with --sandbox")
+        with self._entering():
+            if not trusted:
+                cwd = os.path.realpath(cwd)
+                argv, cwd, environment, opened = self._confined(argv, cwd, shown=(cwd,))
+            child = Child(argv, cwd, {**environment, **added}, self._spawner, opened, errors=errors, exited=exited)
+            with self._lock:
+                self._children = [each for each in self._children if not each.closed]
+                self._children.append(child)
+                late = self._closed
         if late:  # `close` has not seen it.
             child.close()
         return child
@@ -153,7 +169,7 @@ class Processes:
             for spawned in background:
                 spawned.kill()
             for spawned in background:
-                spawned.wait_until_gone(PATIENCE)
+                spawned.see_killed()
         for spawned in background:
             spawned.close()
         for child in children:
@@ -184,10 +200,28 @@ class Processes:
             if drain:
                 self._drains.append(drain)
 
-    def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str]) -> "_Confined":
+    @contextmanager
+    def _entering(self) -> Iterator[None]:
+        """While the body runs, something may be in the sandbox."""
+        with self._lock:
+            self._inside += 1
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._inside -= 1
+
+    def _if_alone(self, action: Callable[[], None]) -> None:
+        """Do this if nothing is in the sandbox but what is about to enter, and let nothing else enter meanwhile."""
+        with self._lock:
+            self._background = [spawned for spawned in self._background if not _is_over(spawned, MOMENT)]
+            if self._inside == 1 and not self._background and all(child.closed for child in self._children):
+                action()
+
+    def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str], shown: Sequence[str] = ()) -> "_Confined":
         assert self.sandbox is not None
         inside = {**self._environment(), **self.sandbox.variables}
-        return self.sandbox.wrapped(argv, cwd), cwd, inside, self.sandbox.opened
+        return self.sandbox.wrapped(argv, cwd, self._if_alone, shown), cwd, inside, self.sandbox.opened
 
     def _environment(self) -> dict[bytes, bytes]:
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}
@@ -251,7 +285,7 @@ class _Command:
             if self.spawned.fileno() in ready:
                 self.spawned.receive()
             if self._woken in ready:
-                self.spawned.wait_until_gone(PATIENCE)
+                self.spawned.see_killed()
                 break
             if deadline is not None and monotonic() >= deadline:
                 timed_out = True
@@ -272,7 +306,7 @@ class _Command:
         with self._lock:
             self._released = True
         if self.killed:
-            self.spawned.wait_until_gone(PATIENCE)
+            self.spawned.see_killed()
         for fd in (self._woken, self._wake, self._write_end):
             if fd >= 0:
                 os.close(fd)
@@ -295,8 +329,8 @@ class _Command:
             self._at_end = True
 
 
-def _is_over(spawned: Spawned) -> bool:
-    if not spawned.wait_until_gone(0):
+def _is_over(spawned: Spawned, seconds: float = 0) -> bool:
+    if not spawned.wait_until_gone(seconds):
         return False
     spawned.close()
     return True

@@ -10,6 +10,7 @@ from linnet.tools.descendants import (
     LONGEST_PAUSE,
     ChildExits,
     adopt_orphans,
+    go_on_when_parent_dies,
     group_exists,
     kill_everyone,
     kill_group,
@@ -28,6 +29,7 @@ class Reaper:
     """
 
     def __init__(self, orders: _socket.socket, place: tuple[int, int], lifeline: int, *, adopting: bool) -> None:
+        go_on_when_parent_dies()
         self._orders = orders
         self._place = place
         self._lifeline = lifeline
@@ -98,7 +100,7 @@ class Command:
             self._root = spawn(*order, streams, resets)
         except Refused as refused:
             return b"failed %d %s\n" % (refused.errno, refused.what)
-        return b"started %d\n" % self._root
+        return b"started %d %d\n" % (self._root, os.getpid())
 
     def _follow(self) -> None:
         """Return when nothing is left, or when it is time to kill what is."""

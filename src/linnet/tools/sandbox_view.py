@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.errors import ConfigError
+from linnet.tools.lookup import within
 
 Access: TypeAlias = Literal["hidden", "read", "write"]
 
@@ -54,7 +55,15 @@ class View(Struct, frozen=True):
         return said[path]
 
 
-def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, str], ours: Iterable[str]) -> View:
+def view(
+    cwd: str,
+    temporary: str,
+    home: str,
+    own: str,
+    environ: Mapping[str, str],
+    ours: Iterable[str],
+    flag: str = "--sandbox",
+) -> View:
     """`own` is linnet's home folder, which nobody sees; `ours` are folders that linnet's own programs need. All are
     real paths. Raises ConfigError for a working or temporary folder that would give away what the sandbox is there to
     protect: what can be written to is mounted over all else.
@@ -63,10 +72,10 @@ def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, st
     for kind, folder, others in (("working", cwd, [*kept, temporary]), ("temporary", temporary, [*kept, cwd])):
         for each in others:
             if within(os.path.realpath(each), folder):
-                raise ConfigError(f"--sandbox needs a {kind} folder that does not hold {each}; {folder} does")
+                raise ConfigError(f"{flag} needs a {kind} folder that does not hold {each}; {folder} does")
     for system in ("/dev", "/proc", "/sys"):
         if within(cwd, system):
-            raise ConfigError(f"--sandbox needs a working folder that is not in {system}")
+            raise ConfigError(f"{flag} needs a working folder that is not in {system}")
     found: list[str] = []
     for folder in environ.get("PATH", os.defpath).split(os.pathsep):
         if os.path.isabs(folder):
@@ -111,10 +120,6 @@ def installation(folder: str, home: str) -> list[str]:
 def ours() -> tuple[str, ...]:
     """The interpreter that runs linnet, and linnet itself: searches are run with them."""
     return (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-
-
-def within(path: str, folder: str) -> bool:
-    return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def _may_be_shown(path: str, cwd: str, home: str, own: str, temporary: str) -> bool:

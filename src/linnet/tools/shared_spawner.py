@@ -13,6 +13,7 @@ class SharedSpawner:
     """
 
     def __init__(self) -> None:
+        self.adopts = False  # Whether this process is the agent's own: see Spawner.
         self._lock = Lock()
         self._spawner: Spawner | None = None
         self._borrowed = 0
@@ -26,7 +27,7 @@ class SharedSpawner:
                 self._parents.append(self._spawner)
                 self._spawner, self._borrowed, self._process = None, 0, os.getpid()
             if self._spawner is None:
-                self._spawner = Spawner()
+                self._spawner = Spawner(adopts=self.adopts)
             self._borrowed += 1
             return self._spawner
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from msgspec import Struct
 
 from linnet.errors import ConfigError
+from linnet.tools.lookup import installed
 
 SHELLS = ("/bin/bash", "/bin/sh")
 
@@ -22,17 +23,15 @@ class Shell(Struct, frozen=True):
         return [path, "-c", "--", f"{self.prefix}\n{command}" if self.prefix else command]
 
 
-def found(name: str, environ: Mapping[str, str]) -> str:
-    """Return where the program is: an absolute path, or a name that PATH leads to. Raises ConfigError."""
+def found(name: str, environ: Mapping[str, str], cwd: str) -> str:
+    """Return where the program is: an absolute path, or a name that PATH leads to outside of the working folder.
+    Raises ConfigError.
+    """
     path = os.path.expanduser(name)
-    if os.sep in path:
-        places = [path] if os.path.isabs(path) else []
-    else:
-        folders = environ.get("PATH", os.defpath).split(os.pathsep)
-        places = [os.path.join(folder, path) for folder in folders if os.path.isabs(folder) and path]
-    for place in places:
-        if os.path.isfile(place) and os.access(place, os.X_OK):
-            return place
+    if os.path.isabs(path) and os.path.isfile(path) and os.access(path, os.X_OK):
+        return path
+    if path and os.sep not in path and (place := installed(path, environ.get("PATH", os.defpath), cwd)):
+        return place
     raise ConfigError(
         f'the shell "{name}" is not there; give the absolute path of one, or a name that is found in PATH'
     )

@@ -10,7 +10,7 @@ from contextlib import ExitStack, suppress
 from errno import EIO, ETIMEDOUT
 from select import POLLIN, poll
 from signal import SIGKILL
-from threading import Lock
+from threading import Lock, Thread
 from time import monotonic
 
 from linnet.errors import Closed
@@ -35,7 +35,11 @@ class Spawner:
     one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, adopts: bool = False) -> None:
+        """`adopts`: this process is the agent's own, and is given what a command leaves behind that kills supervisor
+        and reaper at once. A program that hosts the agent may have other plans for its orphans.
+        """
+        self._adopts = adopts
         self._lock = Lock()
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -73,6 +77,14 @@ class Spawner:
             process = self._process
         return process is None or process.pid != supervisor or _has_ended(process, DYING)
 
+    def resume(self) -> None:
+        """Somebody may have stopped the supervisor, or a reaper: have them go on."""
+        from linnet.tools.keepers import resume
+
+        process = self._process
+        if process is not None and process.returncode is None:
+            resume(process.pid)
+
     def close(self) -> None:
         """Have everything killed that is still running, and wait until it is."""
         with self._lock:
@@ -106,17 +118,42 @@ class Spawner:
                 theirs.close()
             undo.pop_all()
         self._orders = ours
+        if self._adopts:
+            self._adopt(self._process)
         return ours
+
+    def _adopt(self, process: "subprocess.Popen[bytes]") -> None:
+        from linnet.tools.descendants import adopt_orphans
+        from linnet.tools.keepers import kill_adopted, wait_for_end
+
+        def watch() -> None:
+            if wait_for_end(process.pid):
+                with self._lock:
+                    if self._process is process:  # It was not dismissed.
+                        kill_adopted(process.pid, PATIENCE)
+
+        if adopt_orphans():
+            with suppress(RuntimeError):  # No room for a thread: then it is noticed when the next command is started.
+                Thread(target=watch, name="linnet-keepers", daemon=True).start()
 
     def _dismiss(self) -> None:
         process, self._process = self._process, None
         orders, self._orders = self._orders, None
         if process is None or orders is None:
             return
+        from linnet.tools.keepers import kill_adopted, kill_below, resume
+
         orders.close()
+        resume(process.pid)
+        if not _has_ended(process, PATIENCE) and kill_below(
+            process.pid, PATIENCE
+        ):  # Somebody stops it again and again.
+            process.kill()
         # If it does not end, something cannot be killed, and it stays to try again.
         if _has_ended(process, PATIENCE):
             process.wait()
+        if self._adopts and process.returncode != 0:  # Killed: somebody else's children may be ours now.
+            kill_adopted(None, PATIENCE)
 
 
 class Spawned:
@@ -136,6 +173,8 @@ class Spawned:
         """`opened` are files that it can read from these descriptors."""
         self._order = _order(argv, cwd, env, opened or {})
         self._refused = {b"folder": str(cwd), b"command": argv[0]}
+        self._spawner: Spawner | None = None
+        self._reaper = 0
         self.pid: int | None = None
         self.exit_code: int | None = None
         self.left = True
@@ -152,6 +191,7 @@ class Spawned:
 
     def launch(self, spawner: Spawner, streams: tuple[int, int, int]) -> None:
         """Returns when it has started, or was killed before that. Raises OSError if it cannot be started."""
+        self._spawner = spawner
         for last in (False, True):
             supervisor = self._send(spawner, streams)
             self._await_start()
@@ -173,6 +213,7 @@ class Spawned:
             self.left = False
             if self.exit_code is None:  # Killed: by us, or because somebody killed whoever watched it.
                 self.exit_code = -SIGKILL
+                self._resume()
         *lines, self._line = (self._line + data).split(b"\n")
         for line in lines:
             self._take(*line.split())
@@ -191,7 +232,30 @@ class Spawned:
             self.killed = True
             with suppress(OSError):  # It ended by itself.
                 self._control.shutdown(_socket.SHUT_WR)
+        self._resume()
+        return True
+
+    def see_killed(self) -> bool:
+        """Wait until nothing is left of it, after `kill`. If whoever should do that does not, it is done from here."""
+        if self.wait_until_gone(PATIENCE):
             return True
+        self.force()
+        return self.wait_until_gone(PATIENCE)
+
+    def force(self) -> None:
+        """Kill it from here, and its reaper. Only while that has not let go of it: then the process id is its own."""
+        if not self._reaper or self.gone:
+            return
+        from linnet.tools.keepers import kill_below
+
+        kill_below(self._reaper, PATIENCE)
+        with suppress(OSError):
+            os.kill(self._reaper, SIGKILL)
+        self._resume()
+
+    def _resume(self) -> None:
+        if self._spawner is not None:
+            self._spawner.resume()
 
     def close(self) -> None:
         """Let go of it: what is still running will be killed."""
@@ -220,7 +284,9 @@ class Spawned:
                 self.receive()
             elif self.killed:
                 return
-            elif monotonic() > deadline:
+            elif monotonic() <= deadline:
+                self._resume()
+            else:
                 raise TimeoutError(ETIMEDOUT, "the process that starts commands does not answer")
 
     def _reopen(self) -> None:
@@ -233,6 +299,7 @@ class Spawned:
     def _take(self, verb: bytes, number: bytes, rest: bytes = b"") -> None:
         if verb == b"started":
             self.pid = int(number)
+            self._reaper = int(rest)
         elif verb == b"exited":
             self.exit_code = int(number)
             self.left = rest != b"0"

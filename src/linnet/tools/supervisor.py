@@ -9,7 +9,7 @@ left has no descendant left either, and it is always known which command a proce
 
 The agent sends a byte for each command on the socket that is our standard input, and with it four descriptors: a
 control socket and the command's stdin, stdout and stderr. A reaper that waits takes them. What to run follows on the
-control socket: eight bytes of length, then `marshal`. The reaper answers there, in lines: `started PID`, or
+control socket: eight bytes of length, then `marshal`. The reaper answers there, in lines: `started PID REAPER`, or
 `failed ERRNO WHAT`; then `exited CODE LEFT`, where LEFT is 0 if nothing is running any more. When the agent shuts its
 side of the control socket, or ends, the reaper kills everything; when nothing is left, it closes its own side.
 
@@ -30,6 +30,7 @@ from linnet.tools.descendants import (
     LONGEST_PAUSE,
     ChildExits,
     adopt_orphans,
+    go_on_when_parent_dies,
     kill_children,
     kill_everyone,
     reap_children,
@@ -44,6 +45,7 @@ HEAD_START = 20
 
 def main() -> None:
     """Serve the agent whose process id is the last argument, until it is gone."""
+    go_on_when_parent_dies()
     gc.disable()  # Nothing here makes cycles, and reapers share the memory that nobody writes to.
     orders = _socket.socket(fileno=os.dup(0))
     os.dup2(1, 0)  # The null device.

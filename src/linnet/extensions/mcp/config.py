@@ -16,12 +16,15 @@ _HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
 class Stdio(Struct, frozen=True):
-    """A program that is started and spoken to on its stdin and stdout. `cwd`: None is the agent's own folder."""
+    """A program that is started and spoken to on its stdin and stdout. `cwd`: None is the agent's own folder.
+    `sandbox`: it runs where commands do.
+    """
 
     command: str
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: str | None = None
+    sandbox: bool = False
 
 
 class Http(Struct, frozen=True):
@@ -122,11 +125,14 @@ class _Reader:
             tuple(self._text(f"args[{i}]", word, may_be_empty=True) for i, word in enumerate(words or ())),
             self._texts("env"),
             None if self._get("cwd") is None else self._text("cwd", self._get("cwd")),
+            self._flag("sandbox", default=False),
         )
 
     def _http(self) -> Http:
         if self._get("url") is None:
             self._fail("url", "is missing")
+        if self._flag("sandbox", default=False):
+            self._fail("sandbox", "is for a command that is started here; a url is not")
         url = self._text("url", self._get("url"))
         if not re.match(r"https?://[^/]", url):
             self._fail("url", f'must start with http:// or https://, not "{url}"')

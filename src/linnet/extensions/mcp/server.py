@@ -156,7 +156,7 @@ class Server:
 
         def start() -> "Child":
             cwd, env = self._place(stdio)
-            return self._processes.start([command, *stdio.args], cwd=cwd, env=env)
+            return self._processes.start([command, *stdio.args], cwd=cwd, env=env, trusted=not stdio.sandbox)
 
         self._child = await asyncio.get_running_loop().run_in_executor(threads, start)
         return self._child

@@ -41,7 +41,8 @@ class Pipe:
             for fd in (self._woken, self._wake):
                 os.set_blocking(fd, False)
                 undo.callback(os.close, fd)
-            self.child: Child = processes.start(argv, cwd=folder, errors=log.write, exited=self._rouse)
+            trusted = not processes.confines_extensions
+            self.child: Child = processes.start(argv, cwd=folder, trusted=trusted, errors=log.write, exited=self._rouse)
             undo.pop_all()
         os.set_blocking(self.child.stdout.fileno(), False)
 

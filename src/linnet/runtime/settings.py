@@ -12,12 +12,13 @@ from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
+from linnet.errors import ConfigError, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import ZOT, Callback, Config, Path, layered
 from linnet.runtime.layers import Layers, found
 from linnet.runtime.project import FOLDER, Project
+from linnet.runtime.session_options import SessionOptions, session_options
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.config import ServerConfig
@@ -25,28 +26,6 @@ if TYPE_CHECKING:
     from linnet.tools.function import FunctionTool
 
 T = TypeVar("T")
-
-
-class SessionOptions(Struct, frozen=True, kw_only=True):
-    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk; `insists`: or else
-    nothing is started, since somebody asked for that.
-    """
-
-    wanted: bool
-    insists: bool
-    saves: bool
-    home: str
-    folder: str | None
-    session: str | None
-    resume: bool
-    fork: str | None
-    confine: bool
-    spelled: Spelling
-
-    @property
-    def remembers(self) -> bool:
-        """Whether it begins with a session that was there before."""
-        return self.session is not None or self.resume or self.fork is not None
 
 
 class Settings(Struct, frozen=True, kw_only=True):
@@ -186,7 +165,7 @@ def _resolved(
         shell = _shell(config.shell, environ)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
-    sessions = _session_options(config, asked, home, spelled)
+    sessions = session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
     return Settings(
@@ -258,35 +237,6 @@ def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
     if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
         raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
     return seconds
-
-
-def _session_options(config: Config, asked: Config, home: str, spelled: Spelling) -> SessionOptions:
-    given = [
-        ("session", config.session is not None),
-        ("resume", config.resume),
-        ("fork", config.fork is not None),
-    ]
-    named = [spelled(field) for field, is_given in given if is_given]
-    if len(named) > 1:
-        raise Contradiction(*named)
-    if asked.save is False and (config.session is not None or config.resume):
-        raise Contradiction(spelled("no_session"), *named)
-    for field, word in (("session", config.session), ("fork", config.fork)):
-        if word is not None and not os.fspath(word).strip():
-            raise ConfigError(f"{spelled(field)} must name a file, or the beginning of a session's id")
-    saves = asked.save if asked.save is not None else bool(config.save or named)
-    return SessionOptions(
-        insists=asked.save is True or bool(named),
-        wanted=bool(saves or config.sessions or named),
-        saves=saves,
-        home=home,
-        folder=os.path.abspath(os.path.expanduser(config.session_dir)) if config.session_dir else None,
-        session=None if config.session is None else os.fspath(config.session),
-        resume=_given(config.resume),
-        fork=None if config.fork is None else os.fspath(config.fork),
-        confine=_given(config.confine),
-        spelled=spelled,
-    )
 
 
 def check_reasoning(level: str) -> None:

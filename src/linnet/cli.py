@@ -136,7 +136,7 @@ def _rpc(flags: Flags, program: Program) -> int:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     token = take_token()
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name)
+    settings = _settings(flags, name, client_tools=True)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     if not spoken.asks:  # Nor can its clients be told.
@@ -213,12 +213,13 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
     return [Prompt(piped + " ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str) -> "Settings":
+def _settings(flags: Flags, dialect: str, *, client_tools: bool = False) -> "Settings":
     from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    habits = ZOT if dialect == "zot" else PI
+    settings = resolve(Config(**flags.config), os.environ, habits, executable, client_tools=client_tools)
     _conceal(settings)
     return settings
 

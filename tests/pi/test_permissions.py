@@ -166,4 +166,4 @@ def test_a_rule_about_a_folder_is_not_fooled_by_links_and_dots(pi: Callable[...,
 def test_a_rule_that_makes_no_sense_is_an_error_at_the_start(pi: Callable[..., Agent]) -> None:
     agent = pi("--allow", ":x")
     assert agent.wait() == 2
-    assert "--allow must be a tool" in agent.stderr
+    assert "--allow: a rule names a tool" in agent.stderr

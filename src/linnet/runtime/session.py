@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.header import Header
 
-EXTENSIONS = "linnet.extensions"  # The group of entry points.
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
     'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
@@ -154,6 +153,14 @@ class Session:
             with self._broadcast.lock:
                 self._broadcast.publish([untrusted])
 
+    def tell_doubts(self) -> None:
+        """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
+        if self._settings.unheard_tools and self._extending is None:
+            from linnet.runtime.rules import doubtful
+
+            with self._broadcast.lock:
+                self._broadcast.publish(doubtful(self._settings.unheard_tools))
+
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
@@ -161,6 +168,8 @@ class Session:
         self.survey()
         if (door := self._find_door()) is not None:
             door.begin()
+        else:
+            self.tell_doubts()
         with self._broadcast.lock:
             self._broadcast.state.conversation.read()
         self._storage.sync()
@@ -244,7 +253,9 @@ class Session:
     def _find_door(self, command: commands.Command | None = None) -> "Door | None":
         """None if there are no extensions: then nothing is in the way."""
         if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
-            wanted = isinstance(command, commands.Reload) or _has_extensions(self._settings)
+            from linnet.runtime.packages import may_have_extensions
+
+            wanted = isinstance(command, commands.Reload) or may_have_extensions(self._settings)
             with self._broadcast.lock:
                 if self._door is None and wanted:
                     self._door = self._jobs.door = self._build_door()
@@ -337,12 +348,3 @@ class Session:
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
-
-
-def _has_extensions(settings: Settings) -> bool:
-    """Whether there may be any. No more is looked at than where they would be."""
-    if settings.has_extensions or not settings.find_extensions:
-        return settings.has_extensions
-    from linnet.runtime.packages import entry_points
-
-    return bool(entry_points(EXTENSIONS))

@@ -10,7 +10,7 @@ from msgspec import Struct
 from linnet.core.events import QueueMode
 from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
-from linnet.core.permissions import Mode, Rule
+from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.spelling import Spelling, flag
 from linnet.errors import ConfigError, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
@@ -32,12 +32,14 @@ class Settings(Struct, frozen=True, kw_only=True):
     """Checked, with every blank filled in; see Config for what most of it means.
 
     `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
-    `below` are what else it was resolved from. `remarks`: what whoever started this should know.
+    `below` are what else it was resolved from, and `client_tools`: clients may bring tools. `remarks`: what whoever
+    started this should know. `unheard_tools` are named in rules, and nobody has them so far.
     """
 
     asked: Config
     environ: Mapping[str, str]
     below: tuple[Config, ...]
+    client_tools: bool
     remarks: tuple[str, ...]
     model: Model
     accounts: Accounts
@@ -65,6 +67,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sessions: SessionOptions
     permission: Mode
     rules: tuple[Rule, ...]
+    unheard_tools: tuple[str, ...]
     permission_callback: "Callback | None"
     question_timeout: float | None
     shell: str | None
@@ -85,7 +88,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     def again(self) -> "Settings":
         """What holds now that something else was decided about the project. Raises ConfigError."""
         spelled = self.sessions.spelled
-        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=self.project)
+        project, bring = self.project, self.client_tools
+        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=project, client_tools=bring)
 
     @property
     def zot_home(self) -> str | None:
@@ -109,9 +113,11 @@ def resolve(
     *below: Config,
     spelled: Spelling = flag,
     project: Project | None = None,
+    client_tools: bool = False,
 ) -> Settings:
     """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
     between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
+    `client_tools`: whoever drives the agent may bring tools.
 
     Raises ConfigError with a sentence that says what to do.
     """
@@ -121,13 +127,13 @@ def resolve(
     project = project or Project(work_folder(said.cwd, spelled), home, stands_for=said.stands_in_for)
     layers = found(asked, environ, below, home, project)
     try:
-        return _resolved(layers, asked, environ, below, home, project, spelled)
+        return _resolved(layers, asked, environ, below, home, project, spelled, client_tools)
     except ConfigError as error:
         others = [layer for layer in layers.all if layer.source != "pi"]
         if len(others) == len(layers.all):
             raise
         remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
-        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled, client_tools)
 
 
 def _resolved(
@@ -138,6 +144,7 @@ def _resolved(
     home: str,
     project: Project,
     spelled: Spelling,
+    client_tools: bool,
 ) -> Settings:
     config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
@@ -147,6 +154,8 @@ def _resolved(
         )
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
+    with layers.blaming("permission"):
+        _check_word("permission", config.permission, Mode, spelled)
     limits = _limits(config, spelled)
     bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
@@ -168,10 +177,11 @@ def _resolved(
     sessions = session_options(config, asked, home, spelled)
     if config.provider is not None or not sessions.remembers:
         accounts.require(model.provider)  # Or else the session's own provider may be another.
-    return Settings(
+    settings = Settings(
         asked=asked,
         environ=environ,
         below=below,
+        client_tools=client_tools,
         remarks=tuple(layers.remarks),
         model=model,
         accounts=accounts,
@@ -198,7 +208,8 @@ def _resolved(
         wording=_given(config.wording),
         sessions=sessions,
         permission=_given(config.permission),
-        rules=tuple(config.rules or ()),
+        rules=(),
+        unheard_tools=(),
         permission_callback=config.permission_callback,
         question_timeout=question_timeout,
         shell=shell,
@@ -216,6 +227,11 @@ def _resolved(
         sandbox=_given(config.sandbox),
         sandbox_network=_given(config.sandbox_network),
     )
+    if not config.rules:
+        return settings
+    from linnet.runtime.rules import ruled  # For those who have any.
+
+    return ruled(settings, layers)
 
 
 def _given(value: T | None) -> T:
@@ -242,6 +258,12 @@ def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
 def check_reasoning(level: str) -> None:
     if level not in get_args(Reasoning):
         raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
+
+
+def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
+    """Raises ConfigError: a word that nobody knows would be taken for one that lets everything through."""
+    if word not in get_args(words):
+        raise ConfigError(f"{spelled(field)} must be one of {', '.join(get_args(words))}, not {word!r}")
 
 
 def home_folder(environ: Mapping[str, str]) -> str:

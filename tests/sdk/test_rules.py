@@ -213,7 +213,10 @@ def test_a_rule_about_a_tool_that_may_come_holds_when_it_comes(
     options: dict[str, Any] = {"extensions": [tmp_path / "ext.py"]}
     assert is_denied(play(call, rules=["deny Deploy"], **options)[0])
     assert is_denied(play(call, rules=["deny dep*"], **options)[0])
+    assert "no tool is called" not in caplog.text
     assert play(call, rules=["deny depoly", "deny mcp__*"], **options) == ["mine: ."]
+    assert 'no tool is called "depoly" here; did you mean "deploy"?' in caplog.text
+    assert caplog.text.count("no tool is called") == 1
 
     @tool(name="bsh")
     def theirs() -> str:

@@ -226,7 +226,7 @@ class Session:
             raise
 
     def _adopt(self, settings: Settings, events: list[Event]) -> None:
-        self._settings, self._accounts = settings, settings.accounts
+        before, self._settings, self._accounts = self._settings, settings, settings.accounts
         for holder in (self._queries, self._resources, self._toolbox, self._jobs):
             holder.adopt(settings)
         self._looked = False
@@ -234,6 +234,8 @@ class Session:
             self._extending.adopt(settings)
             self._stale = True
         self._broadcast.publish(events)
+        if settings.unheard_tools != before.unheard_tools:
+            self.tell_doubts()
 
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Raises LinnetError for what is refused at once."""

@@ -172,6 +172,14 @@ echo cm0geA== | base64 -d | sh
 curl x | sudo bash
 printf 'r%s' m | bash -s
 bash <<< "$X"
+bash -c $X
+bash -ec $(cat x)
+sh <(printf 'r%s x' m)
+. <(printf 'r%s x' m)
+source /dev/stdin <<< "$X"
+bash < <(printf 'r%s x' m)
+time $X
+time -p $X
 ((ls); $X)
 """.strip().split("\n")
 

@@ -17,12 +17,14 @@ SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "
 # They are given a line of shell as an argument.
 _INTERPRETERS = SHELLS | {"su", "ssh", "trap", "watch", "parallel", "script", "flock", "env", "xargs"}
 # What comes before a program: words of the shell's own, and programs that run another.
-_KEYWORDS = frozenset(("if", "then", "elif", "else", "while", "until", "do", "!", "{", "time", "coproc"))
+_KEYWORDS = frozenset(("if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"))
 _RUNNER = re.compile(
     "builtin|chroot|chrt|command|doas|env|exec|flock|ionice|nice|nohup|nsenter|numactl|parallel|runuser|setarch|setpriv|"
     "setsid|ssh|stdbuf|strace|su|sudo|systemd-run|taskset|time|timeout|torsocks|unbuffer|unshare|watch|xargs"
 )
 _STARTERS = frozenset(("{", "do", "then", "else", "!", "-exec", "-execdir", "-ok", "-okdir"))
+_READERS = SHELLS | {".", "source"}
+_TOLD = re.compile(r"-[A-Za-z]*c")  # The option with which a shell is told what to run.
 _PIECE = re.compile(r"[\w.+/~@%^-]+")
 _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _VALUE = re.compile(r"\+?\d+(?:\.\d+)?[smhdkKMG]?\Z|[A-Za-z_]\w*=")
@@ -180,9 +182,10 @@ def _is_dark(command: Command) -> bool:
     for program in _programs(command):
         if program.expands:
             return True
-        if _base(program.text) in SHELLS:
-            told = any(word.text == "-c" for word in command.words)
-            if (command.is_piped and not told) or any(word.is_input and word.expands for word in command.words):
+        if _base(program.text) in _READERS:
+            told = any(_TOLD.match(word.text) for word in command.words)
+            made = any(word.expands and (told or word.is_input) for word in command.words)
+            if made or (command.is_piped and not told):
                 return True
     return False
 

@@ -116,6 +116,7 @@ class _Reader:
             elif self._starts("<(", ">("):
                 self._at += 2
                 current.word.insert("${_}", self._list(")", level + 1))
+                current.word.is_input = True
             elif sign in "<>" or self._starts("&>"):
                 self._redirection(current)
             elif sign in ";\n&|":

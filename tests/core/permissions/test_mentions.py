@@ -1,9 +1,14 @@
 """What a rule that asks or denies is about: lines in which its words occur, however they are wrapped."""
 
+import os
+import shutil
+import subprocess
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linnet.core.permissions.mentions import mentions, read
@@ -102,6 +107,8 @@ ssh host rm x
 ssh host 'cd /; rm x'
 echo ${X:-$(rm x)}
 echo ${X:=rm}
+. ${X:-rm}
+. ${X-rm}
 echo $(( $(rm x) ))
 echo $[ $(rm x) ]
 a=($(rm x))
@@ -350,3 +357,120 @@ def test_whatever_stands_around_it_a_command_on_its_own_line_is_found(noise: str
 )
 def test_a_line_that_is_too_much_counts_for_every_rule(part: str) -> None:
     assert mentions(part * (LONGEST // len(part) + 1), ("rm",))
+
+
+CORES = [
+    "rm x",
+    "r''m",
+    "\\rm",
+    "$'\\x72m' x",
+    "{rm,x}",
+    "$X x",
+    "${Y:-rm} x",
+    "r?",
+    "'rm x'",
+    "$(echo rm)",
+    "`echo rm`",
+]
+BEFORE = [
+    "",
+    "X=rm; ",
+    "X=rm\n",
+    "! ",
+    "if ",
+    "{ ",
+    "( ",
+    "(",
+    "eval ",
+    "sh -c ",
+    "command ",
+    "exec ",
+    "time -p ",
+    "a=1 ",
+    ">y ",
+    "<x ",
+]
+BEFORE += [
+    "2>&1 ",
+    "true && ",
+    "false || ",
+    "echo ",
+    "echo | ",
+    "echo $(",
+    "echo `",
+    'echo "$(',
+    "cat <(",
+    ". <(echo ",
+    "f() { ",
+]
+BEFORE += [
+    "function f { ",
+    "case a in a) ",
+    "for i in 1; do ",
+    "test -v ",
+    "coproc ",
+    "shopt -s extglob\n",
+    "cat <<< ",
+    "# don't\n",
+]
+AFTER = [
+    "",
+    "; }",
+    ")",
+    "`",
+    ')"',
+    ";; esac",
+    "; done",
+    "; then :; fi",
+    "; f",
+    " }; f",
+    " | sh",
+    " &",
+    " # y",
+    "\n",
+    " >y",
+    "]",
+    "'",
+    '"',
+]
+
+
+@pytest.fixture(scope="module")
+def bin_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder of programs in which `rm` only says that it ran."""
+    folder = tmp_path_factory.mktemp("bin")
+    (folder / "rm").write_text('#!/bin/sh\necho ran >&"$TOLD"\n')
+    (folder / "rm").chmod(0o755)
+    for name in ("sh", "cat"):
+        (folder / name).symlink_to(str(shutil.which(name)))
+    return folder
+
+
+@settings(max_examples=150)
+@given(
+    st.lists(st.sampled_from(BEFORE), max_size=3).map("".join),
+    st.sampled_from(CORES),
+    st.lists(st.sampled_from(AFTER), max_size=3).map("".join),
+)
+def test_whatever_makes_a_real_shell_run_it_is_denied(bin_folder: Path, before: str, core: str, after: str) -> None:
+    line = before + core + after
+    told, tell = os.pipe()
+    with tempfile.TemporaryDirectory() as folder, open(told, "rb") as hearing:
+        for name in ("rm", "x"):
+            Path(folder, name).touch()  # So that `r?` is a name.
+        try:
+            process = subprocess.Popen(
+                ["/bin/bash", "--norc", "--noprofile", "-c", line],
+                cwd=folder,
+                env={"PATH": str(bin_folder), "TOLD": str(tell)},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=(tell,),
+                start_new_session=True,
+            )
+        finally:
+            os.close(tell)
+        ran = hearing.read()  # Until the last that it has started is gone.
+        process.wait(60)
+    assert not ran or mentions(line, ("rm",))

@@ -15,6 +15,7 @@ MOST = 5_000  # Commands.
 _ORDINARY = re.compile(r"[^\s\\'\"$`;&|<>()#*?\[\]{}]+")
 _SAYING = re.compile(r"[\s;&|<>()$`\\'\"{}]")
 _QUOTED = re.compile(r'[^"\\$`]+')
+_INSTEAD = re.compile(r"\$\{!?\w*:?[-=+?]")  # Behind it is what may be put in instead.
 _NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!0-9_-]", re.ASCII)
 _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
@@ -230,7 +231,8 @@ class _Reader:
             word.insert("${_}", self._list(")", level + 1))
         elif self._starts("${", "$["):
             closer = "}" if self._peek(1) == "{" else "]"
-            self._at += 2
+            instead = _INSTEAD.match(self._text, self._at)
+            self._at = instead.end() if instead is not None else self._at + 2
             word.insert("${_}", self._list(closer, level + 1, runs=False))
         elif name := _NAME.match(self._text, self._at + 1):
             word.insert(f"${{{name[0]}}}", [])

@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,8 +13,11 @@ from hypothesis import HealthCheck, settings
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 
-# A busy machine is no failure: nothing here is timed.
-settings.register_profile("linnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+pytest_plugins = ("tests.suite.seed", "tests.suite.limit", "tests.suite.signals")
+
+# A busy machine is no failure: nothing here is timed. Where CI is set Hypothesis would draw the same in every run, and
+# what it does not draw would never be found: `tests/suite/seed.py` has another seed for each commit.
+settings.register_profile("linnet", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linnet")
 
 
@@ -23,13 +25,6 @@ settings.load_profile("linnet")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing that a test starts may find, or leave, anything in the home of whoever runs it."""
     os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _interruptible() -> None:
-    """What is started in the background of a script ignores Ctrl-C, and so would everything that it starts in turn."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture

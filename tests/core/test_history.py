@@ -45,3 +45,9 @@ def test_nothing_that_was_said_is_lost(messages: list[Message]) -> None:
     for message in messages:
         if isinstance(message, UserMessage | AssistantMessage) and message.content:
             assert message in kept
+
+
+def test_of_two_results_of_one_call_the_first_is_sent() -> None:
+    asked = AssistantMessage((ToolCall("a", "read", {}),), 0, "p", "m", stop="tool_use")
+    first, second = (ToolResult("a", "read", (Text(text),), 0) for text in ("first", "second"))
+    assert repaired([asked, first, second]) == [asked, first]

@@ -215,6 +215,24 @@ def test_pis_earliest_generation_compacts_without_a_word() -> None:
     assert fold(line("response", command="compact", success=True, data={}), watch=watch).state == Idle()
 
 
+@pytest.mark.parametrize("command", ["compact", "new_session", "switch_session", "branch", "fork", "clone"])
+def test_pi_is_at_rest_once_it_has_moved_to_another_session(command: str) -> None:
+    """Its earlier generations end a run for that without a word."""
+    begun = [line("agent_start"), line("tool_execution_start", toolCallId="1", toolName="bash", args={})]
+    watch = fold(*begun)
+    called_off = line("response", command=command, success=True, data={"cancelled": True})
+    assert type(fold(called_off, watch=watch).state) is Running
+    moved = line("response", command=command, success=True, data={"cancelled": False})
+    assert fold(moved, watch=watch).state == Idle()
+    assert fold(line("agent_start"), watch=watch).state == Thinking()  # The call is forgotten.
+
+
+@pytest.mark.parametrize("command", ["get_state", "set_model", "bash", "abort", "prompt", "navigate"])
+def test_other_answers_of_pi_change_nothing_of_a_run(command: str) -> None:
+    begun = [line("agent_start"), line("tool_execution_start", toolCallId="1", toolName="bash", args={})]
+    assert type(fold(*begun, line("response", command=command, success=True, data={})).state) is Running
+
+
 def test_today_s_pi_settles_also_when_an_abort_looks_like_a_failure() -> None:
     run = [line("agent_start"), line("message_end", message=assistant("error")), line("agent_end", messages=[])]
     assert fold(*run, line("agent_settled", aborted=True)).state == Idle(aborted=True)

@@ -160,7 +160,7 @@ def test_continue_does_not_go_on_with_what_another_process_has(
     assert f"is in use by process {first.process.pid}" in refusal(pi("--continue"))
 
 
-def test_fork_goes_on_with_a_copy(pi: Callable[..., Agent], begun: Callable[..., Frame]) -> None:
+def test_fork_goes_on_with_a_copy(pi: Callable[..., Agent], begun: Callable[..., Frame], tmp_path: Path) -> None:
     one = begun("one")
     before = Path(one["sessionFile"]).read_bytes()
     agent = pi("--fork", one["sessionId"][:8])
@@ -171,7 +171,7 @@ def test_fork_goes_on_with_a_copy(pi: Callable[..., Agent], begun: Callable[...,
     run(agent, "two")
     assert Path(one["sessionFile"]).read_bytes() == before
     assert refusal(pi("--fork", "zzzz")) == "no session has an id that begins with zzzz; see linnet sessions --all"
-    assert refusal(pi("--fork", "/nowhere.jsonl")) == "/nowhere.jsonl does not exist"
+    assert refusal(pi("--fork", f"{tmp_path}/nowhere.jsonl")) == f"{tmp_path}/nowhere.jsonl does not exist"
 
 
 def test_a_folder_for_sessions_may_be_chosen(

@@ -105,7 +105,7 @@ def test_it_is_remembered_by_real_path_with_what_was_trusted(bench: Bench, tmp_p
         (lambda bench: bench.plant(".agents/skills/s/SKILL.md"), ".agents/skills/s/SKILL.md"),
         (lambda bench: bench.plant(".pi/mcp.json"), ".pi/mcp.json"),
         (lambda bench: os.mkfifo(bench.work / ".linnet/pipe"), ".linnet/pipe"),
-        (lambda bench: os.symlink("/nowhere", bench.work / ".linnet/x"), ".linnet/x"),
+        (lambda bench: os.symlink(bench.work / "nowhere", bench.work / ".linnet/x"), ".linnet/x"),
     ],
 )
 def test_a_change_asks_again_and_says_what_changed(bench: Bench, change: Any, path: str) -> None:

@@ -3,7 +3,7 @@
 Whoever asks them, and when, is not known here. What they are only told, afterwards, is in `observed`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, ValidationError, convert
@@ -242,14 +242,13 @@ def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
     return Outcome(replace(event, **{name: _fitting(event, name, each) for name, each in decision.changes.items()}))
 
 
-def folded(event: Asked, decisions: Iterable[Decision | None]) -> Outcome[Asked]:
-    """What all of them make of it: each sees what those before it changed, and the first stop is the last word.
-
-    Raises Misfit.
+def folded(event: Asked, askers: Iterable[Callable[[Asked], Outcome[Asked]]]) -> Outcome[Asked]:
+    """Ask one after the other, and return what all of them made of it: each sees what those before it changed, and the
+    first stop is the last word: nobody is asked after it. Raises what an asker raises.
     """
     outcome = Outcome(event)
-    for decision in decisions:
-        outcome = decided(outcome.event, decision)
+    for ask in askers:
+        outcome = ask(outcome.event)
         if outcome.stop is not None:
             break
     return outcome

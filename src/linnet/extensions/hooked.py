@@ -39,6 +39,7 @@ class Hooked:
             if outcome.stop is not None:
                 reason = outcome.stop.reason if isinstance(outcome.stop, Block) else ""
                 return refused(reason or BLOCKED)
+            cancel.check()  # Somebody may have thought about it for long.
             call = replace(call, args=outcome.event.args)
         output = self._inner.run(call, context)
         if not chain.handles("tool_result"):

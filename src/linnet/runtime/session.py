@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.header import Header
 
+ENDING = 5.0  # Seconds for an aborted run to tell its end: a moment, but on a busy machine, or if it cannot be killed.
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
     'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
@@ -185,12 +186,15 @@ class Session:
         self._jobs.wait(None)
 
     def close(self, timeout: float = 0.5) -> None:
-        """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
+        """Refuse what waits, abort what runs, leave no child behind; what runs in the background has so many seconds to
+        end. The last events of a run are waited for longer: whoever follows it depends on them. Idempotent.
+        """
         self._questions.close()
         if self._door is not None:
             self._door.close()
         self._jobs.close()
         self._jobs.wait(timeout)
+        self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
         if self._extending is not None:
             self._extending.close()

@@ -63,7 +63,7 @@ class Server(Listener):
         while True:
             if self._wakeup.signal:
                 self._session.close()
-                self._outlet.flush(timeout=0.3)
+                self._outlet.flush(timeout=1)
                 return 128 + self._wakeup.signal
             # In this order: whoever ends a run has written its last words by then.
             done = self._ended and not self._session.busy and not self._outlet.unread

@@ -18,7 +18,6 @@ from linnet.testing.processes import alive, wait_until
 SCRIPTED = Path(__file__).with_name("scripted_server.py")
 Spawn = Callable[..., Agent]
 LONG = ("--mcp-wait", "100")
-slow = pytest.mark.timeout(120)
 
 
 def entry(*behaviours: str, **fields: Any) -> dict[str, Any]:
@@ -35,7 +34,6 @@ def result(frames: list[Frame]) -> str:
     return "".join(block["text"] for block in found["content"])
 
 
-@slow
 def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot: Spawn, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -51,7 +49,6 @@ def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot
     assert seen == {"odd": "first", "own": "own", "more": "second"}
 
 
-@slow
 def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
     zot: Spawn, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -62,7 +59,6 @@ def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
     assert told == {"read", "mcp__odd__echo", *(f"mcp__more__tool{number}" for number in range(25))}
 
 
-@slow
 @pytest.mark.parametrize("flags", [("--no-mcp",), ("--no-tools",), ("--tools", "read")])
 def test_servers_that_are_not_wanted_are_not_started(zot: Spawn, tmp_path: Path, flags: tuple[str, ...]) -> None:
     config = file(tmp_path / "mcp.json", odd={"command": "sh", "args": ["-c", f"touch {tmp_path}/started"]})
@@ -90,7 +86,6 @@ def test_a_process_without_servers_imports_nothing_for_them(zot: Spawn) -> None:
     assert not {name for name in imported if name.startswith("linnet.extensions")}
 
 
-@slow
 def test_the_first_answer_does_not_wait_for_servers(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", late=entry("slow"))
     agent = zot("--mcp-config", config, *LONG)
@@ -101,7 +96,6 @@ def test_the_first_answer_does_not_wait_for_servers(zot: Spawn, tmp_path: Path) 
     assert result(agent.until("done")) == "hi"
 
 
-@slow
 def test_an_abort_ends_the_wait_for_a_server(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", late=entry("slow"))
     agent = zot("--mcp-config", config, *LONG)
@@ -112,7 +106,6 @@ def test_an_abort_ends_the_wait_for_a_server(zot: Spawn, tmp_path: Path) -> None
     assert end["stop"] == "aborted"
 
 
-@slow
 def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", odd=entry())
     agent = zot("--mcp-config", config, *LONG)
@@ -125,7 +118,6 @@ def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_pa
     assert result(agent.prompt('!tool mcp__odd__echo {"text": "again"}')) == "again"
 
 
-@slow
 @pytest.mark.parametrize("end", ["eof", "SIGTERM", "SIGKILL"])
 def test_no_server_outlives_the_agent(zot: Spawn, tmp_path: Path, end: str) -> None:
     config = file(tmp_path / "mcp.json", odd=entry("holds-stdout"))
@@ -140,7 +132,6 @@ def test_no_server_outlives_the_agent(zot: Spawn, tmp_path: Path, end: str) -> N
     wait_until(lambda: not alive(pid))
 
 
-@slow
 def test_a_server_that_is_broken_is_told_on_stderr_and_the_run_goes_on(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", bad=entry("broken"), odd=entry())
     agent = zot("--mcp-config", config, *LONG)
@@ -150,7 +141,6 @@ def test_a_server_that_is_broken_is_told_on_stderr_and_the_run_goes_on(zot: Spaw
     )
 
 
-@slow
 def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: ModelServer, tmp_path: Path) -> None:
     options: dict[str, Any] = {"base_url": server.url, "api_key": "x", "cwd": tmp_path}
     with Runtime(**options, mcp_servers={"odd": entry()}, mcp_wait=100) as runtime:
@@ -160,7 +150,6 @@ def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: M
         Runtime(**options, mcp_servers={"odd": {}})
 
 
-@slow
 def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
     agent = zot("--mcp-config", file(tmp_path / "mcp.json", odd=entry()), *LONG)
     assert agent.ask("get_commands")["data"]["commands"] == []  # Listing starts nothing.
@@ -187,7 +176,6 @@ def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelSer
     assert len(server.requests) == asked + 1
 
 
-@slow
 def test_an_abort_ends_the_wait_for_a_servers_prompt(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
     agent = zot("--mcp-config", file(tmp_path / "mcp.json", late=entry("slow")), *LONG)
     agent.send({"type": "prompt", "id": "p", "message": "/mcp__late__greet Ada"})

@@ -1,6 +1,7 @@
 """Each hook: when it is asked, what it may decide, and what becomes of that."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -500,3 +501,28 @@ def test_a_session_with_extensions_is_the_same_for_the_store(extended: Start) ->
     agent.ask(commands.CloneSession())
     copied = agent.ask(commands.GetMessages()).messages
     assert [texts(each.content) for each in copied] == [texts(each.content) for each in answer.messages]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("then", ["None", "linnet.replace(args={'command': 'touch ran'})", "linnet.block('second')"])
+def test_of_two_guards_the_first_that_says_no_is_the_last_that_is_asked(
+    extended: Start, tmp_path: Path, apart: bool, then: str
+) -> None:
+    first = """
+        def extend(linnet):
+            @linnet.on("tool_call")
+            def no(event, ctx):
+                return linnet.block("first")
+    """
+    second = f"""
+            @linnet.on("tool_call")
+            def other(event, ctx):
+                open({str(tmp_path / "asked")!r}, "w").close()
+                return {then}
+    """
+    sources = [first, f"\n        def extend(linnet):{second}"] if apart else [first.rstrip(" ") + second]
+    agent = extended(*sources, turns=[[{"call": "bash", "args": {"command": "touch ran"}}], [{"text": "done"}]])
+    agent.prompt()
+    assert agent.results == ["first"]
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "asked").exists()

@@ -82,7 +82,8 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(pi: Calla
     assert again["success"] is False
     assert "not open" in again["error"]
     assert agent.ask("extension_ui_response", "nobody", value="Deny")["success"] is False
-    agent.until("agent_end")
+    if "agent_end" not in types(agent.seen):  # It may have come before the last answers.
+        agent.until("agent_end")
     assert not (folder(agent) / "ran").exists()
 
 

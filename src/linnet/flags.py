@@ -246,6 +246,13 @@ TABLE = (
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--extension", "-e"), "extensions", "use this extension; repeatable", _files, "PATH", repeatable=True),
     Flag(("--no-extensions",), "find_extensions", "use no extensions but those that are named", value=False),
+    Flag(
+        ("--extension-wait",),
+        "extension_wait",
+        "seconds that prompts wait for an extension that is named (default: 30)",
+        _seconds,
+        "S",
+    ),
     Flag(("--hook-timeout",), "hook_timeout", "seconds an extension has to answer (default: 10)", _seconds, "S"),
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
     Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),

@@ -42,6 +42,7 @@ class Hooked:
             cancel.check()  # Somebody may have thought about it for long.
             call = replace(call, args=outcome.event.args)
         output = self._inner.run(call, context)
+        context.ended()  # If an abort comes while extensions are asked about it, it has run all the same.
         if not chain.handles("tool_result"):
             return output
         asked = ToolReturning(

@@ -55,8 +55,10 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
     `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
-    are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
+    are; `extension_wait`: seconds that prompts wait for one that was named, without which nothing goes on;
+    `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
     answer.
+
     `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
     variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
     temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
@@ -114,6 +116,7 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_wait: Seconds | None = None
     extensions: Sequence[Path] | None = None
     find_extensions: bool | None = None
+    extension_wait: Seconds | None = None
     extension_flags: Mapping[str, Any] | None = None
     hook_timeout: Seconds | None = None
     pass_keys: bool | None = None
@@ -128,14 +131,19 @@ class Config(Struct, frozen=True, kw_only=True):
     calls_at_once: Count | None = None
 
 
-_ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
+_ADDED_UP = (
+    "rules",
+    "template_paths",
+    "skill_paths",
+    "extensions",
+)  # Of rules, the last that fits wins, whoever said it.
 
 
 def layered(*layers: Config) -> Config:
     """One layer for all of them: field by field, the last that says something wins.
 
-    Rules, templates and skills are collected, and servers by name. A layer that names a provider has done with the
-    model and the address that were meant for another one.
+    Rules, templates, skills and extensions are collected, and servers by name. A layer that names a provider has done
+    with the model and the address that were meant for another one.
     """
     said: dict[str, Any] = {}
     for layer in layers:
@@ -183,6 +191,7 @@ DEFAULTS = Config(
     mcp=True,
     mcp_wait=10,
     find_extensions=True,
+    extension_wait=30,
     hook_timeout=10,
     pass_keys=False,
     sandbox=False,

@@ -79,6 +79,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_wait: float
     extensions: tuple[str, ...]
     find_extensions: bool
+    extension_wait: float
     extension_flags: Mapping[str, Any]
     hook_timeout: float
     pass_keys: bool
@@ -221,6 +222,7 @@ def _resolved(
         mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
         find_extensions=_given(config.find_extensions),
+        extension_wait=_given(config.extension_wait),
         extension_flags=dict(config.extension_flags or {}),
         hook_timeout=_given(config.hook_timeout),
         pass_keys=_given(config.pass_keys),
@@ -330,7 +332,7 @@ def _mcp(
     def read(path: str) -> bytes | None:
         return project.read(path) if path.startswith(inside) else None
 
-    return load(files, config.mcp_servers, environ, spelled, read)
+    return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from linnet import Runtime
+from linnet.core.run import BEGUN
 from linnet.errors import ConfigError
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
@@ -21,7 +22,9 @@ LONG = ("--mcp-wait", "100")
 
 
 def entry(*behaviours: str, **fields: Any) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [str(SCRIPTED), *behaviours], "startTimeout": 100, **fields}
+    """It notes what it is told where the agent works."""
+    command = {"command": sys.executable, "args": [str(SCRIPTED), *behaviours], "cwd": "."}
+    return {**command, "startTimeout": 100, **fields}
 
 
 def file(path: Path, **servers: dict[str, Any]) -> str:
@@ -47,6 +50,33 @@ def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot
     for server in ("odd", "own", "more"):
         seen[server] = result(agent.prompt(f'!tool mcp__{server}__env {{"name": "WHERE"}}'))
     assert seen == {"odd": "first", "own": "own", "more": "second"}
+
+
+@pytest.mark.parametrize("trust", [(), ("--trust",)])
+def test_servers_of_ones_own_do_not_start_in_a_folder_that_is_not_trusted(
+    zot: Spawn, tmp_path: Path, trust: tuple[str, ...]
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    plain = {"command": sys.executable, "args": [str(SCRIPTED)], "startTimeout": 100}
+    module = {**plain, "args": ["-m", "planted"]}
+    here = {**plain, "cwd": ".", "env": {"WHERE": "${LINNET_CWD}"}}
+    file(home / "mcp.json", plain=plain, module=module, here=here)
+    agent = zot(*LONG, *trust, env={"LINNET_HOME": str(home)})
+    (work / "planted.py").write_text("open('ran', 'w').close()")
+
+    def answer(tool: str, **args: str) -> str:
+        return result(agent.prompt(f"!tool mcp__{tool} {json.dumps(args)}"))
+
+    neutral = work if trust else home / "mcp"
+    safe = "(not set)" if trust else "1"
+    assert answer("plain__where") == str(neutral)
+    assert answer("plain__env", name="PYTHONSAFEPATH") == safe
+    assert answer("here__where") == answer("here__env", name="WHERE") == str(work)
+    assert answer("here__env", name="PYTHONSAFEPATH") == "(not set)"
+    assert (work / "ran").exists() == bool(trust)
+    if not trust:
+        assert (neutral.stat().st_mode & 0o777, list(neutral.iterdir())) == (0o700, [])
 
 
 def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
@@ -113,7 +143,7 @@ def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_pa
     noted = tmp_path / "work" / "noted.txt"
     wait_until(lambda: noted.exists() and "hanging" in noted.read_text(), 100)
     agent.ask("abort")
-    agent.until("done")
+    assert result(agent.until("done")) == BEGUN.format("the turn was aborted")
     wait_until(lambda: "cancelled" in noted.read_text())
     assert result(agent.prompt('!tool mcp__odd__echo {"text": "again"}')) == "again"
 

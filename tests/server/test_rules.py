@@ -115,6 +115,8 @@ def test_with_extensions_it_is_told_once_it_is_known_what_they_bring(
     zot.ask("get_state")
     assert [frame for frame in zot.seen if frame["type"] == "ext_notify"] == [notice]
     assert zot.stderr.count("no tool is called") == 1
+    done = once(tmp_path, "--mode", "json", *extension, "--deny", "deploy")
+    assert "no tool is called" not in done.stdout + done.stderr
 
 
 def test_what_servers_bring_is_expected_by_their_name(spawn: Callable[..., Agent], tmp_path: Path) -> None:

@@ -161,7 +161,7 @@ class Session:
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
-        if self._settings.unheard_tools and self._extending is None:
+        if self._settings.unheard_tools and self._find_door() is None:
             from linnet.runtime.rules import doubtful
 
             with self._broadcast.lock:

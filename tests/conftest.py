@@ -42,13 +42,19 @@ def spawn(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
         yield lambda *flags, **options: stack.enter_context(Agent(*flags, **{"cwd": folder, **options}))
 
 
+def of_then(provider: str) -> dict[str, str]:
+    """The models that transcripts were recorded with. A variable: a flag would win over what sessions remember."""
+    models = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "deepseek": "deepseek-chat"}
+    return {"LINNET_MODEL": models[provider]} if provider in models else {}
+
+
 @pytest.fixture
 def zot(spawn: Callable[..., Agent], server: ModelServer) -> Callable[..., Agent]:
     """`linnet rpc` on the scripted server, through the Anthropic provider unless another is named."""
 
     def start(*flags: str, provider: str = "anthropic", **options: Any) -> Agent:
         base = ("rpc", "--provider", provider, "--base-url", server.url, "--api-key", "x")
-        return spawn(*base, *flags, **options)
+        return spawn(*base, *flags, **{**options, "env": {**of_then(provider), **options.get("env", {})}})
 
     return start
 
@@ -60,7 +66,7 @@ def pi(spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> Call
     def start(
         *flags: str, provider: str = "anthropic", extra_models: list[dict[str, Any]] | None = None, **options: Any
     ) -> Agent:
-        env = dict(options.pop("env", {}))
+        env = {**of_then(provider), **options.pop("env", {})}
         if extra_models:
             home = tmp_path / "home"
             home.mkdir(exist_ok=True)

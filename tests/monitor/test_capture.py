@@ -251,9 +251,9 @@ def frames(*types: str, at: float = 0.0) -> Capture:
 
 
 def test_a_report_names_what_is_wrong_and_what_is_unknown() -> None:
-    made = report(frames("text_delta", "ext_notify", "compact_done"))
+    made = report(frames("text_delta", "ext_frob", "compact_done"))
     assert "| `text_delta` | `message_update` | 1 | ❌ without `delta` |" in made
-    assert "| `ext_notify` | 1 | counted and shown |" in made
+    assert "| `ext_frob` | 1 | counted and shown |" in made
     assert "| `compact_done` | 1 | taken as `agent_end` |" in made
     assert "- Not as documented: `compact_done`, `text_delta`." in made
     assert made.startswith("# zot rpc transcript (2026-11-16)\n")
@@ -261,7 +261,23 @@ def test_a_report_names_what_is_wrong_and_what_is_unknown() -> None:
 
 def test_an_envelope_is_called_one() -> None:
     wrapped = Capture(records=[Record(0.0, "out", b'{"jsonrpc":"2.0","method":"x","type":"done"}')])
-    assert "1 of 1 objects have `jsonrpc` or `method`: this is an envelope." in report(wrapped)
+    assert "1 of 1 objects have `jsonrpc`, or `method` with `params`: an envelope." in report(wrapped)
+    older = Capture(records=[Record(0.0, "out", b'{"method":"x","params":[],"type":"done"}')])
+    assert "an envelope." in report(older)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"question","request_id":"1","method":"select","title":"May it?","options":["yes"]}',
+        b'{"type":"extension_ui_request","id":"1","method":"confirm","title":"Sure?"}',
+    ],
+)
+def test_a_question_is_no_envelope(line: bytes) -> None:
+    end = b'{"type":"done"}' if b"request_id" in line else b'{"type":"agent_end","messages":[]}'
+    made = report(Capture(records=[Record(0.0, "out", line), Record(0.1, "out", end)]))
+    assert "- Wire format confirmed: bare event objects, no envelope." in made
+    assert "| 1 | taken as `question_start` |" in made
 
 
 def test_two_agents_are_aligned_by_event() -> None:

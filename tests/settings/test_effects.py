@@ -104,8 +104,8 @@ def append_system_prompt(stage: Stage) -> None:
 
 
 def reasoning(stage: Stage) -> None:
-    assert "thinking" not in stage.sent({})
-    assert stage.sent({"reasoning": "high"})["thinking"]["type"] == "enabled"
+    assert stage.sent({})["thinking"]["type"] == "disabled"
+    assert stage.sent({"reasoning": "high"})["thinking"]["type"] == "adaptive"
 
 
 def max_steps(stage: Stage) -> None:

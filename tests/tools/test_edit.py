@@ -9,8 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.core.messages import ToolCall
 from linnet.errors import Cancelled
+from linnet.runtime.cancel import CancelToken
+from linnet.tools.context import ToolContext
 from linnet.tools.diff import diff
+from linnet.tools.preview import preview
 from linnet.tools.replace import BOM, Source, as_lf, locate
 
 if TYPE_CHECKING:
@@ -73,6 +77,19 @@ def test_every_edit_is_matched_against_the_original(bench: "Bench") -> None:
     (bench.cwd / "a.txt").write_text("one two")
     bench.ok("edit", path="a.txt", edits=edits(("one", "two"), ("two", "one")))
     assert (bench.cwd / "a.txt").read_text() == "two one"
+
+
+def test_a_single_edit_may_be_spelled_as_in_pi(bench: "Bench") -> None:
+    path = bench.cwd / "a.txt"
+    path.write_text("one two three")
+    context = ToolContext(bench.cwd, CancelToken(), lambda news: None, bench.processes)
+    call = ToolCall("1", "edit", {"path": "a.txt", "oldText": "one", "newText": "1"})
+    assert "-one two three\n" in preview(call, context)
+    bench.ok("edit", path="a.txt", oldText="one", newText="1")
+    bench.ok("edit", path="a.txt", edits=edits(("two", "2")), oldText="three", newText="")
+    assert path.read_text() == "1 2 "
+    assert bench.fails("edit", path="a.txt", oldText="1").startswith("invalid args: Object missing required field")
+    assert path.read_text() == "1 2 "
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,15 @@ Name: TypeAlias = Literal[
     "user_bash",
 ]
 
+OTHER_NAMES: dict[str, Name] = {
+    "before_switch": "session_before_switch",
+    "before_branch": "session_before_branch",
+    "before_fork": "session_before_branch",
+    "before_compact": "session_before_compact",
+    "session_before_fork": "session_before_branch",
+}
+"""How pi's documents, and its later versions, spell some of them."""
+
 
 class Hook(Struct, frozen=True):
     """Something that is about to happen. `stops`: how a handler may keep it from happening; `replaceable`: which of its
@@ -159,7 +168,7 @@ class SessionCompacting(Hook, frozen=True):
 
 
 class BashAsked(Hook, frozen=True):
-    """The client is about to run a command. With an `output`, it is not run."""
+    """The client is about to run a command. With an `output`, it is not run. `private`: the model will not be told."""
 
     name = "user_bash"
     stops = ("block",)
@@ -170,6 +179,7 @@ class BashAsked(Hook, frozen=True):
     cwd: str
     output: str | None = None
     exit_code: int = 0
+    private: bool = False
 
 
 class Block(Struct, frozen=True):

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
@@ -64,7 +65,8 @@ class Config(Struct, frozen=True, kw_only=True):
     temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
     starts.
 
-    The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
+    The last group is what protocols differ in. `needs_key`: nothing starts without a provider's key; otherwise prompts
+    are refused for as long as there is none. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
     otherwise the provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many;
     otherwise it keeps `compact_keep` tokens' worth. `calls_at_once`: so many tools may run side by side.
@@ -123,6 +125,7 @@ class Config(Struct, frozen=True, kw_only=True):
     sandbox: bool | None = None
     sandbox_network: bool | None = None
 
+    needs_key: bool | None = None
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
     retry_runs: bool | None = None
@@ -196,6 +199,7 @@ DEFAULTS = Config(
     pass_keys=False,
     sandbox=False,
     sandbox_network=False,
+    needs_key=True,
     sessions=False,
     wording="zot",
     retry_runs=False,
@@ -206,4 +210,6 @@ ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
 LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
 LINNET_PI = Config(stands_in_for="pi")
+KEYLESS = Config(needs_key=False)  # pi's rpc mode.
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)
+PI_LEGACY = replace(PI, compact_reserve=20_000)  # As its document says.

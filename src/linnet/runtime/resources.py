@@ -218,8 +218,9 @@ class Resources:
     def warm(self) -> None:
         """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
         name = self._settings.model.provider
-        key = self._settings.accounts.key(name)
-        if not key.command:  # That waits until the key is needed.
+        accounts = self._settings.accounts
+        key = accounts.key(name)
+        if not key.command and accounts.usable(name):  # A command, or a key that is missing, waits until it is needed.
             self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 

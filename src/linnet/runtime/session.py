@@ -268,6 +268,8 @@ class Session:
         """Raises LinnetError for what is refused at once."""
         if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
             command = self._typed(command)
+        if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
+            self._accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):

@@ -12,7 +12,7 @@ from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, UnknownModel, UnknownProvider
+from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import ZOT, Callback, Config, Path, layered
@@ -63,6 +63,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     compact_keep: int
     keep_messages: int | None
     calls_at_once: int
+    needs_key: bool
     wording: Literal["zot", "pi"]
     sessions: SessionOptions
     permission: Mode
@@ -176,14 +177,15 @@ def _resolved(
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = session_options(config, asked, home, spelled)
-    if config.provider is not None or not sessions.remembers:
-        accounts.require(model.provider)  # Or else the session's own provider may be another.
+    remarks = list(layers.remarks)
+    if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
+        remarks += lacking_key(accounts, model, needed=_given(config.needs_key))
     settings = Settings(
         asked=asked,
         environ=environ,
         below=below,
         client_tools=client_tools,
-        remarks=tuple(layers.remarks),
+        remarks=tuple(remarks),
         model=model,
         accounts=accounts,
         cwd=project.root,
@@ -206,6 +208,7 @@ def _resolved(
         compact_keep=_given(config.compact_keep),
         keep_messages=config.keep_messages,
         calls_at_once=_given(config.calls_at_once),
+        needs_key=_given(config.needs_key),
         wording=_given(config.wording),
         sessions=sessions,
         permission=_given(config.permission),
@@ -234,6 +237,17 @@ def _resolved(
     from linnet.runtime.rules import ruled  # For those who have any.
 
     return ruled(settings, layers)
+
+
+def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
+    """Return what whoever started this should know about a key that is missing. Raises MissingKey if it is needed."""
+    try:
+        accounts.require(model.provider)
+    except MissingKey as error:
+        if needed:
+            raise
+        return [f"{error}. Prompts are refused until then"]
+    return []
 
 
 def _given(value: T | None) -> T:

@@ -95,10 +95,10 @@ def said(text: str, images: Sequence[bytes | Image], when: Literal["steer", "fol
     return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
 
-def bash(command: str) -> Question[BashRun]:
+def bash(command: str, *, private: bool = False) -> Question[BashRun]:
     if not command.strip():
         raise BadInput("a command cannot be empty")
-    return Question(commands.Bash(command), commands.BashDone, lambda answer: answer.run)
+    return Question(commands.Bash(command, private), commands.BashDone, lambda answer: answer.run)
 
 
 def set_model(model: str) -> list[Question[frames.ModelInfo]]:

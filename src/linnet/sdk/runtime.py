@@ -154,9 +154,9 @@ class Runtime(Configured):
         self._wait(followed)
         return followed.summary
 
-    def bash(self, command: str) -> BashRun:
-        """Run a shell command, also beside a run. The model is shown it with the next prompt."""
-        return ask(self._session, questions.bash(command))
+    def bash(self, command: str, *, private: bool = False) -> BashRun:
+        """Run a shell command, also beside a run. The model is shown it with the next prompt; if `private`, never."""
+        return ask(self._session, questions.bash(command, private=private))
 
     def abort_bash(self) -> None:
         """Kill what `bash` runs."""

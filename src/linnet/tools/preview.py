@@ -1,6 +1,6 @@
 """What a call is about to do, for somebody who is asked whether it may. Nothing is changed here."""
 
-from msgspec import MsgspecError, convert, json
+from msgspec import MsgspecError, json
 
 from linnet.core.messages import ToolCall
 from linnet.errors import ToolFailed
@@ -28,10 +28,10 @@ def preview(call: ToolCall, context: ToolContext) -> str:
 
 def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.diff import diff
-    from linnet.tools.edit import EditArgs
+    from linnet.tools.edit import edit
     from linnet.tools.replace import Source, locate
 
-    args = convert(call.args, EditArgs)
+    args = edit.parse(call.args)
     with open(context.resolve(args.path), "rb") as file:
         source = Source(file.read().decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
@@ -42,9 +42,9 @@ def _written(call: ToolCall, context: ToolContext) -> str:
     """A new file is shown as it will be, an existing one as what changes."""
     from linnet.tools.diff import diff
     from linnet.tools.replace import Change
-    from linnet.tools.write import WriteArgs
+    from linnet.tools.write import write
 
-    args = convert(call.args, WriteArgs)
+    args = write.parse(call.args)
     try:
         with open(context.resolve(args.path), "rb") as file:
             old = file.read().decode("utf-8", "replace")

@@ -288,6 +288,28 @@ def test_a_move_that_is_called_off_changes_nothing(extended: Start) -> None:
     assert agent.heard(SessionEntered) == []
 
 
+@pytest.mark.parametrize(
+    ("short", "command"),
+    [
+        ("before_switch", commands.NewSession()),
+        ("before_branch", commands.CloneSession()),
+        ("before_fork", commands.CloneSession()),
+        ("session_before_fork", commands.CloneSession()),
+    ],
+)
+def test_hooks_have_the_names_of_pis_documents(extended: Start, short: str, command: commands.Command) -> None:
+    agent = extended(
+        f"""
+        def extend(linnet):
+            @linnet.on("{short}")
+            def refuse(event, ctx):
+                return linnet.cancel()
+        """
+    )
+    agent.prompt("first")
+    assert agent.ask(command) == commands.SessionOpened(cancelled=True)
+
+
 def test_a_move_that_is_called_off_ends_no_run(extended: Start) -> None:
     agent = extended(SWITCH, turns=[[{"call": "bash", "args": {"command": "cat fifo"}}], [{"text": "done"}]])
     run = agent.begin(commands.Prompt("go"))
@@ -398,12 +420,13 @@ def compactable(extended: Start, source: str) -> Extended:
     return agent
 
 
-def test_a_compaction_may_be_called_off(extended: Start) -> None:
+@pytest.mark.parametrize("name", ["session_before_compact", "before_compact"])
+def test_a_compaction_may_be_called_off(extended: Start, name: str) -> None:
     agent = compactable(
         extended,
-        """
+        f"""
         def extend(linnet):
-            @linnet.on("session_before_compact")
+            @linnet.on("{name}")
             def no(event, ctx):
                 return linnet.cancel()
         """,

@@ -30,6 +30,7 @@ from linnet.tools.toolset import Guarded
 Row = tuple[str, str]
 CALLS = 2_000
 TRIPS = 300
+RULES = ("bash:git status", "bash:git diff", "bash:ls", "bash:rm -r", "bash:curl")
 SET_TOOLS = {"id": "t", "type": "set_tools", "tools": [{"name": "stock", "parameters": {"type": "object"}}]}
 
 
@@ -47,7 +48,8 @@ def rows(peer: Peer, folder: Path) -> list[Row]:
 
 def callback_rows() -> list[Row]:
     """What a call costs more than without."""
-    from linnet.runtime.permission import Called
+    from linnet.core.permissions.spelling import said_rule
+    from linnet.runtime.permission import Called, Permissions, PlacedRules
 
     def plain(call: ToolCall, preview: str) -> bool:
         return True
@@ -67,22 +69,32 @@ def callback_rows() -> list[Row]:
 
     foreign = Foreign()
     context = ToolContext("/", CancelToken(), lambda text: None, Processes())
+    nobody: Any = None  # Is asked.
+    rules = [said_rule(f"{verdict} {rule}") for verdict in ("allow", "deny") for rule in RULES]
+
+    def guarded(callback: Any = None, said: Any = ()) -> Guarded:
+        called = None if callback is None else Called(callback, foreign)
+        return Guarded(Nothing(), Permissions("auto", PlacedRules(said, "/"), nobody, called), own=True)
+
     bare = _each(lambda call: Nothing().run(call, context))
+    gates = guarded(plain), guarded(waiting), guarded(said=rules)
     costs = {
-        "permission callback": _each(lambda call: Guarded(Nothing(), Called(plain, foreign)).run(call, context)),
-        "… async def": _each(lambda call: Guarded(Nothing(), Called(waiting, foreign)).run(call, context)),
+        "permission callback": _each(lambda call: gates[0].run(call, context)),
+        "… async def": _each(lambda call: gates[1].run(call, context)),
+        "ten rules about commands": _each(lambda call: gates[2].run(call, context), "bash"),
         "function as a tool": _each(lambda call: FunctionTools([nothing], foreign).run(call, context)),
     }
     foreign.close()
     return [(name, f"{(cost - bare) * 1e6:.0f} µs") for name, cost in costs.items()]
 
 
-def _each(once: Callable[[ToolCall], Any]) -> float:
-    call = ToolCall("1", "nothing", {"command": "make test"})
-    for _ in range(CALLS // 10):
+def _each(once: Callable[[ToolCall], Any], name: str = "nothing") -> float:
+    """Each call is about another command, so that nothing is known from the last one."""
+    calls = [ToolCall("1", name, {"command": f"make test-{number}"}) for number in range(CALLS)]
+    for call in calls[: CALLS // 10]:
         once(call)
     started = time.perf_counter()
-    for _ in range(CALLS):
+    for call in calls:
         once(call)
     return (time.perf_counter() - started) / CALLS
 

@@ -159,7 +159,7 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
     if flags.output_schema is not None:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name, keyless=name != "zot")
+    settings = _settings(flags, name, keyless=name != "zot", client_tools=True)
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     if not spoken.asks:  # Nor can its clients be told.
@@ -260,14 +260,15 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
     return [Prompt(piped + " ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str, *, keyless: bool = False) -> "Settings":
-    """`keyless`: a missing key is no reason not to start."""
+def _settings(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "Settings":
+    """`keyless`: a missing key is no reason not to start. `client_tools`: clients may bring tools."""
     from linnet.runtime.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
     habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
-    settings = resolve(Config(**flags.config), os.environ, habits, executable, KEYLESS if keyless else Config())
+    below = (habits, executable, KEYLESS if keyless else Config())
+    settings = resolve(Config(**flags.config), os.environ, *below, client_tools=client_tools)
     _conceal(settings)
     return settings
 

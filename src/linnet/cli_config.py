@@ -113,7 +113,7 @@ def _row(key: "Key", layers: "Layers") -> dict[str, Any]:
 
 def _plain(key: "Key", value: Any) -> Any:
     if key.name == "rules":
-        return [f"{rule.verdict} {rule.tool}{':' if rule.pattern else ''}{rule.pattern}" for rule in value or ()]
+        return list(map(str, value or ()))
     if key.name == "mcp_servers" and value is not None:
         return {name: _hidden(server) for name, server in value.items()}
     if isinstance(value, list | tuple):

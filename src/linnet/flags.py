@@ -139,15 +139,15 @@ def _names(word: str) -> list[str]:
 
 
 def _rule(verdict: Literal["allow", "ask", "deny"]) -> Callable[[str], list[Any]]:
-    def parse(word: str) -> list[Any]:
-        from linnet.core import permissions
+    def read(word: str) -> list[Any]:
+        from linnet.core.permissions.spelling import parse
 
         try:
-            return [permissions.parse(verdict, word)]
-        except BadInput:
-            raise ValueError("a tool, or a tool and a pattern, such as bash, bash:git status or edit:src/**") from None
+            return [parse(verdict, word)]
+        except BadInput as error:
+            raise UsageError(f"--{verdict}: {error}") from None
 
-    return parse
+    return read
 
 
 def _hosts(word: str) -> list[str]:
@@ -210,7 +210,7 @@ TABLE = (
     Flag(
         ("--allow",),
         "rules",
-        "let this run: TOOL or TOOL:PATTERN; repeatable, the last rule wins",
+        "let this run: TOOL, TOOL:PATTERN or TOOL(PATTERN); repeatable, the last rule wins",
         _rule("allow"),
         "RULE",
         repeatable=True,

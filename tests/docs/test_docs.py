@@ -438,7 +438,7 @@ def test_no_flag_is_made_up(page: Path) -> None:
     flags = (*TABLE, *drop_in.PI.flags, *drop_in.ZOT.flags, *cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags)
     flags += (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags, *cli_models.MODELS.flags)
     flags += (*cli_config.CONFIG.flags, *cli_trust.TRUST.flags)
-    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"}
+    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag", "--no-index"}  # The last is git's.
     assert set(FLAG.findall(page.read_text())) <= known
 
 

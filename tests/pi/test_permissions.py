@@ -82,7 +82,8 @@ def test_an_answer_that_does_not_fit_is_refused_and_the_question_stays(pi: Calla
     assert again["success"] is False
     assert "not open" in again["error"]
     assert agent.ask("extension_ui_response", "nobody", value="Deny")["success"] is False
-    agent.until("agent_end")
+    if "agent_end" not in types(agent.seen):  # It may have come before the last answers.
+        agent.until("agent_end")
     assert not (folder(agent) / "ran").exists()
 
 
@@ -167,7 +168,7 @@ def test_a_rule_about_a_folder_is_not_fooled_by_links_and_dots(pi: Callable[...,
 def test_a_rule_that_makes_no_sense_is_an_error_at_the_start(pi: Callable[..., Agent]) -> None:
     agent = pi("--allow", ":x")
     assert agent.wait() == 2
-    assert "--allow must be a tool" in agent.stderr
+    assert "--allow: a rule names a tool" in agent.stderr
 
 
 def test_of_a_time_limit_the_state_tells_what_is_left(pi: Callable[..., Agent]) -> None:

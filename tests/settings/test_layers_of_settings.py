@@ -10,7 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from linnet import Runtime
-from linnet.core.permissions import Rule
+from linnet.core.permissions.rule import Rule
 from linnet.errors import ConfigError
 from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.setting_keys import EXCLUDED, FROM_A_PROJECT, keys

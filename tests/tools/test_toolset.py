@@ -79,18 +79,21 @@ class Deciding:
             context.cancel.set()
         return self.reason
 
+    def finding(self, call: ToolCall) -> None:
+        """It may find everything."""
+
 
 def test_what_was_allowed_and_aborted_before_it_began_does_not_run() -> None:
     inner = Having("a", "x")
     with pytest.raises(Cancelled):
-        run(Guarded(inner, Deciding("", aborted=True)), "x")
+        run(Guarded(inner, Deciding("", aborted=True), own=True), "x")
     assert inner.ran == []
-    assert run(Guarded(inner, Deciding("")), "x") == "a: x"
+    assert run(Guarded(inner, Deciding(""), own=True), "x") == "a: x"
 
 
 @pytest.mark.parametrize("gates", [("no", ""), ("", "no"), ("no", "never")])
 def test_of_two_gates_one_that_says_no_is_enough(gates: tuple[str, str]) -> None:
     inner = Having("a", "x")
     outer, nearer = map(Deciding, gates)
-    assert run(Guarded(Guarded(inner, nearer), outer), "x") == "no"
+    assert run(Guarded(Guarded(inner, nearer, own=True), outer, own=True), "x") == "no"
     assert inner.ran == []

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
-from linnet.core.permissions import Mode, Rule
+from linnet.core.permissions.rule import Mode, Rule
 
 if TYPE_CHECKING:
     from linnet.core.messages import ToolCall
@@ -100,7 +100,7 @@ class Config(Struct, frozen=True, kw_only=True):
     save: bool | None = None
     confine: bool | None = None
     permission: Mode | None = None
-    rules: Sequence[Rule] | None = None
+    rules: Sequence[Rule | str] | None = None
     permission_callback: "Callback | None" = None
     question_timeout: Seconds | None = None
     trust: bool | None = None

@@ -158,6 +158,7 @@ class Extending(Listener):
                 self._toolbox.extend(chain)
                 self._start(chain, loaded)
             self._loaded = True
+        self._tell_doubts()
         if closed:
             for extension in loaded.extensions:
                 extension.close(0)
@@ -181,6 +182,19 @@ class Extending(Listener):
         if chain is not None:
             state = self._broadcast.state
             chain.tell(SessionStarted("startup", state.session_id, state.session_file))
+
+    def _tell_doubts(self) -> None:
+        """Now that it is known what they bring: which tools rules name that nobody has."""
+        unheard = self._settings.unheard_tools
+        if not unheard:
+            return
+        from linnet.runtime.rules import doubtful, doubts
+
+        others = [name for name, _ in self._toolbox.owners()]
+        for sentence in doubts(unheard, others):
+            self._broadcast.warn(sentence)
+        with self._broadcast.lock:
+            self._broadcast.publish(doubtful(unheard, others))
 
     def _end(self, reason: str) -> None:
         with self._broadcast.lock:

@@ -3,6 +3,19 @@
 import os
 import sys
 from functools import cache
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linnet.runtime.settings import Settings
+
+EXTENSIONS = "linnet.extensions"  # The group of entry points.
+
+
+def may_have_extensions(settings: "Settings") -> bool:
+    """Whether there may be any. No more is looked at than where they would be."""
+    if settings.has_extensions or not settings.find_extensions:
+        return settings.has_extensions
+    return bool(entry_points(EXTENSIONS))
 
 
 @cache

@@ -1,10 +1,12 @@
 """Decides, before a tool runs, whether it may: by rules, by what was allowed before, or by asking."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from linnet.core.messages import ToolCall
-from linnet.core.permissions import SEARCHING, Mode, Rule, by_mode, ruled, subject
+from linnet.core.permissions.decision import Place, Placed, decide, finds, leaves_out
+from linnet.core.permissions.path_globs import Glob, anchored, anywhere
+from linnet.core.permissions.rule import SEARCHING, SUBJECTS, Mode, Rule, subject
 from linnet.core.questions import Permit, Permitted
 from linnet.errors import Cancelled
 from linnet.runtime.config import Callback
@@ -43,6 +45,35 @@ class Called:
         return NO_ANSWER.format(call.name)
 
 
+class PlacedRules:
+    """Rules with the folders that they are about.
+
+    Invariant: a rule that allows is about what its path led to when this was made, whatever links are made since; one
+    that asks or denies, also about what it leads to now.
+    """
+
+    def __init__(self, rules: Sequence[Rule], cwd: str) -> None:
+        self._cwd = os.path.realpath(cwd)
+        self._home = os.path.expanduser("~")
+        self._then = [Placed(rule, self._globs(rule)) for rule in rules]
+
+    def now(self) -> list[Placed]:
+        return [
+            each if each.rule.verdict == "allow" or not each.globs else Placed(each.rule, _with_links(each.globs))
+            for each in self._then
+        ]
+
+    def _globs(self, rule: Rule) -> tuple[Glob, ...]:
+        if not rule.pattern or rule.tool == "bash":
+            return ()
+        strict = rule.verdict == "allow"
+        pattern = rule.pattern if rule.pattern.startswith("~/") else os.path.expanduser(rule.pattern)
+        found = [anchored(pattern, self._cwd, self._home, strict=strict)]
+        if not strict and (everywhere := anywhere(rule.pattern, self._cwd)) is not None:
+            found.append(everywhere)
+        return _with_links(found)
+
+
 class Permissions:
     """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no.
 
@@ -52,32 +83,39 @@ class Permissions:
     def __init__(
         self,
         mode: Mode,
-        rules: Sequence[Rule],
+        rules: PlacedRules,
         questions: Questions,
         called: Called | None = None,
         timeout: float | None = None,
     ) -> None:
-        self._mode = mode
-        self._rules = tuple(rules)
+        self._mode: Mode | None = mode if called is None else None
+        self._rules = rules
         self._questions = questions
         self._called = called
         self._timeout = timeout
-        self._allowed: set[tuple[str, str]] = set()
+        self._allowed: set[tuple[str, str, bool]] = set()
 
     def forget(self) -> None:
         """What was allowed for a session is not allowed in another."""
         self._allowed = set()
 
-    def refusal(self, call: ToolCall, context: ToolContext) -> str:
-        rule = ruled(call, self._rules, _path(call, context)) if self._rules else None
-        verdict = rule or ("ask" if self._called is not None else by_mode(call, self._mode))
-        if verdict == "allow" or (verdict == "ask" and self._key(call) in self._allowed):
+    def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
+        verdict = decide(call, self._mode, self._rules.now(), _place(call, context.cwd), own=own)
+        if verdict == "allow" or (verdict == "ask" and self._key(call, own) in self._allowed):
             return ""
         if verdict == "deny":
             return DENIED.format(call.name)
-        return self._asked(call, context) if self._called is None else self._called.refusal(call, context)
+        return self._asked(call, context, own) if self._called is None else self._called.refusal(call, context)
 
-    def _asked(self, call: ToolCall, context: ToolContext) -> str:
+    def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
+        if call.name not in SEARCHING:
+            return None
+        mode, rules = self._mode, self._rules.now()
+        if not leaves_out(call, mode, rules):
+            return None
+        return lambda path: finds(call, mode, rules, Place(path, os.path.realpath(path)))
+
+    def _asked(self, call: ToolCall, context: ToolContext, own: bool) -> str:
         title = f"Allow {call.name}?"
         reply = self._questions.ask(Permit(call, title, preview(call, context)), context.cancel, self._timeout)
         if not isinstance(reply, Permitted):
@@ -85,20 +123,27 @@ class Permissions:
         if not reply.yes:
             return NOT_ALLOWED.format(reply.reason or "no reason was given")
         if reply.always:
-            self._allowed.add(self._key(call))
+            self._allowed.add(self._key(call, own))
         return ""
 
     @staticmethod
-    def _key(call: ToolCall) -> tuple[str, str]:
+    def _key(call: ToolCall, own: bool) -> tuple[str, str, bool]:
         """What a yes for the session covers: the same command, or the same tool."""
-        return call.name, subject(call) if call.name == "bash" else ""
+        return call.name, subject(call) if call.name == "bash" else "", own
 
 
-def _path(call: ToolCall, context: ToolContext) -> str:
-    """The path a call is about, with links followed; relative to the working folder where it lies inside."""
+def _with_links(globs: Sequence[Glob]) -> tuple[Glob, ...]:
+    real = (Glob(os.path.realpath(glob.folder), glob.rest, glob.strict) for glob in globs)
+    return tuple(dict.fromkeys((*globs, *real)))
+
+
+def _place(call: ToolCall, cwd: str) -> Place | None:
+    """Where the path leads that the call is about; None if it is about none, or about one that cannot be."""
     given = subject(call) or ("." if call.name in SEARCHING else "")
-    if not given or call.name == "bash":
-        return ""
-    full = os.path.realpath(os.path.join(context.cwd, os.path.expanduser(given)))
-    root = os.path.realpath(context.cwd)
-    return os.path.relpath(full, root) if os.path.commonpath([full, root]) == root else full
+    if not given or SUBJECTS.get(call.name) != "path":
+        return None
+    path = os.path.join(cwd, os.path.expanduser(given))
+    try:
+        return Place(os.path.normpath(path), os.path.realpath(path))
+    except (OSError, ValueError):
+        return None

@@ -247,9 +247,9 @@ class Project:
 
     def _protected(self, path: str) -> str | None:
         """The name of what is protected that this path leads into, if any."""
-        inside = f"{path}/".removeprefix(f"{self.root}/")
         from linnet.core.protected import PROTECTED_NAMES
 
+        inside = f"{path}/".removeprefix(f"{self.root}/")
         return next((name for name in PROTECTED_NAMES if inside.startswith(f"{name}/")), None)
 
     def _there(self, names: Sequence[str]) -> tuple[str, ...]:

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.header import Header
 
-EXTENSIONS = "linnet.extensions"  # The group of entry points.
 ENDING = 5.0  # Seconds for an aborted run to tell its end: a moment, but on a busy machine, or if it cannot be killed.
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
@@ -160,6 +159,14 @@ class Session:
             with self._broadcast.lock:
                 self._broadcast.publish([untrusted])
 
+    def tell_doubts(self) -> None:
+        """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
+        if self._settings.unheard_tools and self._find_door() is None:
+            from linnet.runtime.rules import doubtful
+
+            with self._broadcast.lock:
+                self._broadcast.publish(doubtful(self._settings.unheard_tools))
+
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
@@ -167,6 +174,8 @@ class Session:
         self.survey()
         if (door := self._find_door()) is not None:
             door.begin()
+        else:
+            self.tell_doubts()
         with self._broadcast.lock:
             self._broadcast.state.conversation.read()
         self._storage.sync()
@@ -244,7 +253,7 @@ class Session:
             raise
 
     def _adopt(self, settings: Settings, events: list[Event]) -> None:
-        self._settings, self._accounts = settings, settings.accounts
+        before, self._settings, self._accounts = self._settings, settings, settings.accounts
         for holder in (self._queries, self._storage, self._resources, self._toolbox, self._jobs):
             holder.adopt(settings)
         self._looked = False
@@ -252,6 +261,8 @@ class Session:
             self._extending.adopt(settings)
             self._stale = True
         self._broadcast.publish(events)
+        if settings.unheard_tools != before.unheard_tools:
+            self.tell_doubts()
 
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Raises LinnetError for what is refused at once."""
@@ -273,7 +284,9 @@ class Session:
     def _find_door(self, command: commands.Command | None = None) -> "Door | None":
         """None if there are no extensions: then nothing is in the way."""
         if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
-            wanted = isinstance(command, commands.Reload) or _has_extensions(self._settings)
+            from linnet.runtime.packages import may_have_extensions
+
+            wanted = isinstance(command, commands.Reload) or may_have_extensions(self._settings)
             with self._broadcast.lock:
                 if self._door is None and wanted:
                     self._door = self._jobs.door = self._build_door()
@@ -376,12 +389,3 @@ def _check_named(settings: Settings) -> None:
         from linnet.extensions.named import check
 
         check(settings.extensions, os.environ)
-
-
-def _has_extensions(settings: Settings) -> bool:
-    """Whether there may be any. No more is looked at than where they would be."""
-    if settings.has_extensions or not settings.find_extensions:
-        return settings.has_extensions
-    from linnet.runtime.packages import entry_points
-
-    return bool(entry_points(EXTENSIONS))

@@ -10,7 +10,7 @@ from linnet.core.events import Past
 from linnet.core.messages import Usage
 from linnet.core.sessions import SessionInfo
 from linnet.errors import BadInput, SessionError
-from linnet.runtime.settings import SessionOptions
+from linnet.runtime.session_options import SessionOptions
 from linnet.store import sessions
 from linnet.store.entries import ModelChanged
 from linnet.store.header import Header

@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from msgspec import UNSET, Struct, UnsetType, defstruct
 
-from linnet.core.permissions import Rule
+from linnet.core.permissions.rule import Rule
 from linnet.runtime.config import Config
 
 EXCLUDED = {

@@ -10,14 +10,15 @@ from msgspec import Struct
 from linnet.core.events import QueueMode
 from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
-from linnet.core.permissions import Mode, Rule
+from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, Contradiction, MissingKey, UnknownModel, UnknownProvider
+from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import ZOT, Callback, Config, Path, layered
 from linnet.runtime.layers import Layers, found
 from linnet.runtime.project import FOLDER, Project
+from linnet.runtime.session_options import SessionOptions, session_options
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.config import ServerConfig
@@ -28,38 +29,18 @@ T = TypeVar("T")
 _ABOUT_SANDBOX = ("sandbox", "sandbox_network", "sandbox_hosts", "sandbox_files", "sandbox_extensions")
 
 
-class SessionOptions(Struct, frozen=True, kw_only=True):
-    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk; `insists`: or else
-    nothing is started, since somebody asked for that.
-    """
-
-    wanted: bool
-    insists: bool
-    saves: bool
-    home: str
-    folder: str | None
-    session: str | None
-    resume: bool
-    fork: str | None
-    confine: bool
-    spelled: Spelling
-
-    @property
-    def remembers(self) -> bool:
-        """Whether it begins with a session that was there before."""
-        return self.session is not None or self.resume or self.fork is not None
-
-
 class Settings(Struct, frozen=True, kw_only=True):
     """Checked, with every blank filled in; see Config for what most of it means.
 
     `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
-    `below` are what else it was resolved from. `remarks`: what whoever started this should know.
+    `below` are what else it was resolved from, and `client_tools`: clients may bring tools. `remarks`: what whoever
+    started this should know. `unheard_tools` are named in rules, and nobody has them so far.
     """
 
     asked: Config
     environ: Mapping[str, str]
     below: tuple[Config, ...]
+    client_tools: bool
     remarks: tuple[str, ...]
     model: Model
     accounts: Accounts
@@ -89,6 +70,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     sessions: SessionOptions
     permission: Mode
     rules: tuple[Rule, ...]
+    unheard_tools: tuple[str, ...]
     permission_callback: "Callback | None"
     question_timeout: float | None
     shell: str | None
@@ -113,7 +95,8 @@ class Settings(Struct, frozen=True, kw_only=True):
     def again(self) -> "Settings":
         """What holds now that something else was decided about the project. Raises ConfigError."""
         spelled = self.sessions.spelled
-        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=self.project)
+        project, bring = self.project, self.client_tools
+        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=project, client_tools=bring)
 
     @property
     def zot_home(self) -> str | None:
@@ -137,9 +120,11 @@ def resolve(
     *below: Config,
     spelled: Spelling = flag,
     project: Project | None = None,
+    client_tools: bool = False,
 ) -> Settings:
     """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
     between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
+    `client_tools`: whoever drives the agent may bring tools.
 
     Raises ConfigError with a sentence that says what to do.
     """
@@ -149,13 +134,13 @@ def resolve(
     project = project or Project(work_folder(said.cwd, spelled), home, stands_for=said.stands_in_for)
     layers = found(asked, environ, below, home, project)
     try:
-        return _resolved(layers, asked, environ, below, home, project, spelled)
+        return _resolved(layers, asked, environ, below, home, project, spelled, client_tools)
     except ConfigError as error:
         others = [layer for layer in layers.all if layer.source != "pi"]
         if len(others) == len(layers.all):
             raise
         remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
-        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled)
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled, client_tools)
 
 
 def _max_reply(config: Config, spelled: Spelling) -> int:
@@ -173,6 +158,7 @@ def _resolved(
     home: str,
     project: Project,
     spelled: Spelling,
+    client_tools: bool,
 ) -> Settings:
     config = layered(*(layer.config for layer in layers.all))
     if config.script is not None and config.provider not in (None, "scripted"):
@@ -182,6 +168,8 @@ def _resolved(
         )
     reasoning: Reasoning = _given(config.reasoning)
     check_reasoning(reasoning)
+    with layers.blaming("permission"):
+        _check_word("permission", config.permission, Mode, spelled)
     limits = _limits(config, spelled)
     bash_timeout = _seconds(config, "bash_timeout", spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
@@ -199,14 +187,15 @@ def _resolved(
         shell = _shell(config.shell, environ, project.root)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
-    sessions = _session_options(config, asked, home, spelled)
+    sessions = session_options(config, asked, home, spelled)
     remarks = list(layers.remarks)
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
         remarks += lacking_key(accounts, model, needed=_given(config.needs_key))
-    return Settings(
+    settings = Settings(
         asked=asked,
         environ=environ,
         below=below,
+        client_tools=client_tools,
         remarks=tuple(remarks),
         model=model,
         accounts=accounts,
@@ -235,7 +224,8 @@ def _resolved(
         wording=_given(config.wording),
         sessions=sessions,
         permission=_given(config.permission),
-        rules=tuple(config.rules or ()),
+        rules=(),
+        unheard_tools=(),
         permission_callback=config.permission_callback,
         question_timeout=question_timeout,
         shell=shell,
@@ -257,6 +247,11 @@ def _resolved(
         sandbox_files=_given(config.sandbox_files),
         sandbox_extensions=_given(config.sandbox_extensions),
     )
+    if not config.rules:
+        return settings
+    from linnet.runtime.rules import ruled  # For those who have any.
+
+    return ruled(settings, layers)
 
 
 def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
@@ -291,38 +286,15 @@ def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
     return seconds
 
 
-def _session_options(config: Config, asked: Config, home: str, spelled: Spelling) -> SessionOptions:
-    given = [
-        ("session", config.session is not None),
-        ("resume", config.resume),
-        ("fork", config.fork is not None),
-    ]
-    named = [spelled(field) for field, is_given in given if is_given]
-    if len(named) > 1:
-        raise Contradiction(*named)
-    if asked.save is False and (config.session is not None or config.resume):
-        raise Contradiction(spelled("no_session"), *named)
-    for field, word in (("session", config.session), ("fork", config.fork)):
-        if word is not None and not os.fspath(word).strip():
-            raise ConfigError(f"{spelled(field)} must name a file, or the beginning of a session's id")
-    saves = asked.save if asked.save is not None else bool(config.save or named)
-    return SessionOptions(
-        insists=asked.save is True or bool(named),
-        wanted=bool(saves or config.sessions or named),
-        saves=saves,
-        home=home,
-        folder=os.path.abspath(os.path.expanduser(config.session_dir)) if config.session_dir else None,
-        session=None if config.session is None else os.fspath(config.session),
-        resume=_given(config.resume),
-        fork=None if config.fork is None else os.fspath(config.fork),
-        confine=_given(config.confine),
-        spelled=spelled,
-    )
-
-
 def check_reasoning(level: str) -> None:
     if level not in get_args(Reasoning):
         raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
+
+
+def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
+    """Raises ConfigError: a word that nobody knows would be taken for one that lets everything through."""
+    if word not in get_args(words):
+        raise ConfigError(f"{spelled(field)} must be one of {', '.join(get_args(words))}, not {word!r}")
 
 
 def home_folder(environ: Mapping[str, str]) -> str:

@@ -9,7 +9,8 @@ from msgspec.json import decode
 from msgspec.structs import asdict
 
 from linnet.core.checked_json import checked, explained, misplaced, near
-from linnet.core.permissions import Rule, said_rule
+from linnet.core.permissions.rule import Rule
+from linnet.core.permissions.spelling import said_rule
 from linnet.errors import BadInput, ConfigError, nearest
 from linnet.runtime.config import Config
 from linnet.runtime.setting_keys import EXCLUDED, Key, file_type, keys

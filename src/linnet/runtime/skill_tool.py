@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 from linnet.core import skill
 from linnet.core.messages import Text, ToolCall
-from linnet.core.permissions import Rule
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
 from linnet.runtime.skills import Skills
@@ -17,7 +16,6 @@ SPEC = ToolSpec(
     "Load a skill: the full instructions that belong to a name in the system prompt's list of skills.",
     {"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]},
 )
-ALLOWED = Rule("allow", NAME)  # It only reads. A rule of the user's wins over this.
 _KINDS = {
     bool: "a boolean",
     int: "a number",

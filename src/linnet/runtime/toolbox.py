@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event, SessionEntered
+from linnet.core.permissions.rule import Rule
 from linnet.core.questions import Question, Reply
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
@@ -16,7 +17,7 @@ from linnet.runtime.settings import Settings
 if TYPE_CHECKING:
     from linnet.extensions.chain import Chain
     from linnet.runtime.client_tools import ClientTools
-    from linnet.runtime.permission import Permissions
+    from linnet.runtime.permission import Permissions, PlacedRules
     from linnet.tools.toolset import Toolset
 
 OWN = "linnet itself"
@@ -35,6 +36,7 @@ class Toolbox(Listener):
         self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
         self._client: ClientTools | None = None
         self._permissions: Permissions | None = None
+        self._placed: dict[tuple[Rule, ...], PlacedRules] = {}  # Where their paths led at first.
         self._made: tuple[ClientTools | None, Toolset] | None = None
 
     @property
@@ -93,60 +95,58 @@ class Toolbox(Listener):
         return [*own, *functions, *theirs]
 
     def _assembled(self, client: "ClientTools | None") -> "Toolset":
-        tools: Toolset = self.resources.tools
         settings = self._settings
+        tools = self._guarded(self.resources.tools, own=True)
         instead: list[Toolset] = []
         others: list[tuple[str, Toolset]] = []
         if settings.functions:
             from linnet.tools.function import FunctionTools
 
-            others.append((FUNCTION, FunctionTools(settings.functions, self.resources.foreign)))
+            others.append((FUNCTION, self._guarded(FunctionTools(settings.functions, self.resources.foreign))))
         if settings.mcp:
-            others.append((SERVER, self.resources.servers))
+            others.append((SERVER, self._guarded(self.resources.servers)))
         if self.chain is not None and (settings.tools != () or settings.zot_home is not None):
             for extension in self.chain.extensions:
                 if extension.tools is not None and extension.replaces_tools:
-                    instead.append(extension.tools)
+                    instead.append(self._guarded(extension.tools))
                 elif extension.tools is not None:
-                    others.append((extension.path, extension.tools))
+                    others.append((extension.path, self._guarded(extension.tools)))
         if client is not None:
-            others.append((CLIENT, client))
+            others.append((CLIENT, self._guarded(client)))
         if self.resources.has_skill_tool:
             from linnet.runtime.skill_tool import SkillTool
 
-            others.append((OWN, SkillTool(self.resources.skills)))
+            others.append((OWN, self._guarded(SkillTool(self.resources.skills), own=True)))
         if others or instead:
             from linnet.tools.toolset import Combined
 
             tools = Combined((OWN, tools), *others, instead=instead)
-        tools = self._guarded(tools)
         if self.chain is None:
             return tools
         from linnet.extensions.hooked import Hooked
 
         return Hooked(tools, self.chain)  # Outermost: the gate sees what will really run.
 
-    def _guarded(self, tools: "Toolset") -> "Toolset":
+    def _guarded(self, tools: "Toolset", *, own: bool = False) -> "Toolset":
+        """Each owner's tools have the gate right before them, so that it knows whose tool it is about to let run."""
         settings = self._settings
         if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
             return tools
         from linnet.tools.toolset import Guarded
 
-        return Guarded(tools, self._gate())
+        return Guarded(tools, self._gate(), own=own)
 
     def _gate(self) -> "Permissions":
-        from linnet.runtime.permission import Called, Permissions
+        from linnet.runtime.permission import Called, Permissions, PlacedRules
 
         settings = self._settings
         if self._permissions is None:
             callback, rules = settings.permission_callback, settings.rules
-            if self.resources.has_skill_tool and settings.permission in ("ask", "read-only"):
-                from linnet.runtime.skill_tool import ALLOWED
-
-                rules = (ALLOWED, *rules)
+            placed = self._placed.get(rules) or PlacedRules(rules, settings.cwd)
+            self._placed[rules] = placed
             self._permissions = Permissions(
                 settings.permission,
-                rules,
+                placed,
                 self._questions,
                 None if callback is None else Called(callback, self.resources.foreign),
                 settings.question_timeout,

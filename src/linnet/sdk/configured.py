@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
-from linnet.core.permissions import Mode, Rule, said_rule
+from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.spelling import keyword
 from linnet.runtime.config import SDK, Callback, Config, Path, Tools
 from linnet.runtime.listener import Listener
@@ -120,8 +120,8 @@ class Configured:
             session_dir=session_dir,
             save=save,
             confine=confine,
-            permission=permission if isinstance(permission, str) else None,
-            rules=None if rules is None else [_rule(rule) for rule in rules],
+            permission=None if callable(permission) else permission,
+            rules=rules,
             permission_callback=permission if callable(permission) else None,
             question_timeout=question_timeout,
             trust=trust,
@@ -187,7 +187,3 @@ class Configured:
 
     def _set_up(self) -> None:
         """Called with the configuration; what cannot be used raises ConfigError or SessionError."""
-
-
-def _rule(rule: Rule | str) -> Rule:
-    return said_rule(rule) if isinstance(rule, str) else rule

@@ -49,6 +49,10 @@ class Ear(Listener):
     def warned(self, sentence: str) -> None:
         if self.active is not None:
             self.active.warnings.append(sentence)
+        else:  # There is no result that could say it.
+            from linnet.runtime.text_files import warn
+
+            warn(sentence)
 
     def pace(self, cancel: Cancel) -> None:
         if self.active is not None:

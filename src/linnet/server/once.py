@@ -142,6 +142,7 @@ def once(
         header = session.header
         line = dialect.session(Opened(header.id, header.timestamp, header.cwd, session.file))
         outlet.write([[line]], len(line))
+    session.tell_doubts()
     asking = _Asking()
     for prompt in asked:
         session.submit(prompt, asking)

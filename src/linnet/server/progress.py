@@ -16,7 +16,7 @@ from linnet.core.events import (
     ToolStarted,
 )
 from linnet.core.messages import ToolCall
-from linnet.core.permissions import subject
+from linnet.core.permissions.rule import subject
 from linnet.core.terminal_text import spelled_out
 
 CLEAR = "\r\x1b[K"

@@ -27,7 +27,8 @@ class ToolContext:
     `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
     was written for.
 
-    `bounds` say where tools may read and write; None is everywhere.
+    `bounds` say where tools may read and write; None is everywhere. `may_find` says of an absolute path whether a
+    search may show it.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class ToolContext:
         self.bash_timeout = bash_timeout
         self.bounds = bounds
         self.shell = shell or Shell()
+        self.may_find: Callable[[str], bool] | None = None
         self._ask = ask
         self._begun = False
         self._beginning = Lock()
@@ -71,6 +73,14 @@ class ToolContext:
     def ended(self) -> None:
         """It was done."""
         self._begun = True
+
+    def finding(self, may_find: Callable[[str], bool]) -> "ToolContext":
+        """Return a copy for one call of a search, which leaves out the rest."""
+        from copy import copy
+
+        found = copy(self)
+        found.may_find = may_find
+        return found
 
     def confirm(self, title: str, message: str = "") -> bool:
         """Ask whoever drives the agent, and wait. No answer is no. Raises Cancelled."""

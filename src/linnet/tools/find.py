@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Callable
 from typing import Annotated
 
 from msgspec import Meta, Struct
@@ -14,6 +15,8 @@ from linnet.tools.listing import Listing, shown
 from linnet.tools.spec import ToolOutput, tool
 from linnet.tools.targets import look
 
+UNLIMITED = 1_000_000_000
+
 
 class FindArgs(Struct):
     pattern: Annotated[
@@ -25,7 +28,7 @@ class FindArgs(Struct):
         ),
     ]
     path: Annotated[str, Meta(description="Folder to search; the working directory if left out.")] = "."
-    limit: Annotated[int, Meta(ge=1, le=1_000_000_000, description="Most paths to return.")] = 1000
+    limit: Annotated[int, Meta(ge=1, le=UNLIMITED, description="Most paths to return.")] = 1000
 
 
 @tool(FindArgs)
@@ -40,8 +43,9 @@ def find(args: FindArgs, context: ToolContext) -> ToolOutput:
     if not stat.S_ISDIR(mode):
         raise ToolFailed(f"{path} is not a directory." if context.wording == "zot" else f"Not a directory: {path}")
     PathGlob(args.pattern, os.fsencode(path))  # Says what is wrong with it.
-    found = _Paths()
-    in_time = engines.run(engines.own(engines.FindOrder(args.pattern, args.limit)), path, found, context)
+    found = _Paths(path, args.limit, context.may_find)
+    limit = args.limit if context.may_find is None else UNLIMITED  # What may not be shown does not count.
+    in_time = engines.run(engines.own(engines.FindOrder(args.pattern, limit)), path, found, context)
     listing = found.listing
     if in_time and not found.is_complete:
         raise ToolFailed("The search failed: the program ended early")
@@ -57,16 +61,24 @@ def find(args: FindArgs, context: ToolContext) -> ToolOutput:
 class _Paths:
     """A sink for paths that end in a zero byte. The last one is empty, and says that there are no more."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str, limit: int, may_find: Callable[[str], bool] | None) -> None:
+        self._folder = os.fsencode(folder)
+        self._limit = limit
+        self._may_find = may_find
         self.listing = Listing()
         self.is_complete = False
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
+        """Raises Enough."""
         *paths, self._rest = (self._rest + data).split(b"\0")
         for path in paths:
             if path:
-                self.listing.add(shown(path))
+                if self._may_find is None or self._may_find(os.fsdecode(os.path.join(self._folder, path.rstrip(b"/")))):
+                    self.listing.add(shown(path))
+                if self.listing.count >= self._limit:
+                    self.is_complete = True
+                    raise engines.Enough
             else:
                 self.is_complete = True
 

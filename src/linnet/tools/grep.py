@@ -65,11 +65,11 @@ def _search(
 ) -> tuple[Matches, bool]:
     """Our own program does it if there is no ripgrep, or one that does not understand us."""
     if program := engines.installed(context.cwd):
-        found = Matches(folder, glob, order.context, order.limit)
+        found = Matches(folder, glob, order.context, order.limit, context.may_find)
         in_time = engines.run(engines.ripgrep(program, order, pattern, glob, folder), folder, found, context)
         if found.is_complete or found.count or not in_time:
             return found, in_time
-    found = Matches(folder, glob, order.context, order.limit)
+    found = Matches(folder, glob, order.context, order.limit, context.may_find)
     in_time = engines.run(engines.own(order), folder, found, context)
     if in_time and not found.is_complete and found.count < order.limit:
         raise ToolFailed(f"The search failed: {found.complaint.strip() or 'the program ended early'}")

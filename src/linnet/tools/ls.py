@@ -55,6 +55,8 @@ def _entries(folder: bytes, context: ToolContext) -> Iterator[tuple[tuple[object
     with os.scandir(folder) as found:
         for entry in found:
             context.cancel.check()
+            if context.may_find is not None and not context.may_find(os.fsdecode(entry.path)):
+                continue
             yield _key(entry.name.decode("utf-8", "replace")), entry.name, _is_folder(entry)
 
 

@@ -3,6 +3,7 @@
 import os
 import re
 from base64 import b64decode
+from collections.abc import Callable
 
 from msgspec import DecodeError, Struct, field
 from msgspec.json import Decoder
@@ -87,7 +88,15 @@ class Matches:
     out. Invariant: memory stays bounded however much is fed.
     """
 
-    def __init__(self, folder: str, glob: PathGlob | None, context: int, limit: int) -> None:
+    def __init__(
+        self,
+        folder: str,
+        glob: PathGlob | None,
+        context: int,
+        limit: int,
+        may_find: Callable[[str], bool] | None = None,
+    ) -> None:
+        """`may_find`: of an absolute path, whether it may be shown."""
         self.listing = Listing()
         self.count = 0
         self.some_cut = False
@@ -96,6 +105,7 @@ class Matches:
         self.complaint = ""
         self._folder = os.fsencode(folder)
         self._glob = glob
+        self._may_find = may_find
         self._context = context
         self._limit = limit
         self._record = _PartialRecord()
@@ -123,7 +133,7 @@ class Matches:
         match record.type:
             case "begin":
                 path = data.path.raw().removeprefix(b"./")
-                self._file = _File(path, self._glob is None or self._glob.chooses(path))
+                self._file = _File(path, self._chooses(path))
             case "match" | "context" if self._file and self._file.chosen:
                 self._file.add(data.line_number, self._cut(data.lines.raw()), is_match=record.type == "match")
             case "end" if self._file and self._file.count:
@@ -135,6 +145,11 @@ class Matches:
                 self.is_complete = True
             case _:
                 pass
+
+    def _chooses(self, path: bytes) -> bool:
+        if self._glob is not None and not self._glob.chooses(path):
+            return False
+        return self._may_find is None or self._may_find(os.fsdecode(os.path.join(self._folder, path)))
 
     def _cut(self, line: bytes) -> str:
         text = line.decode("utf-8", "replace").removesuffix("\n").replace("\r", "")

@@ -1,6 +1,6 @@
 """Tools that come together: something with specs, that runs a call. Wrapped around or put beside each other."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 from linnet.core.messages import Text, ToolCall
@@ -81,26 +81,37 @@ def taken(name: str, first: str, second: str) -> str:
 
 
 class Gate(Protocol):
-    def refusal(self, call: ToolCall, context: ToolContext) -> str:
-        """Why the call may not run, for the model to read; empty if it may. Raises Cancelled."""
+    def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
+        """Why the call may not run, for the model to read; empty if it may. `own`: the tool is linnet's. Raises
+        Cancelled.
+        """
+
+    def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
+        """Of a search by linnet's own tools, which paths it may show; None if it may show all."""
 
 
 class Guarded:
-    """A toolset behind a gate. Invariant: a call that the gate refused has not run, whatever is racing."""
+    """A toolset behind a gate. Invariant: a call that the gate refused has not run, whatever is racing.
 
-    def __init__(self, inner: Toolset, gate: Gate) -> None:
+    `own`: the tools are linnet's, so that it is known what they do.
+    """
+
+    def __init__(self, inner: Toolset, gate: Gate, *, own: bool) -> None:
         self._inner = inner
         self._gate = gate
+        self._own = own
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         return self._inner.specs
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        reason = self._gate.refusal(call, context)
+        reason = self._gate.refusal(call, context, own=self._own)
         if reason:
             return refused(reason)
         context.cancel.check()
+        if self._own and (finding := self._gate.finding(call)) is not None:
+            context = context.finding(finding)
         return self._inner.run(call, context)
 
 

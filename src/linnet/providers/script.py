@@ -3,9 +3,9 @@
 from typing import Any, Literal
 
 from msgspec import MsgspecError, Struct
-from msgspec.json import Decoder
 
 from linnet.core.messages import Usage
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
 
 
@@ -41,7 +41,7 @@ class Script(Struct, frozen=True, forbid_unknown_fields=True):
     loop: bool = False
 
 
-_decoder = Decoder(Script)
+_decoder = decoder_of(Script)
 
 
 def parse(text: bytes, source: str) -> Script:

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct
-from msgspec.json import decode
 
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
 
 Source: TypeAlias = Literal["flag", "variable", "file"]
@@ -124,6 +124,6 @@ def _entries(path: str) -> dict[str, Any]:
             raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
         text = file.read()
     try:
-        return decode(text or b"{}", type=dict[str, Any])
+        return decoder_of(dict[str, Any]).decode(text or b"{}")
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be used: {error}") from None

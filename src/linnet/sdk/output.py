@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from linnet.decoding import decoder_of, schema
 from linnet.errors import BadInput
 from linnet.sdk.json_schema import check_schema, problem
 from linnet.sdk.result import Result
@@ -34,7 +35,7 @@ class Output:
             self._schema: Any = form
             return
         try:
-            self._schema = msgspec.json.schema(form)
+            self._schema = schema(form)
         except (TypeError, RuntimeError) as error:
             raise BadInput(f"output must be a type that msgspec can check, or a JSON Schema: {error}") from None
 
@@ -51,7 +52,7 @@ class Output:
             return None, "it holds no JSON value" if text.strip() else "it is empty"
         try:
             if not isinstance(self._form, Mapping):
-                return msgspec.json.decode(found, type=self._form), ""
+                return decoder_of(self._form).decode(found), ""
             value = msgspec.json.decode(found)
             return value, problem(value, self._form)
         except (msgspec.MsgspecError, ValueError, RecursionError) as error:

@@ -11,6 +11,7 @@ import msgspec
 from linnet.core.images import image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
+from linnet.decoding import converted
 from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.context import ToolContext
@@ -57,7 +58,7 @@ class FunctionTool:
 
     def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
         try:
-            checked = msgspec.convert(args, self._args, strict=False)
+            checked = converted(args, self._args, strict=False)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"invalid args: {error}") from None
         given = {self._context: context()} if self._context else {}

@@ -1,8 +1,9 @@
 """What a call is about to do, for somebody who is asked whether it may. Nothing is changed here."""
 
-from msgspec import MsgspecError, convert, json
+from msgspec import MsgspecError, json
 
 from linnet.core.messages import ToolCall
+from linnet.decoding import converted
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.truncate import keep_head
@@ -31,7 +32,7 @@ def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.edit import EditArgs
     from linnet.tools.replace import Source, locate
 
-    args = convert(call.args, EditArgs)
+    args = converted(call.args, EditArgs)
     with open(context.resolve(args.path), "rb") as file:
         source = Source(file.read().decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
@@ -44,7 +45,7 @@ def _written(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.replace import Change
     from linnet.tools.write import WriteArgs
 
-    args = convert(call.args, WriteArgs)
+    args = converted(call.args, WriteArgs)
     try:
         with open(context.resolve(args.path), "rb") as file:
             old = file.read().decode("utf-8", "replace")

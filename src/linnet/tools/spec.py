@@ -8,6 +8,7 @@ import msgspec
 
 from linnet.core.messages import Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec
+from linnet.decoding import converted, schema_components
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
 
@@ -34,12 +35,12 @@ class Tool(Generic[Args]):
 
     def _parse(self, args: dict[str, Any]) -> Args:
         try:
-            return msgspec.convert(args, self._args)
+            return converted(args, self._args)
         except msgspec.ValidationError as error:
             problem = error
         try:
             # Models write "2" for 2 now and then. Tried second, so that it never changes what is right as it is.
-            return msgspec.convert(args, self._args, strict=False)
+            return converted(args, self._args, strict=False)
         except msgspec.ValidationError:
             raise ToolFailed(f"invalid args: {problem}") from None
 
@@ -63,7 +64,7 @@ def described(docstring: str) -> str:
 
 def schema_of(args: type[Any]) -> dict[str, Any]:
     """One self-contained object schema: vendors differ in what they make of references and titles."""
-    (schema,), components = msgspec.json.schema_components([args], ref_template="{name}")
+    (schema,), components = schema_components([args], ref_template="{name}")
 
     def inline(node: Any) -> Any:
         if isinstance(node, dict):

@@ -1,0 +1,48 @@
+"""Types that msgspec decodes to, each made ready by one thread while the others wait.
+
+msgspec works out a type when it is first used, and lets other threads see what it has so far: one that uses it then
+crashes the process. So whatever of linnet decodes to a type, converts to it or describes it asks here. See
+`docs/decisions/0048-types-are-made-ready-under-a-lock.md`.
+"""
+
+from collections.abc import Iterable
+from threading import RLock
+from typing import Any, TypeVar, overload
+
+import msgspec
+from msgspec.json import Decoder
+
+T = TypeVar("T")
+_one_at_a_time = RLock()  # An annotation may be evaluated meanwhile, and lead back here.
+
+
+@overload
+def decoder_of(kind: type[T]) -> Decoder[T]: ...
+@overload
+def decoder_of(kind: Any) -> Decoder[Any]: ...
+def decoder_of(kind: Any) -> Decoder[Any]:
+    """Return a decoder of JSON, which any thread may use."""
+    with _one_at_a_time:
+        return Decoder(kind)
+
+
+@overload
+def converted(value: Any, kind: type[T], *, strict: bool = True) -> T: ...
+@overload
+def converted(value: Any, kind: Any, *, strict: bool = True) -> Any: ...
+def converted(value: Any, kind: Any, *, strict: bool = True) -> Any:
+    """Return a value as this type, as `msgspec.convert` does."""
+    decoder_of(kind)  # Less than a microsecond for a struct that is ready.
+    return msgspec.convert(value, kind, strict=strict)
+
+
+def schema_components(kinds: Iterable[Any], ref_template: str) -> tuple[tuple[dict[str, Any], ...], dict[str, Any]]:
+    """Return the JSON Schema of each type and the parts they refer to, as msgspec does, and leave them ready."""
+    with _one_at_a_time:
+        return msgspec.json.schema_components(kinds, ref_template=ref_template)
+
+
+def schema(kind: Any) -> dict[str, Any]:
+    """Return the JSON Schema of one type, as `msgspec.json.schema` does, and leave it ready."""
+    with _one_at_a_time:
+        return msgspec.json.schema(kind)

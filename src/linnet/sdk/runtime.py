@@ -3,6 +3,7 @@
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import Thread, current_thread
 from types import TracebackType
 from typing import Any, TypeVar, overload
@@ -15,6 +16,7 @@ from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
 from linnet.sdk import questions
 from linnet.sdk.answer import ask, say
+from linnet.sdk.beside import beside
 from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
@@ -68,7 +70,7 @@ class Run(Iterator[Event]):
 
     def __del__(self) -> None:
         """Wherever that happens: it may be in the run's own thread, or while somebody holds a lock."""
-        if self._stream.has_ended or sys.is_finalizing():
+        if not hasattr(self, "_taken") or self._stream.has_ended or sys.is_finalizing():
             return
         closing = Thread(target=self._end, name="linnet-closing", daemon=True)
         closing.start()
@@ -76,8 +78,12 @@ class Run(Iterator[Event]):
             closing.join(CLOSING)
 
     def _end(self) -> None:
-        self._followed.abandon()
-        self._stream.wait()
+        try:
+            beside.do(self._followed.abandon)
+            self._stream.wait()
+        except BaseException:  # An interrupt, of which nobody knows how far we were.
+            self._followed.let_go()
+            raise
 
 
 class Runtime(Configured):
@@ -88,6 +94,8 @@ class Runtime(Configured):
     """
 
     def _set_up(self) -> None:
+        with suppress(RuntimeError):
+            beside.start()
         self._ear = Ear()
         self._session = self._open_session(self._ear)
         self._sessions = Sessions(self._session)
@@ -107,9 +115,15 @@ class Runtime(Configured):
 
     def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> Run:
         """Start a run and iterate over its events. Images are given as their bytes."""
-        followed = self._follow(prompt_command(text, images), streams=True)
-        followed.check()
-        return Run(followed)
+        command = prompt_command(text, images)
+        followed = Followed(self._ear, streams=True)
+        try:
+            self._begin(followed, command)
+            followed.check()
+            return Run(followed)
+        except BaseException:  # KeyboardInterrupt, say: nobody would ever take its events.
+            followed.let_go()
+            raise
 
     @overload
     def run(self, text: str, images: Sequence[bytes | Image] = ()) -> Result[None]: ...
@@ -149,16 +163,14 @@ class Runtime(Configured):
         """Cancel what runs, if anything does, and drop what waits to be said to it. Its last events follow."""
         latest = self._ear.latest
         if latest is not None:
-            latest.abort()
+            beside.do(latest.abort)
         ask(self._session, questions.abort())
 
     cancel = abort
 
     def compact(self, instructions: str = "") -> str:
         """Replace all but the newest messages by a summary, and return it."""
-        followed = self._follow(commands.Compact(instructions), streams=False)
-        self._wait(followed)
-        return followed.summary
+        return self._followed(commands.Compact(instructions)).summary
 
     def bash(self, command: str) -> BashRun:
         """Run a shell command, also beside a run. The model is shown it with the next prompt."""
@@ -243,22 +255,22 @@ class Runtime(Configured):
     def close(self) -> None:
         """Abort what runs and leave no child process behind. Idempotent."""
         if not sys.is_finalizing():  # Or else the other threads are gone, with whatever locks they held.
-            self._session.close(timeout=5)
+            beside.do(lambda: self._session.close(timeout=5))
 
     def _run(self, prompt: commands.Prompt) -> Result[Any]:
-        followed = self._follow(prompt, streams=False)
-        self._wait(followed)
-        return followed.result
+        return self._followed(prompt).result
 
-    def _follow(self, work: commands.Prompt | commands.Compact, *, streams: bool) -> Followed:
-        followed = Followed(self._ear, streams=streams)
-        self._ear.take_up(followed)
-        followed.submit(self._session, work)
-        return followed
-
-    def _wait(self, followed: Followed) -> None:
+    def _followed(self, work: commands.Prompt | commands.Compact) -> Followed:
+        """See it through to its end."""
+        followed = Followed(self._ear, streams=False)
         try:
+            self._begin(followed, work)
             followed.stream.wait()
         except BaseException:  # KeyboardInterrupt, say: nobody would ever take up its result.
-            followed.abandon()
+            followed.let_go()
             raise
+        return followed
+
+    def _begin(self, followed: Followed, work: commands.Prompt | commands.Compact) -> None:
+        self._ear.take_up(followed)
+        beside.do(lambda: followed.submit(self._session, work))

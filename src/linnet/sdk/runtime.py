@@ -10,7 +10,7 @@ from typing import Any, TypeVar, overload
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
-from linnet.core.messages import BashRun, Image
+from linnet.core.messages import BashRun
 from linnet.core.models import Reasoning
 from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
@@ -21,6 +21,7 @@ from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
 from linnet.sdk.output import Output
+from linnet.sdk.pictures import Picture
 from linnet.sdk.questions import State, Stats, prompt_command
 from linnet.sdk.result import Result, joined
 from linnet.sdk.sessions import Sessions
@@ -113,8 +114,8 @@ class Runtime(Configured):
         """Where the conversation is kept, and all that can be done with that."""
         return self._sessions
 
-    def prompt(self, text: str, images: Sequence[bytes | Image] = ()) -> Run:
-        """Start a run and iterate over its events. Images are given as their bytes."""
+    def prompt(self, text: str, images: Sequence[Picture] = ()) -> Run:
+        """Start a run and iterate over its events. Images are paths, bytes or `Image`s."""
         command = prompt_command(text, images)
         followed = Followed(self._ear, streams=True)
         try:
@@ -126,16 +127,16 @@ class Runtime(Configured):
             raise
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = ()) -> Result[None]: ...
+    def run(self, text: str, images: Sequence[Picture] = ()) -> Result[None]: ...
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: type[T]) -> Result[T]: ...
+    def run(self, text: str, images: Sequence[Picture] = (), *, output: type[T]) -> Result[T]: ...
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
+    def run(self, text: str, images: Sequence[Picture] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
 
     def run(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
     ) -> Result[Any]:
         """Run a prompt to its end. A run that fails raises nothing: its result says so.
 
@@ -151,11 +152,11 @@ class Runtime(Configured):
         second = joined(first, self._run(commands.Prompt(form.question_again(reason))))
         return second if second.code else form.read_into(second)
 
-    def steer(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    def steer(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""
         say(self._session, questions.said(text, images, "steer"))
 
-    def follow_up(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    def follow_up(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something that the run that goes on sees to when it would otherwise end. Raises NotRunning."""
         say(self._session, questions.said(text, images, "follow_up"))
 

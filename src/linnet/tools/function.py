@@ -8,7 +8,7 @@ from typing import Any, get_type_hints, overload
 
 import msgspec
 
-from linnet.core.images import image, sniffed
+from linnet.core.images import checked_image, image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.decoding import converted
@@ -129,11 +129,18 @@ def _parts(value: Any) -> list[UserPart]:
         case str():
             return [Text(value)] if value else []
         case Image():
-            return [value]
+            return [_sendable(value)]
         case bytes():
             return [_picture(value)]
         case _:
             return [Text(msgspec.json.encode(value, enc_hook=str).decode())]
+
+
+def _sendable(value: Image) -> Image:
+    try:
+        return checked_image(value)
+    except BadInput as error:
+        raise ToolFailed(f"the tool returned an image that cannot be sent: {error}") from None
 
 
 def _picture(data: bytes) -> UserPart:

@@ -33,6 +33,8 @@ CASES = {  # Where a test is a set of files, one of them may be named in bracket
 }
 BLOCKS = {"text", "image", "thinking", "toolCall"}  # Parts of a message, not frames.
 LATER = {
+    "agent_settled",
+    "output",
     "hook_error",
     "extension_ui_request",
     "extension_ui_closed",

@@ -50,7 +50,7 @@ class Agent:
 
     @classmethod
     async def start(cls, folder: Path, *flags: str) -> "Agent":
-        command = ("linnet", "--mode", "rpc", "--stream", "deltas", "--no-session", *flags)
+        command = ("linnet", "--mode", "rpc", "--stream", "deltas", "--settled", "--no-session", *flags)
         pipe = asyncio.subprocess.PIPE
         return cls(
             await asyncio.create_subprocess_exec(*command, cwd=folder, stdin=pipe, stdout=pipe, limit=LONGEST_LINE)
@@ -70,9 +70,10 @@ class Agent:
     async def prompt(self, message: str) -> AsyncGenerator[Frame, None]:
         """Every event until all of it is over. Whoever leaves early aborts the run. One prompt follows the other."""
         await self._prompting.acquire()
+        asking = asyncio.create_task(self.ask("prompt", message=message))
         over = False
         try:
-            response = await self.ask("prompt", message=message)
+            response = await asyncio.shield(asking)
             if not response["success"]:
                 over = True
                 yield response
@@ -80,13 +81,13 @@ class Agent:
                 event = await self._events.get()
                 if event is None:
                     raise AgentGone
+                over = event["type"] == "agent_settled"  # Retries, compactions and all that was queued are over, too.
                 yield event
-                over = await self._is_over(event)
         finally:
             if over or self._reading.done():
                 self._prompting.release()
             else:  # Not awaited: a web framework cancels whoever is left behind again and again.
-                self._aborting = asyncio.create_task(self._abort())
+                self._aborting = asyncio.create_task(self._abort(asking))
 
     async def close(self) -> None:
         """The end of its stdin ends it, and all that its tools started."""
@@ -95,24 +96,13 @@ class Agent:
         await self._process.wait()
         await self._reading
 
-    async def _is_over(self, event: Frame) -> bool:
-        """A failed run may be tried again, and a compaction may follow: the state says whether more is to come."""
-        if event["type"] not in ("agent_end", "auto_compaction_end") or event.get("willRetry"):
-            return False
-        return not await self._is_busy()
-
-    async def _is_busy(self) -> bool:
-        state = (await self.ask("get_state"))["data"]
-        return bool(state["isStreaming"] or state["isCompacting"])
-
-    async def _abort(self) -> None:
+    async def _abort(self, asking: "asyncio.Task[Frame]") -> None:
         """To the end of what runs; only then the next prompt begins."""
         try:
-            await self.ask("abort")
-            while await self._is_busy() and await self._events.get() is not None:
-                pass
-            while not self._events.empty():
-                self._events.get_nowait()
+            if (await asking)["success"]:
+                await self.ask("abort")
+                while (event := await self._events.get()) is not None and event["type"] != "agent_settled":
+                    pass
         except AgentGone:
             pass  # Whoever asks it next is told.
         finally:

@@ -21,7 +21,7 @@ PROVIDER = os.environ.get("LINNET_PROVIDER")
 FOUND = {
     "findings": [{"file": "app.py", "line": 1, "severity": "serious", "what": "divides by zero for an empty list"}]
 }
-LOOK = [{"text": "I will look."}, {"call": "bash", "args": {"command": "ls"}}]
+LOOK = [{"text": "I will look."}, {"call": "ls", "args": {}}]
 SCRIPT = {"turns": [LOOK, [{"text": json.dumps(FOUND)}]]}
 ASK = """Review this change. Read the files around it where that helps; do not change anything. Report only what is \
 wrong, with the file and the line it is in after the change. Serious is what breaks, leaks or loses something.
@@ -44,9 +44,9 @@ def review(diff: str) -> Result[Review]:
     with TemporaryDirectory() as folder:
         script = Path(folder, "script.json")
         script.write_text(json.dumps(SCRIPT))
-        # A reviewer reads: it gets no tool to write with. The steps are limited, so that the bill is, too.
+        # A reviewer reads: it gets no tool to write with, nor a shell. The steps are limited, so that the bill is, too.
         own = None if PROVIDER else script
-        with Runtime(provider=PROVIDER, script=own, tools=["read", "bash"], max_steps=30) as runtime:
+        with Runtime(provider=PROVIDER, script=own, tools=["read", "grep", "find", "ls"], max_steps=30) as runtime:
             return runtime.run(ASK.format(diff=diff), output=Review)
 
 

@@ -8,11 +8,12 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.errors import Contradiction, LinnetError, nearest
+from linnet.errors import BadInput, ConfigError, Contradiction, LinnetError, nearest
 from linnet.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
+    from linnet.core.form import Form
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
     from linnet.runtime.settings import Settings
@@ -110,7 +111,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return export_to(flags.export, flags.words[0] if flags.words else None, flags)
     if flags.mode == "rpc":
         return _rpc(flags, program)
-    if flags.print or flags.mode in ("json", "text"):
+    if flags.print or flags.mode in ("json", "result", "text"):
         return _once(flags, program)
     if flags.words:
         raise UsageError(_no_command(flags.words[0], program))
@@ -134,6 +135,8 @@ def _rpc(flags: Flags, program: Program) -> int:
 
     if flags.words:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
+    if flags.output_schema is not None:
+        raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
     token = take_token()
     name = flags.dialect or program.dialect or "pi"
     settings = _settings(flags, name)
@@ -155,7 +158,7 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
     if name == "pi":
         from linnet.wire.pi.dialect import Pi
 
-        return Pi(stream=flags.stream)
+        return Pi(stream=flags.stream, settled=flags.settled)
     from linnet.wire.pi_legacy.dialect import PiLegacy
 
     return PiLegacy(stream=flags.stream)
@@ -163,16 +166,19 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
 
 def _once(flags: Flags, program: Program) -> int:
     dialect = flags.dialect or program.dialect or "zot"
+    from msgspec.structs import replace
+
     from linnet.server.once import once
 
     # What cannot be used is said before anything is waited for.
+    form = _form(flags.output_schema) if flags.output_schema is not None else None
     settings = _asked(_settings(flags, dialect)) if flags.words else None
 
     def prompts(piped: str) -> "list[Prompt]":
         found = _prompts(flags.words, piped, dialect)
         if not any(prompt.text.strip() for prompt in found):
             raise UsageError("the prompt is missing: give it as an argument or on stdin")
-        return found
+        return found if form is None else [*found[:-1], replace(found[-1], form=form)]
 
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
 
@@ -184,9 +190,30 @@ def _once(flags: Flags, program: Program) -> int:
         prompts,
         open_session,
         spoken,
+        prints="result" if flags.mode == "result" else "text" if form is None else "value",
         names_session=program is LINNET,  # The others are as quiet as their namesakes.
         draws=not flags.debug,
     )
+
+
+def _form(path: str) -> "Form":
+    """Raises ConfigError for a file that cannot be used."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
+    from linnet.core.output import Output
+    from linnet.runtime.small_file import contents
+
+    text = contents(path)
+    if text is None:
+        raise ConfigError(f"--output-schema: there is no file {path}")
+    try:
+        schema = decode(text)
+        if not isinstance(schema, dict):
+            raise BadInput("it is no JSON object")
+        return Output(schema)
+    except (DecodeError, UnicodeError, RecursionError, BadInput) as error:
+        raise ConfigError(f"--output-schema: {path} cannot be used: {error}") from None
 
 
 def _asked(settings: "Settings") -> "Settings":

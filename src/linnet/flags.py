@@ -18,6 +18,7 @@ linnet: a coding agent on a pipe
   linnet --mode rpc [flags]       speak the pi protocol
   linnet -p "prompt" [flags]      do one thing, print the final text
   linnet --mode json "prompt"     do one thing, print every event as a line of JSON
+  linnet --mode result "prompt"   do one thing, print what came of it as one JSON object
   … | linnet -p "prompt"          the same, with what is piped in front of the prompt
   linnet models [flags]           list the models that can be used, and what they cost
   linnet sessions [flags]         list the sessions of this folder
@@ -28,7 +29,7 @@ linnet: a coding agent on a pipe
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
 
-  Exit codes of -p and --mode json: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
+  Exit codes of -p, json and result: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
   4 a limit was reached, 5 refused, 6 nothing was said, 128 and more after a signal
 
 Flags
@@ -71,6 +72,8 @@ class Flags(Struct):
     show_thinking: bool = False
     debug: bool = False
     stream: Literal["full", "deltas"] = "full"
+    settled: bool = False
+    output_schema: str | None = None
     export: str | None = None
     out: str | None = None
     everywhere: bool = False
@@ -247,10 +250,14 @@ TABLE = (
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
     Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
     Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
-    Flag(("--mode",), "mode", "rpc, json or text", _one_of("rpc", "json", "text"), "MODE"),
+    Flag(("--mode",), "mode", "rpc, json, result or text", _one_of("rpc", "json", "result", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
+    Flag(("--settled",), "settled", "pi protocol: say agent_settled when a prompt is over, with all that followed it"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
+    Flag(
+        ("--output-schema",), "output_schema", "the answer is to be JSON that fits the JSON Schema in here", str, "FILE"
+    ),
     Flag(("--debug",), "debug", "say on stderr what is asked of models, what is tried again, and how long it takes"),
     Flag(("--version",), "version", "print the version"),
     Flag(("-h", "--help"), "help", "print this"),

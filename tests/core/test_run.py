@@ -44,6 +44,8 @@ from linnet.core.run import (
     Prepared,
     Prompted,
     Replied,
+    Review,
+    Reviewed,
     Run,
     RunTool,
 )
@@ -208,6 +210,75 @@ def test_calls_that_have_one_id_are_told_apart() -> None:
     run.feed(answered(1, "a"))
     assert run.feed(answered(1, "a")) == []
     assert run.feed(answered(0, "a"))[-1] == AskModel(2)
+
+
+class Object(Struct, frozen=True):
+    """The next answer that is reviewed is objected to."""
+
+
+@given(st.lists(actions | st.just(Object())), st.integers(1, 5), st.booleans())
+def test_no_answer_is_the_last_that_was_not_reviewed(
+    arriving: list[Fact | Steer | Object], steps: int, steered_meanwhile: bool
+) -> None:
+    """Nor is one that was objected to, unless there is no step left for another."""
+    queues = Queues()
+    run = Run(Limits(steps), Usage(), queues, reviews=True)
+    asked = 0
+    objects = used = False
+    for each in [PROMPT, *arriving]:
+        if isinstance(each, Steer):
+            queues.steering.append(Input("steer"))
+            continue
+        if isinstance(each, Object):
+            objects = True
+            continue
+        assert run.feed(Reviewed()) == []  # Nobody asked.
+        effects = run.feed(each)
+        reviewed = False
+        while effects and isinstance(effects[-1], Prepare | Review):
+            last = effects[-1]
+            if isinstance(last, Prepare):
+                effects += run.feed(Prepared(tuple(UserMessage((Text(input.text),), 0) for input in last.inputs)))
+                continue
+            assert last == Review("hm")
+            reviewed, used, objects = True, objects, False
+            if steered_meanwhile:
+                queues.steering.append(Input("meanwhile"))
+            effects += run.feed(Reviewed(UserMessage((Text("no"),), 0) if used else None))
+        asked += sum(isinstance(effect, AskModel) for effect in effects)
+        for effect in effects:
+            if isinstance(effect, Emit) and isinstance(effect.event, RunEnded):
+                if effect.event.stop == "end":
+                    assert reviewed
+                    assert not (used or steered_meanwhile) or asked == steps
+                return
+
+
+def test_an_answer_that_cannot_be_used_is_asked_for_again_in_the_same_run() -> None:
+    run = Run(Limits(5), Usage(), Queues(), reviews=True)
+    run.feed(PROMPT)
+    assert run.feed(reply(text="hi"))[-1] == Review("hi")
+    again = run.feed(Reviewed(UserMessage((Text("no"),), 0)))
+    assert emitted(again) == [UserSaid, StepStarted]
+    run.feed(reply(text="ho"))
+    assert emitted(run.feed(Reviewed())) == [RunEnded]
+
+
+def test_a_run_that_is_cut_short_while_its_answer_is_reviewed_ends_so() -> None:
+    run = Run(Limits(5), Usage(), Queues(), reviews=True)
+    run.feed(PROMPT)
+    run.feed(reply(text="hi"))
+    *_, interrupted, ended = run.feed(Reviewed(UserMessage((Text("no"),), 0), NOT_ASKED))
+    assert interrupted == Emit(Interrupted(NOT_ASKED))
+    assert isinstance(ended, Emit)
+    assert isinstance(ended.event, RunEnded)
+    assert (ended.event.stop, ended.event.messages[-1]) == ("aborted", NOT_ASKED)
+
+
+def test_an_answer_that_was_cut_off_is_not_reviewed() -> None:
+    run = Run(Limits(5), Usage(), Queues(), reviews=True)
+    run.feed(PROMPT)
+    assert emitted(run.feed(reply(text="h", stop="length"))) == [ReplyEnded, StepEnded, RunEnded]
 
 
 def test_a_plain_prompt_takes_one_step() -> None:

@@ -73,12 +73,13 @@ def test_a_prompt_is_streamed_aborted_and_followed_by_another(backend: Connect) 
             assert call(backend, "POST", f"/chats/{chat}/abort") == (204, None)
     connection.close()
     assert kinds[0] == "agent_start"
-    assert kinds[-1] == "agent_end"
+    assert kinds[-2:] == ["agent_end", "agent_settled"]
     assert "message_update" in kinds
 
     connection = backend()
-    *_, last = events(prompted(connection, chat, "again"))
+    *_, last, settled = events(prompted(connection, chat, "again"))
     connection.close()
+    assert settled == {"type": "agent_settled", "aborted": False}
     assert last["messages"][-1]["content"] == [{"type": "text", "text": "again"}]
     assert call(backend, "DELETE", f"/chats/{chat}") == (204, None)
     assert call(backend, "POST", f"/chats/{chat}/abort") == (404, {"detail": f"There is no chat {chat}."})
@@ -92,6 +93,7 @@ def test_a_browser_that_goes_away_aborts_the_run(backend: Connect) -> None:
             break
     connection.close()
     connection = backend()
-    *_, last = events(prompted(connection, chat, "again"))
+    *_, last, settled = events(prompted(connection, chat, "again"))
     connection.close()
+    assert settled == {"type": "agent_settled", "aborted": False}
     assert last["messages"][-1]["content"] == [{"type": "text", "text": "again"}]

@@ -37,7 +37,15 @@ def test_the_model_is_offered_the_tool_and_gets_what_the_client_says(agent: Agen
         "toolName": "greet",
         "args": {"a": 1},
     }
-    assert agent.ask("get_state")["data"]["waitingFor"][0]["kind"] == "tool"
+    (waiting,) = agent.ask("get_state")["data"]["waitingFor"]
+    assert waiting == {
+        "id": request["requestId"],
+        "kind": "tool",
+        "title": "greet",
+        "toolCallId": request["toolCallId"],
+        "toolName": "greet",
+        "args": {"a": 1},
+    }
     agent.ask("tool_response_progress", requestId=request["requestId"], text="…")
     content: list[Any] = [{"type": "text", "text": "hi"}, {"type": "image", "data": PIXEL, "mimeType": "image/png"}]
     agent.ask("tool_response", requestId=request["requestId"], content=content, details={"seconds": 1})
@@ -123,3 +131,30 @@ def test_a_tool_of_the_clients_needs_permission_too(pi: Callable[..., Agent]) ->
     question = agent.until("extension_ui_request")[-1]
     agent.send({"type": "extension_ui_response", "id": question["id"], "value": "Deny"})
     assert "tool_request" not in types(agent.until("agent_end"))
+
+
+@pytest.mark.parametrize("name", ["parameters", "inputSchema", "input_schema"])
+def test_a_schema_has_the_name_that_people_know(pi: Callable[..., Agent], server: ModelServer, name: str) -> None:
+    agent = pi()
+    schema = {"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]}
+    assert agent.ask("set_tools", tools=[{"name": "greet", name: schema}])["success"] is True
+    agent.send({"type": "prompt", "message": "hi"})
+    agent.until("agent_end")
+    (offered,) = [each for each in server.requests[0].body["tools"] if each["name"] == "greet"]
+    assert offered["input_schema"] == schema
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({}, 'tool 1: greet has no schema: give `parameters`, also for a tool that takes none: {"type":"object"'),
+        ({"parameters": None}, "has no schema"),
+        ({"schema": {"type": "object"}}, "has no schema"),
+        ({"inputSchema": {"type": "object"}, "parameters": {"type": "object", "properties": {}}}, "more than one"),
+        ({"inputSchema": {"type": "array"}}, "must be a JSON schema of an object"),
+    ],
+)
+def test_a_tool_without_a_schema_is_refused(pi: Callable[..., Agent], fields: Frame, words: str) -> None:
+    answer = pi().ask("set_tools", tools=[{"name": "greet", "description": "Greets.", **fields}])
+    assert answer["success"] is False
+    assert words in answer["error"]

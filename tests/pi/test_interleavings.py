@@ -73,6 +73,7 @@ class Ledger:
         self.message: str | None = None  # The role of the one that is open.
         self.tools: dict[str, bool] = {}  # Of this turn: whether it has finished.
         self.retry = 0
+        self.unsettled = False  # A run was begun, and nothing has said that all is over.
         self.last = ""
 
     def send(self, command: Frame) -> None:
@@ -93,6 +94,7 @@ class Ledger:
         assert self.message is None, "a message did not end"
         assert not self.retry, "a retry did not end"
         assert not self.in_compaction, "a compaction did not end"
+        assert not self.unsettled, "a prompt was not settled"
 
     def see_unknown(self, frame: Frame) -> None:
         raise AssertionError(f"no frame is called {frame['type']}")
@@ -100,7 +102,7 @@ class Ledger:
     def see_agent_start(self, frame: Frame) -> None:
         assert not self.in_run, "one run at a time"
         assert not self.in_compaction
-        self.in_run = True
+        self.in_run = self.unsettled = True
         self.overflowed = False
 
     def see_agent_end(self, frame: Frame) -> None:
@@ -109,6 +111,13 @@ class Ledger:
         assert frame["messages"], "a run consists of messages"
         self.in_run = False
         self.overflowed = OVERFLOW in frame["messages"][-1].get("errorMessage", "")
+
+    def see_agent_settled(self, frame: Frame) -> None:
+        assert self.unsettled, "once for each prompt, and for nothing else"
+        to_come = self.in_run or self.in_compaction or self.retry
+        assert not to_come, "something was still to come"
+        assert not self.queued, "what waits is said first"
+        self.unsettled = False
 
     def see_turn_start(self, frame: Frame) -> None:
         assert self.in_run
@@ -287,7 +296,17 @@ class Conversation(RuleBasedStateMachine):
         folder.mkdir()
         self.mark = f"TEST_MARK={folder}"
         (folder / OTHER).write_text('{"type":"session","version":3,"id":"other"}\n')
-        base = ("--mode", "rpc", "--provider", "anthropic", "--base-url", self.server.url, "--api-key", "x")
+        base = (
+            "--mode",
+            "rpc",
+            "--settled",
+            "--provider",
+            "anthropic",
+            "--base-url",
+            self.server.url,
+            "--api-key",
+            "x",
+        )
         delay = delay if ending != "eof" else "0.01"  # Nobody will be there to end the wait.
         flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream, "--session-dir", str(folder))
         env = {"TEST_MARK": str(folder)}

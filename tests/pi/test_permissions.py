@@ -37,7 +37,8 @@ def test_a_command_is_shown_and_runs_once_it_is_allowed(pi: Callable[..., Agent]
     assert question["permission"]["preview"] == "touch ran"
     assert not (folder(agent) / "ran").exists()
     waiting = agent.ask("get_state")["data"]["waitingFor"]
-    assert [each["kind"] for each in waiting] == ["permission"]
+    asked_again = {name: value for name, value in question.items() if name != "type"}
+    assert waiting == [{**asked_again, "kind": "permission", "toolCallId": question["permission"]["toolCallId"]}]
     answer(agent, question, value="Allow once")
     assert result(agent)["isError"] is False
     agent.until("agent_end")
@@ -167,3 +168,11 @@ def test_a_rule_that_makes_no_sense_is_an_error_at_the_start(pi: Callable[..., A
     agent = pi("--allow", ":x")
     assert agent.wait() == 2
     assert "--allow must be a tool" in agent.stderr
+
+
+def test_of_a_time_limit_the_state_tells_what_is_left(pi: Callable[..., Agent]) -> None:
+    agent = pi("--permission", "ask", "--question-timeout", "1000")
+    agent.send({"type": "prompt", "message": TOUCH})
+    assert asked(agent)["timeout"] == 1_000_000
+    (waiting,) = agent.ask("get_state")["data"]["waitingFor"]
+    assert 0 < waiting["timeout"] < 1_000_000

@@ -386,6 +386,8 @@ def test_the_state_says_what_is_waited_for(script: Script, tmp_path: Path) -> No
         assert not runtime.state().waiting_for
     [[waiting]] = seen
     assert (waiting.kind, waiting.title) == ("permission", "Allow bash?")
+    assert waiting.options == ("Allow once", "Allow for this session", "Deny")
+    assert (waiting.permission.name, waiting.permission.preview) == ("bash", "touch ran")
 
 
 @pytest.mark.parametrize("seconds", [0, -1, float("nan"), float("inf")])

@@ -2,16 +2,17 @@
 
 import asyncio
 import dataclasses
+import datetime
 import json
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from threading import Event
 from typing import Any, Literal
 
 import msgspec
+import pydantic
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from linnet import (
     AsyncRuntime,
@@ -25,8 +26,6 @@ from linnet import (
     Runtime,
     frames,
 )
-from linnet.sdk.json_schema import check_schema, problem
-from linnet.sdk.output import json_in
 from linnet.testing.model_server import ModelServer
 
 Open = Callable[..., Runtime]
@@ -120,6 +119,10 @@ def test_a_run_that_was_tried_again_has_only_what_counts(start: Open) -> None:
     assert [message.role for message in result.messages] == ["user", "assistant"]
 
 
+class Node(pydantic.BaseModel):
+    kids: list["Node"] = []
+
+
 class Bug(msgspec.Struct):
     file: str
     line: int
@@ -194,6 +197,7 @@ def test_a_value_that_nobody_asked_for_is_not_there(scripted: Script) -> None:
         (lambda: None, "output must be a type"),
         ({"type": "thing"}, 'unknown type "thing"'),
         ({"not": {}}, 'says "not" at \\$, which cannot be checked'),
+        (list[Node], "refers to itself"),
         ({"$ref": "elsewhere.json"}, "not inside it"),
         ({"$ref": "#/$defs/none"}, "which is not there"),
         ({"properties": {"a": 3}}, "\\$.a of the JSON Schema must be an object"),
@@ -215,65 +219,100 @@ def test_asynchronously_too(tmp_path: Path) -> None:
     asyncio.run(main())
 
 
-@pytest.mark.parametrize(
-    ("schema", "fits", "does_not"),
-    [
-        ({"type": "integer"}, 3.0, True),
-        ({"type": ["string", "null"]}, None, 3),
-        ({"enum": [1, "a"]}, 1, True),
-        ({"const": {"a": [1]}}, {"a": [1]}, {"a": [2]}),
-        ({"type": "string", "pattern": "^a", "maxLength": 2}, "ab", "abc"),
-        ({"type": "array", "items": {"type": "number"}, "minItems": 1}, [1.5], [[]]),
-        ({"type": "object", "additionalProperties": False, "properties": {"a": {}}}, {"a": 1}, {"b": 1}),
-        ({"type": "object", "additionalProperties": {"type": "string"}}, {"a": "b"}, {"a": 1}),
-        ({"anyOf": [{"type": "string"}, {"minimum": 3}]}, 4, 2),
-        ({"oneOf": [{"minimum": 1}, {"minimum": 3}]}, 2, 4),
-        ({"allOf": [{"minimum": 1}, {"maximum": 3}]}, 2, 4),
-        ({"$ref": "#/$defs/a", "$defs": {"a": {"properties": {"next": {"$ref": "#/$defs/a"}}}}}, {"next": {}}, None),
-        ({"properties": {"never": False}}, {}, {"never": 1}),
-    ],
-)
-def test_a_schema_means_what_it_says(schema: dict[str, Any], fits: Any, does_not: Any) -> None:
-    check_schema(schema)
-    assert problem(fits, schema) == ""
-    if does_not is not None:
-        assert problem(does_not, schema)
+class Place(pydantic.BaseModel):
+    """Strict, so that a day may only be a text because it comes from JSON."""
 
-
-class Tree(msgspec.Struct):
+    model_config = pydantic.ConfigDict(strict=True)
     name: str
-    size: int | None
-    kind: Literal["file", "folder"]
-    children: list["Tree"] = []
+    seen: datetime.date = pydantic.Field(description="The day it was seen.")
+
+    @pydantic.field_validator("name")
+    @classmethod
+    def _is_capital(cls, name: str) -> str:
+        if name != name.capitalize():
+            raise ValueError("a name has a capital letter")
+        return name
 
 
-trees = st.recursive(
-    st.builds(Tree, st.text(), st.none() | st.integers(-9, 9), st.sampled_from(["file", "folder"])),
-    lambda inner: st.builds(Tree, st.text(), st.none(), st.just("folder"), st.lists(inner, max_size=3)),
-    max_leaves=5,
-)
+@dataclasses.dataclass
+class Tour:
+    places: list[Place]
 
 
-@given(trees)
-def test_what_msgspec_writes_fits_the_schema_that_msgspec_makes(tree: Tree) -> None:
-    schema = msgspec.json.schema(Tree)
-    check_schema(schema)
-    value = msgspec.to_builtins(tree)
-    assert problem(value, schema) == ""
-    assert problem({**value, "name": 3}, schema) == "expected string at $.name"
+def test_a_pydantic_model_is_a_form_alone_and_inside_others(scripted: Script) -> None:
+    rome = '{"name":"Rome","seen":"2026-11-17"}'
+    runtime = scripted(rome, f"[{rome}]", f'{{"places":[{rome}]}}', '{"kids":[{"kids":[]}]}')
+    place = Place(name="Rome", seen=datetime.date(2026, 11, 17))
+    assert runtime.run("one", output=Place).value == place
+    assert runtime.run("all", output=list[Place]).value == [place]
+    assert runtime.run("tour", output=Tour).value == Tour([place])
+    assert runtime.run("tree", output=Node).value == Node(kids=[Node()])
 
 
-@given(
-    st.dictionaries(st.text(), st.integers() | st.text() | st.none(), min_size=1),
-    st.sampled_from(["{}", "```json\n{}\n```", "```\n{}\n```"]),
-)
-def test_json_is_found_wherever_a_model_puts_it(value: dict[str, Any], around: str) -> None:
-    text = around.replace("{}", json.dumps(value))
-    assert json.loads(str(json_in(text))) == value
+def test_what_a_model_checks_by_itself_is_said_to_the_language_model(scripted: Script) -> None:
+    result = scripted('[{"name":"rome","seen":"?"}]', "[]").run("all", output=list[Place])
+    assert (result.value, result.steps) == ([], 2)
+    asked = result.messages[2].content[0]
+    assert isinstance(asked, frames.TextBlock)
+    assert "a name has a capital letter (name)" in asked.text
+    assert "$[0]" in asked.text
+    assert "The day it was seen." in asked.text
+    assert "errors.pydantic.dev" not in asked.text
 
 
-@given(st.text())
-def test_what_is_found_is_json(text: str) -> None:
-    found = json_in(text)
-    if found is not None:
-        msgspec.json.decode(found)
+def test_a_streamed_run_tells_the_value_and_has_it(scripted: Script) -> None:
+    run = scripted('{"file":"a","line":1}').prompt("find it", output=Bug)
+    told = [event for event in run if isinstance(event, frames.Output)]
+    assert [event.value for event in told] == [{"file": "a", "line": 1}]
+    assert run.result.value == Bug("a", 1)
+
+
+def test_a_limit_holds_for_what_is_asked_again(tmp_path: Path) -> None:
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [[{"text": "?"}], [{"text": "{}"}]]}))
+    with Runtime(script=tmp_path / "script.json", cwd=tmp_path, max_steps=1) as runtime:
+        result = runtime.run("find it", output=Bug)
+    assert (result.steps, result.code) == (1, "bad_output")
+
+
+def test_a_template_is_not_given_the_form_as_an_argument(tmp_path: Path) -> None:
+    (tmp_path / "find.md").write_text("Find $ARGUMENTS, and only that.")
+    (tmp_path / "script.json").write_text(json.dumps({"turns": [[{"text": '{"file":"a","line":1}'}]]}))
+    with Runtime(script=tmp_path / "script.json", cwd=tmp_path, template_paths=[tmp_path / "find.md"]) as runtime:
+        asked = runtime.run("/find bugs", output=Bug).messages[0].content[0]
+    assert isinstance(asked, frames.TextBlock)
+    assert asked.text.startswith("Find bugs, and only that.\n\nWhen the work is done")
+
+
+def test_a_validator_that_never_ends_holds_up_no_abort(scripted: Script) -> None:
+    checking, leave = Event(), Event()
+
+    class Slow(pydantic.BaseModel):
+        @pydantic.model_validator(mode="after")
+        def _wait(self) -> "Slow":
+            checking.set()
+            leave.wait(60)
+            return self
+
+    runtime = scripted("{}", "hello")
+    run = runtime.prompt("go", output=Slow)
+    assert checking.wait(20)
+    runtime.abort()
+    assert list(run)
+    leave.set()
+    assert (run.result.stop, run.result.code) == ("aborted", "aborted")
+    with pytest.raises(BadOutput):
+        _ = run.result.value
+    assert runtime.run("go on").stop == "end_turn"
+
+
+def test_a_validator_that_breaks_is_a_failure_and_nothing_more(scripted: Script) -> None:
+    class Broken(pydantic.BaseModel):
+        @pydantic.model_validator(mode="after")
+        def _leave(self) -> "Broken":
+            raise SystemExit(3)
+
+    runtime = scripted("{}", "hello")
+    result = runtime.run("go", output=Broken)
+    assert (result.stop, result.code) == ("error", "internal")
+    assert "SystemExit" in str(result.error)
+    assert runtime.run("go on").text == "hello"

@@ -7,6 +7,7 @@ from pathlib import Path
 from threading import Event
 from typing import Annotated, Any, Literal
 
+import pydantic
 import pytest
 from msgspec import Meta, Struct
 
@@ -209,3 +210,72 @@ def test_name_and_description_may_be_given() -> None:
         return "hi"
 
     assert (f.spec.name, f.spec.description) == ("greet", "Say hello.")
+
+
+def text(output: ToolOutput) -> str:
+    (part,) = output.content
+    assert isinstance(part, Text)
+    return part.text
+
+
+class Trip(pydantic.BaseModel):
+    """Where to, and how long."""
+
+    city: str
+    days: int = pydantic.Field(default=3, ge=1, description="At least one.")
+    stops: list["Stop"] = []
+
+
+class Stop(pydantic.BaseModel):
+    name: str
+
+
+class Branch(pydantic.BaseModel):
+    branches: list["Branch"] = []
+
+
+def test_a_pydantic_model_is_all_arguments_or_one_of_them() -> None:
+    def book(trip: Trip) -> str:
+        return f"{type(trip).__name__} {trip.city} {trip.days} {[stop.name for stop in trip.stops]}"
+
+    def compare(trips: list[Trip], best: Trip | None = None) -> str:
+        return f"{[trip.city for trip in trips]} {best}"
+
+    args = {"city": "Rome", "days": 2, "stops": [{"name": "Ostia"}]}
+    assert text(run(book, args)) == "Trip Rome 2 ['Ostia']"
+    assert text(run(compare, {"trips": [args]})) == "['Rome'] None"
+    described = tool(book).spec.schema
+    assert described["properties"]["days"]["description"] == "At least one."
+    assert described["properties"]["stops"]["items"]["required"] == ["name"]
+    assert tool(compare).spec.schema["properties"]["trips"]["items"] == described
+    assert "$ref" not in str(described)
+
+
+def test_arguments_that_a_model_refuses_are_told_to_the_language_model() -> None:
+    def book(trip: Trip) -> str:
+        raise AssertionError
+
+    refused = run(book, {"city": "Rome", "days": 0})
+    assert refused.is_error
+    assert text(refused) == "invalid args: Input should be greater than or equal to 1 (days)"
+
+
+def test_a_model_that_is_returned_is_data() -> None:
+    def one() -> Stop:
+        return Stop(name="Ostia")
+
+    def several() -> list[Stop]:
+        return [one()]
+
+    assert text(run(one, {})) == '{"name":"Ostia"}'
+    assert text(run(several, {})) == '[{"name":"Ostia"}]'
+
+
+def test_a_type_that_refers_to_itself_is_refused_when_the_tool_is_made() -> None:
+    def grow(tree: Branch) -> None: ...
+
+    def plant(tree: Branch, where: str) -> None: ...
+
+    for function in (grow, plant):
+        with pytest.raises(TypeError, match="Branch refers to itself"):
+            tool(function)

@@ -24,7 +24,9 @@ def test_a_command_is_asked_about_and_denied(zot: Callable[..., Agent]) -> None:
         "args": {"command": "touch ran"},
         "preview": "touch ran",
     }
-    assert agent.ask("get_state")["data"]["waiting_for"][0]["kind"] == "permission"
+    asked_again = {name: value for name, value in question.items() if name != "type"}
+    waiting = agent.ask("get_state")["data"]["waiting_for"]
+    assert waiting == [{**asked_again, "kind": "permission", "call_id": question["permission"]["call_id"]}]
     assert agent.ask("answer", request_id=question["request_id"], value="Deny", reason="no")["success"] is True
     assert "no" in agent.until("tool_result")[-1]["content"][0]["text"]
     agent.until("done")
@@ -68,10 +70,11 @@ def test_an_abort_is_told_to_whoever_runs_the_tool(zot: Callable[..., Agent]) ->
 
 def test_names_that_are_taken_or_odd_are_refused(zot: Callable[..., Agent]) -> None:
     agent = zot()
-    taken = agent.ask("set_tools", tools=[{"name": "bash"}])
+    taken = agent.ask("set_tools", tools=[{"name": "bash", "parameters": {}}])
     assert taken["error"] == 'the tool "bash" is declared twice: by linnet itself and by the client'
     assert agent.ask("set_tools", tools=[GREET, GREET])["success"] is False
-    assert agent.ask("set_tools", tools=[{"name": "no good"}])["success"] is False
+    assert "letters" in agent.ask("set_tools", tools=[{"name": "no good", "parameters": {}}])["error"]
+    assert "has no schema" in agent.ask("set_tools", tools=[{"name": "good"}])["error"]
     assert agent.ask("set_tools", tools="x")["success"] is False
     assert agent.ask("set_tools")["success"] is False, "to have none, say so"
     assert agent.ask("set_tools", tools=[])["success"] is True

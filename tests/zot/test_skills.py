@@ -113,7 +113,7 @@ def test_loading_a_skill_needs_no_permission_unless_a_rule_says_so(zot: Spawn, s
 
 
 def test_a_client_cannot_bring_a_tool_of_that_name(zot: Spawn, skills: Path) -> None:
-    tool = {"name": "skill", "description": "", "schema": {"type": "object"}}
+    tool = {"name": "skill", "description": "", "parameters": {"type": "object"}}
     refused = zot().ask("set_tools", tools=[tool])
     assert refused["success"] is False
     assert "skill" in refused["error"]

@@ -1,7 +1,7 @@
 """Clients for asyncio: the same names, awaited. The pipes have a thread of their own, so no loop is ever blocked."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import suppress
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
@@ -11,6 +11,7 @@ from linnet.client.agent import Agent, Options, Taken
 from linnet.client.link import Link
 from linnet.client.pictures import Picture
 from linnet.client.request import Awaited, Request
+from linnet.client.spoken import Spoken
 from linnet.client.stream import Pending, Stream
 from linnet.errors import RunFailed, TimedOut
 from linnet.wire.incoming import BadLine, UnknownEvent
@@ -66,17 +67,29 @@ class AsyncRun(AsyncEvents[E]):
 
     async def text(self) -> str:
         """Wait for the end; return what the agent said. Raises RunFailed if it failed or was aborted."""
-        spoken = self._agent.speech.spoken()
-        async for event in self:
-            spoken.add(event)
-        if spoken.failure:
-            raise RunFailed(spoken.failure, spoken.text)
-        return spoken.text
+        return (await self._spoken()).text
+
+    async def value(self) -> Any:
+        """Wait for the end; return the answer as the value that `output_schema` asked for. Raises RunFailed if there is
+        none.
+        """
+        spoken = await self._spoken()
+        if spoken.no_value:
+            raise RunFailed(spoken.no_value, spoken.text)
+        return spoken.value
 
     async def wait(self) -> None:
         """Wait for the end, however it comes. Events that were not taken are dropped."""
         async for _ in self:
             pass
+
+    async def _spoken(self) -> Spoken:
+        spoken = self._agent.speech.spoken()
+        async for event in self:
+            spoken.add(event)
+        if spoken.failure:
+            raise RunFailed(spoken.failure, spoken.text)
+        return spoken
 
     def _left(self) -> float | None:
         if self._request.timeout is None:
@@ -139,10 +152,15 @@ class AsyncZotClient(zot_commands.ZotCommands, AsyncClient[frames.Event]):
             self._link.ask(zot_commands.ZotCommands.hello(self, token))
 
     def prompt(
-        self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
+        self,
+        message: str,
+        images: Sequence[Picture] = (),
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> AsyncRun[frames.Event]:
         """Run a prompt, when those before it are done; iterate over its events, `done` last."""
-        return AsyncRun(self, zot_commands.prompt(message, images, timeout))
+        return AsyncRun(self, zot_commands.prompt(message, images, timeout, output_schema))
 
     async def compact(self, *, timeout: float | None = None) -> str:
         """Replace old messages by a summary, and return it. Raises RunFailed."""
@@ -161,10 +179,11 @@ class AsyncPiClient(pi_commands.PiCommands, AsyncClient[pi.Event]):
         images: Sequence[Picture] = (),
         *,
         streaming_behavior: pi_commands.Behavior | None = None,
+        output_schema: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> AsyncRun[pi.Event]:
         """Say something; iterate over what happens until the agent is idle again, retries and all."""
-        return AsyncRun(self, pi_commands.prompt(message, images, streaming_behavior, timeout))
+        return AsyncRun(self, pi_commands.prompt(message, images, streaming_behavior, timeout, output_schema))
 
     def answer_ui(
         self, id: str, value: str | None = None, *, confirmed: bool | None = None, reason: str | None = None

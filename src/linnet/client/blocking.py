@@ -1,7 +1,7 @@
 """Clients that block. Any thread may use one, several at a time."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Self, TypeVar, Unpack
 
@@ -9,6 +9,7 @@ from linnet.client import pi_commands, speeches, zot_commands
 from linnet.client.agent import Agent, Options, Taken
 from linnet.client.pictures import Picture
 from linnet.client.request import Blocking, Request
+from linnet.client.spoken import Spoken
 from linnet.client.stream import Pending, Stream
 from linnet.errors import RunFailed, TimedOut
 from linnet.wire.incoming import BadLine, UnknownEvent
@@ -65,17 +66,29 @@ class Run(Events[E]):
 
     def text(self) -> str:
         """Wait for the end; return what the agent said. Raises RunFailed if it failed or was aborted."""
-        spoken = self._agent.speech.spoken()
-        for event in self:
-            spoken.add(event)
-        if spoken.failure:
-            raise RunFailed(spoken.failure, spoken.text)
-        return spoken.text
+        return (self._spoken()).text
+
+    def value(self) -> Any:
+        """Wait for the end; return the answer as the value that `output_schema` asked for. Raises RunFailed if there is
+        none.
+        """
+        spoken = self._spoken()
+        if spoken.no_value:
+            raise RunFailed(spoken.no_value, spoken.text)
+        return spoken.value
 
     def wait(self) -> None:
         """Wait for the end, however it comes. Events that were not taken are dropped."""
         for _ in self:
             pass
+
+    def _spoken(self) -> Spoken:
+        spoken = self._agent.speech.spoken()
+        for event in self:
+            spoken.add(event)
+        if spoken.failure:
+            raise RunFailed(spoken.failure, spoken.text)
+        return spoken
 
     def _left(self) -> float | None:
         if self._request.timeout is None:
@@ -144,10 +157,15 @@ class ZotClient(zot_commands.ZotCommands, Client[frames.Event]):
             self._link.ask(zot_commands.ZotCommands.hello(self, token))
 
     def prompt(
-        self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
+        self,
+        message: str,
+        images: Sequence[Picture] = (),
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
     ) -> Run[frames.Event]:
         """Run a prompt, when those before it are done; iterate over its events, `done` last."""
-        return Run(self, zot_commands.prompt(message, images, timeout))
+        return Run(self, zot_commands.prompt(message, images, timeout, output_schema))
 
     def compact(self, *, timeout: float | None = None) -> str:
         """Replace old messages by a summary, and return it. Raises RunFailed."""
@@ -166,10 +184,11 @@ class PiClient(pi_commands.PiCommands, Client[pi.Event]):
         images: Sequence[Picture] = (),
         *,
         streaming_behavior: pi_commands.Behavior | None = None,
+        output_schema: Mapping[str, Any] | None = None,
         timeout: float | None = None,
     ) -> Run[pi.Event]:
         """Say something; iterate over what happens until the agent is idle again, retries and all."""
-        return Run(self, pi_commands.prompt(message, images, streaming_behavior, timeout))
+        return Run(self, pi_commands.prompt(message, images, streaming_behavior, timeout, output_schema))
 
     def answer_ui(
         self, id: str, value: str | None = None, *, confirmed: bool | None = None, reason: str | None = None

@@ -3,7 +3,7 @@
 Some exist only in some versions of pi, or only in linnet; an agent that does not know one refuses it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from linnet.client.pictures import Picture, checked
@@ -254,9 +254,13 @@ def said(
 
 
 def prompt(
-    message: str, images: Sequence[Picture], behavior: Behavior | None, timeout: float | None
+    message: str,
+    images: Sequence[Picture],
+    behavior: Behavior | None,
+    timeout: float | None,
+    schema: Mapping[str, Any] | None = None,
 ) -> Request[results.Accepted]:
-    return said("prompt", message, images, timeout, streamingBehavior=behavior)
+    return said("prompt", message, images, timeout, streamingBehavior=behavior, outputSchema=schema)
 
 
 def answer_ui(id: str, value: str | None, confirmed: bool | None, reason: str | None) -> dict[str, Any]:

@@ -1,14 +1,20 @@
 """What a run came to, folded from its events: the words of the agent, and why it failed. Pure."""
 
+from typing import Any
+
 from linnet.wire.pi import incoming as pi
 from linnet.wire.zot import frames
 
 
 class Spoken:
-    """`failure` is empty if all went well."""
+    """`failure` is empty if all went well. `value` is the answer in the form that was asked for, or `no_value` says why
+    it is not there.
+    """
 
     def __init__(self) -> None:
         self.failure = ""
+        self.value: Any = None
+        self.no_value = "the agent was not asked for a value, or knows of none: give output_schema"
         self._replies: list[list[str]] = []
 
     @property
@@ -18,6 +24,9 @@ class Spoken:
 
     def add(self, event: object) -> None:
         raise NotImplementedError
+
+    def _read(self, value: Any, error: str) -> None:
+        self.value, self.no_value = (None, error) if error else (value, "")
 
     def _reply(self) -> None:
         self._replies.append([])
@@ -40,6 +49,8 @@ class ZotSpoken(Spoken):
                 self.failure = why if stop in ("error", "aborted") else ""
             case frames.Error(message):
                 self.failure = message
+            case frames.Output(value, error):
+                self._read(value, error or "")
             case _:
                 pass
 
@@ -58,5 +69,7 @@ class PiSpoken(Spoken):
                 self.failure = reason
             case pi.Error(error):
                 self.failure = error
+            case pi.Output(value, error):
+                self._read(value, error)
             case _:
                 pass

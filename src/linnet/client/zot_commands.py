@@ -1,6 +1,6 @@
 """Every command of the zot protocol, once, for the client that blocks and the one that is awaited."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from linnet.client.pictures import Picture, checked
@@ -103,8 +103,10 @@ class ZotCommands:
         return Request(type, anything, timeout, fields)
 
 
-def prompt(text: str, images: Sequence[Picture], timeout: float | None) -> Request[None]:
-    fields: dict[str, Any] = {"message": text}
+def prompt(
+    text: str, images: Sequence[Picture], timeout: float | None, schema: Mapping[str, Any] | None = None
+) -> Request[None]:
+    fields: dict[str, Any] = {"message": text, **given(output_schema=schema)}
     if images:
         fields["images"] = [{"mime_type": each.mime_type, "data": each.data} for each in checked(images)]
     return Request("prompt", nothing, timeout, fields)

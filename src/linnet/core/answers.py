@@ -1,14 +1,14 @@
 """What a command is answered, in no dialect's words."""
 
 from collections.abc import Sequence
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from linnet.core.events import Compaction, QueueMode
 from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
-from linnet.core.questions import Question
+from linnet.core.questions import QuestionAsked
 from linnet.core.sessions import OutlineEntry, SessionInfo
 from linnet.core.slash import SlashCommand
 from linnet.errors import LinnetError
@@ -30,12 +30,20 @@ class Started(Struct, frozen=True):
 
 class Done(Struct, frozen=True):
     """A prompt has been seen to, one way or the other. `error` says why it failed, if it did; `failure` is what was
-    raised, if anything was.
+    raised, if anything was. `value` is the answer in the form that was asked for, if one was and it fits.
     """
 
     stop: StopReason
     error: str = ""
     failure: LinnetError | None = None
+    value: Any = UNSET
+
+    @property
+    def code(self) -> str | None:
+        """One word for programs; None if all went well."""
+        if self.failure is not None:
+            return self.failure.code
+        return None if self.stop == "end" else LinnetError.code if self.stop == "error" else self.stop
 
 
 class SandboxState(Struct, frozen=True):
@@ -50,7 +58,7 @@ class State(Struct, frozen=True, kw_only=True):
 
     `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
     `session_error`: why what was said last is not on disk, if it should be. `waiting_for`: questions that nobody has
-    answered yet, by their ids. `sandbox`: None if commands run without.
+    answered yet, each with the seconds that are left for it. `sandbox`: None if commands run without.
     """
 
     model: Model
@@ -70,7 +78,7 @@ class State(Struct, frozen=True, kw_only=True):
     session_file: str | None = None
     session_name: str = ""
     session_error: str = ""
-    waiting_for: Sequence[tuple[str, Question]] = ()
+    waiting_for: Sequence[QuestionAsked] = ()
     sandbox: SandboxState | None = None
 
 

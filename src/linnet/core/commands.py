@@ -32,6 +32,7 @@ from linnet.core.answers import Stats as Stats
 from linnet.core.answers import ThinkingCycled as ThinkingCycled
 from linnet.core.answers import Transcript as Transcript
 from linnet.core.events import QueueMode
+from linnet.core.form import Form
 from linnet.core.messages import Image
 from linnet.core.models import Reasoning
 from linnet.core.questions import Given, ToolReturned
@@ -48,6 +49,7 @@ class Prompt(Struct, frozen=True):
 
     `slash`: what becomes of `/name` if an extension has a command of that name: it is run at once, beside whatever else
     runs; it is run when its turn comes; it is refused; or it is text like any other. `kind` and `details`: see Input.
+    `form`: what the answer is to have; only for a prompt that is not said to an agent that is working.
     """
 
     text: str
@@ -57,6 +59,7 @@ class Prompt(Struct, frozen=True):
     slash: Literal["at_once", "in_turn", "refuse", "text"] = "in_turn"
     kind: str = ""
     details: Any = None
+    form: Form | None = None
 
 
 class Compact(Struct, frozen=True):

@@ -16,6 +16,7 @@ from msgspec import Struct
 from linnet.core.brought import Brought as Brought
 from linnet.core.brought import ProjectTrustSet as ProjectTrustSet
 from linnet.core.brought import ProjectUntrusted as ProjectUntrusted
+from linnet.core.form import OutputRead as OutputRead
 from linnet.core.inputs import Input
 from linnet.core.messages import (
     AssistantMessage,
@@ -31,7 +32,8 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.models import Model, Reasoning
-from linnet.core.questions import Question
+from linnet.core.questions import QuestionAsked as QuestionAsked
+from linnet.core.questions import QuestionClosed as QuestionClosed
 from linnet.core.shown import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
@@ -284,22 +286,6 @@ class SessionEntered(Struct, frozen=True, kw_only=True):
     spent: Usage = Usage()
 
 
-class QuestionAsked(Struct, frozen=True):
-    """Whoever drives the agent is asked, and something waits for the answer; no longer than `timeout` seconds."""
-
-    id: str
-    question: Question
-    timeout: float | None = None
-
-
-class QuestionClosed(Struct, frozen=True):
-    """It was answered, or no answer is waited for any more."""
-
-    id: str
-    question: Question
-    how: Literal["answered", "expired", "withdrawn"]
-
-
 class SessionNamed(Struct, frozen=True):
     name: str
 
@@ -360,6 +346,7 @@ Event: TypeAlias = (
     | StepEnded
     | Interrupted
     | RunEnded
+    | OutputRead
     | RetryScheduled
     | RetryEnded
     | CompactionStarted

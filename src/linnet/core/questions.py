@@ -54,6 +54,23 @@ class RunClientTool(Struct, frozen=True):
 
 Question: TypeAlias = Confirm | Select | EnterText | EditText | Permit | RunClientTool
 
+
+class QuestionAsked(Struct, frozen=True):
+    """Whoever drives the agent is asked, and something waits for the answer; no longer than `timeout` seconds."""
+
+    id: str
+    question: Question
+    timeout: float | None = None
+
+
+class QuestionClosed(Struct, frozen=True):
+    """It was answered, or no answer is waited for any more."""
+
+    id: str
+    question: Question
+    how: Literal["answered", "expired", "withdrawn"]
+
+
 ALLOW_ONCE = "Allow once"
 ALLOW_SESSION = "Allow for this session"
 DENY = "Deny"

@@ -78,6 +78,15 @@ class Aborted(Struct, frozen=True):
     reply: AssistantMessage
 
 
+class Reviewed(Struct, frozen=True):
+    """What came of Review: why the answer cannot be used, to be said to the model; None if it is to be left at it.
+    `cut` is the reply there will not be, if the run was cut short meanwhile.
+    """
+
+    objection: UserMessage | None = None
+    cut: AssistantMessage | None = None
+
+
 class Prepare(Struct, frozen=True):
     """Make messages of what was said meanwhile."""
 
@@ -95,12 +104,18 @@ class RunTool(Struct, frozen=True):
     call: ToolCall
 
 
+class Review(Struct, frozen=True):
+    """See whether the answer that would be the last can be used."""
+
+    text: str
+
+
 class Emit(Struct, frozen=True):
     event: Event
 
 
-Fact: TypeAlias = Prompted | Prepared | Replied | Answered | Aborted
-Task: TypeAlias = Prepare | AskModel | RunTool  # What takes time: it is carried out, and its outcome is the next fact.
+Fact: TypeAlias = Prompted | Prepared | Replied | Answered | Aborted | Reviewed
+Task: TypeAlias = Prepare | AskModel | RunTool | Review  # What takes time: its outcome is the next fact.
 Effect: TypeAlias = Task | Emit
 
 
@@ -108,13 +123,23 @@ class Run:
     """One run. Invariants: every call of a reply is answered before the next question, and its results are told in the
     order of the calls; at most `calls_at_once` calls are outstanding, and nothing else is while one is; none is begun
     after an abort, or once somebody steers and one was answered; the run ends exactly once. A step that goes beyond a
-    limit is finished; `limit` is the one that ended the run, if one did.
+    limit is finished; `limit` is the one that ended the run, if one did. Where answers are reviewed, none is the last
+    that was not; one that was cut off at the model's limit is no answer.
     """
 
     def __init__(
-        self, limits: Limits, spent: Usage, queues: Queues, calls_at_once: int = 1, earlier: Usage | None = None
+        self,
+        limits: Limits,
+        spent: Usage,
+        queues: Queues,
+        calls_at_once: int = 1,
+        earlier: Usage | None = None,
+        *,
+        reviews: bool = False,
     ) -> None:
         """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt."""
+        self._reviews = reviews
+        self._reviewing = False
         self.limit: LimitReached | None = None
         self._limits = limits
         self._total = spent
@@ -130,7 +155,8 @@ class Run:
         self._results: list[ToolResult] = []
         self._aborted: AssistantMessage | None = None
         self._said: list[Message] = []
-        self._stopped: StopReason | None = None  # The reply that had nothing left to do, while more is prepared.
+        self._stopped: StopReason = "end"  # As the reply that had nothing left to do, while more is prepared.
+        self._may_end = False
 
     def feed(self, fact: Fact) -> list[Effect]:
         match fact:
@@ -147,15 +173,17 @@ class Run:
                     return []
                 self._aborted = self._aborted or reply
                 return self._answer(index, result)
+            case Reviewed(objection, cut):
+                return self._reviewed(objection, cut) if self._reviewing else []
             case _:
                 assert_never(fact)
 
     def _prepared(self, messages: tuple[UserMessage | Note, ...]) -> list[Effect]:
-        stop, self._stopped = self._stopped, None
-        if messages or stop is None:
+        may_end, self._may_end = self._may_end, False
+        if messages or not may_end:
             return self._ask(messages)
         self._preparing = False
-        return self._go_on(stop)  # There is nothing that the model could answer.
+        return self._go_on(self._stopped)  # There is nothing that the model could answer.
 
     def _ask(self, messages: Iterable[UserMessage | Note] = ()) -> list[Effect]:
         self._preparing = False
@@ -215,10 +243,28 @@ class Run:
 
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """The agent has nothing left to do; perhaps somebody has something to say."""
+        self._stopped = stop
         if self._reached() is None and (heard := self._queues.take_next()):
-            self._stopped = stop
+            self._may_end = True
             return self._hear(heard)
+        if self._reviews and stop != "length" and self._reply is not None:
+            self._reviewing = True
+            return [Review(self._reply.text)]
         return self._finish(stop, "")
+
+    def _reviewed(self, objection: UserMessage | None, cut: AssistantMessage | None) -> list[Effect]:
+        self._reviewing = False
+        if cut is not None:
+            self._said.append(cut)
+            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+        if self._reached() is not None:
+            return self._finish(self._stopped, "")
+        if objection is not None:
+            return self._ask([objection])
+        if heard := self._queues.take_next():  # Meanwhile.
+            self._may_end = True
+            return self._hear(heard)
+        return self._finish(self._stopped, "")
 
     def _reached(self) -> LimitReached | None:
         return self._limits.between_steps(self._step, self._total.cost.total - self._earlier)

@@ -46,6 +46,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "extension_ui_closed": "question_end",
     "tool_request": None,
     "tool_request_closed": None,
+    "output": None,
     "bash_execution_update": None,
     "queue_update": None,
     "entry_appended": None,

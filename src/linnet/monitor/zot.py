@@ -38,6 +38,7 @@ ADDED: Final[dict[str, Word | None]] = {
     "question_closed": "question_end",
     "tool_request": None,
     "tool_request_closed": None,
+    "output": None,
 }
 
 # What a frame must have, by the protocol's own table.

@@ -292,7 +292,8 @@ class Jobs:
         try:
             from linnet.runtime.worker import Worker
 
-            worker = Worker(running, self._toolbox, self._settings)
+            form = work.form if isinstance(work, commands.Prompt) else None
+            worker = Worker(running, self._toolbox, self._settings, form)
             if isinstance(work, commands.Prompt):
                 worker.prompt(schedule.said(work, running.began), commands=work.slash == "in_turn")
             else:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from threading import Event as Signal
+from time import monotonic
 from typing import Literal
 
 from linnet.core.cancel import Cancel
@@ -16,11 +17,16 @@ NOT_OPEN = "the question {} is not open: it was answered, withdrawn, or never as
 class _Open:
     """A question that somebody waits for an answer to."""
 
-    def __init__(self, question: Question, progress: Callable[[str], None]) -> None:
+    def __init__(self, question: Question, timeout: float | None, progress: Callable[[str], None]) -> None:
         self.question = question
+        self.until = None if timeout is None else monotonic() + timeout
         self.progress = progress
         self.closed = Signal()
         self.reply: Reply | None = None
+
+    def left(self) -> float | None:
+        """Seconds until no answer is waited for any more; None if there is no end to that."""
+        return None if self.until is None else max(0.0, self.until - monotonic())
 
 
 class Questions:
@@ -37,9 +43,11 @@ class Questions:
         self._open: dict[str, _Open] = {}
 
     @property
-    def open(self) -> Sequence[tuple[str, Question]]:
-        """Those that wait for an answer, in the order they were asked. Whoever looks holds the session's lock."""
-        return [(id, each.question) for id, each in self._open.items()]
+    def open(self) -> Sequence[QuestionAsked]:
+        """Those that wait for an answer, in the order they were asked, as if they were asked now: with the time that is
+        left. Whoever looks holds the session's lock.
+        """
+        return [QuestionAsked(id, each.question, each.left()) for id, each in self._open.items()]
 
     def ask(
         self,
@@ -52,7 +60,7 @@ class Questions:
         before any of them. Not to be called under the session's lock.
         """
         cancel.check()
-        waiting = _Open(question, progress)
+        waiting = _Open(question, timeout, progress)
         with self._lock:
             if not self._answerable:
                 return None

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, assert_never
 from linnet.core.cost import priced
 from linnet.core.draft import Draft
 from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
+from linnet.core.form import Form, Reading
 from linnet.core.history import repaired
 from linnet.core.inputs import Input
 from linnet.core.messages import (
@@ -27,6 +28,8 @@ from linnet.core.run import (
     Prepared,
     Prompted,
     Replied,
+    Review,
+    Reviewed,
     Run,
     RunTool,
     Task,
@@ -49,9 +52,11 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with."""
+    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with; `reading` what
+    the last answer says, if it was to have a form. An answer that does not fit is asked for again, once.
+    """
 
-    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
+    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings, form: Form | None = None) -> None:
         self._job = job
         self._toolbox = toolbox
         self._resources = toolbox.resources
@@ -59,6 +64,9 @@ class Runner:
         self._hooks = _hooks(toolbox, job)
         self.failure: ProviderError | None = None
         self.limit: LimitReached | None = None
+        self.reading: Reading | None = None
+        self._form = form
+        self._objected = False
         self._unsaid = ""  # Why something that was said could not be made a message.
 
     def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
@@ -78,7 +86,9 @@ class Runner:
     def run(self, prompted: Prompted) -> RunEnded:
         """One run. Its end is returned, for the caller to publish together with what follows from it."""
         job = self._job
-        run = Run(job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier)
+        run = Run(
+            job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
+        )
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
         self._resources.look()
@@ -114,8 +124,24 @@ class Runner:
                 result = self._run_tool(call)
                 aborted = self._job.cancel.is_set
                 return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
+            case Review(text):
+                return self._review(text)
             case _:
                 assert_never(task)
+
+    def _review(self, text: str) -> Reviewed:
+        """Whoever wrote what checks the answer, it does not hold up an abort."""
+        assert self._form is not None
+        try:
+            self.reading = self._resources.foreign.call(self._form.read, self._job.cancel, text)
+        except Cancelled:
+            return Reviewed(cut=self._not_asked())
+        assert self.reading is not None
+        if not self.reading.problem or self._objected:
+            return Reviewed()
+        self._objected = True
+        again = self._form.question_again(self.reading.problem)
+        return Reviewed(UserMessage((Text(again),), self._job.now()))
 
     def _ask(self, step: int) -> AssistantMessage:
         if self._unsaid:

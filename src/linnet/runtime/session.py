@@ -37,6 +37,7 @@ _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.R
 NOT_QUEUED = (
     'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
 )
+NO_ANSWER = "/{} is a command of an extension's: no model is asked, so that no answer could have a form"
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
 
@@ -288,6 +289,8 @@ class Session:
         if chain is not None and (words := split(prompt.text)) is not None and chain.has_command(words[0]):
             if prompt.slash == "refuse":
                 raise BadInput(NOT_QUEUED.format(words[0]))
+            if prompt.form is not None:
+                raise BadInput(NO_ANSWER.format(words[0]))
             return commands.RunCommand(*words) if prompt.slash == "at_once" else prompt
         text = self._resources.inputs.expanded(prompt.text)
         if not text.strip() and not prompt.images:

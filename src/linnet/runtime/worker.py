@@ -3,23 +3,28 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import UNSET
+
 from linnet.core.commands import Compact, Compacted, Done
 from linnet.core.events import (
     CompactionEnded,
     CompactionStarted,
     CompactReason,
     Event,
+    OutputRead,
     RetryEnded,
     RetryScheduled,
     RunEnded,
     Settled,
 )
+from linnet.core.form import Form, Reading
 from linnet.core.inputs import Input
 from linnet.core.messages import StopReason
 from linnet.core.run import Prompted
 from linnet.core.size import context_tokens
 from linnet.core.slash import split
 from linnet.errors import (
+    BadOutput,
     Cancelled,
     ContextOverflow,
     LinnetError,
@@ -29,6 +34,7 @@ from linnet.errors import (
 )
 from linnet.runtime.active_job import ActiveJob, Outcome
 from linnet.runtime.cancel import CancelToken
+from linnet.runtime.prepare import asking
 from linnet.runtime.runner import Runner
 from linnet.runtime.settings import Settings
 from linnet.runtime.toolbox import Toolbox
@@ -44,11 +50,13 @@ LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
 class Worker:
-    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings) -> None:
+    def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings, form: Form | None = None) -> None:
+        """`form` is what the answer to a prompt is to have."""
         self._job = job
         self._settings = settings
         self._toolbox = toolbox
-        self._runner = Runner(job, toolbox, settings)
+        self._form = form
+        self._runner = Runner(job, toolbox, settings, form)
 
     def prompt(self, input: Input, *, commands: bool = False) -> None:
         """Until everything that was said has been answered, one way or the other. `commands`: it may be one of an
@@ -65,8 +73,11 @@ class Worker:
                 self._try_compact("threshold", [])
             messages = self._runner.prepare(heard)
             if not messages:
-                heard = self._job.settle((), Settled("prompt", "end"), Done("end"))
+                seen_to = self._judged(Done("end"))
+                heard = self._job.settle(self._output(seen_to), Settled("prompt", "end", seen_to.error), seen_to)
                 continue
+            if heard[0] is input and self._form is not None:
+                messages = (asking(messages[0], self._form.question), *messages[1:])
             ended, failure, closing = self._answer(Prompted(self._runner.begin(messages)))
             done = self._done(ended, failure)
             heard = self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
@@ -99,8 +110,25 @@ class Worker:
         """What came of it: a limit that cut it short is the reason, whatever else went wrong by then."""
         limit = self._job.limit or self._runner.limit
         if limit is None or ended.stop not in ("error", "aborted"):
-            return Done(ended.stop, ended.error, failure)
+            return self._judged(Done(ended.stop, ended.error, failure))
         return Done("error", str(limit), limit)
+
+    def _judged(self, done: Done) -> Done:
+        """What came of a prompt whose answer was to have a form: with the value, or the reason why there is none."""
+        if self._form is None or done.stop in ("error", "aborted", "length"):
+            return done
+        reading = self._runner.reading or Reading(problem="there is none: the model was not asked")
+        if not reading.problem:
+            return Done(done.stop, value=reading.value)
+        failure = BadOutput(f"the answer does not fit: {reading.problem}")
+        return Done(done.stop, str(failure), failure)
+
+    def _output(self, done: Done) -> list[Event]:
+        """The event that tells a value, or that there is none, where one was asked for."""
+        if isinstance(done.failure, BadOutput):
+            return [OutputRead(problem=str(done.failure))]
+        reading = self._runner.reading
+        return [OutputRead(reading.data)] if reading is not None and done.value is not UNSET else []
 
     def _answer(self, prompted: Prompted) -> tuple[RunEnded, ProviderError | None, list[Event]]:
         """Returns how the last run ended, why it failed, and the events that are still to be told."""
@@ -122,7 +150,7 @@ class Worker:
                 if self._wait(delay, [ended, scheduled]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
-            closing: list[Event] = [ended]
+            closing: list[Event] = [*self._output(self._done(ended, failure)), ended]
             if attempt:
                 succeeded = ended.stop not in ("error", "aborted")
                 closing.append(RetryEnded(succeeded, attempt, "" if succeeded else ended.error or RETRY_CANCELLED))

@@ -20,10 +20,9 @@ from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
 from linnet.sdk.host_loop import HostLoop
-from linnet.sdk.output import Output
 from linnet.sdk.pictures import Picture
 from linnet.sdk.questions import Question, State, Stats, prompt_command
-from linnet.sdk.result import Result, joined
+from linnet.sdk.result import Result
 from linnet.wire.zot import frames
 
 Self = TypeVar("Self", bound="AsyncRuntime")
@@ -57,7 +56,7 @@ class AsyncRun(AsyncIterator[Event]):
         await self.aclose()
 
     @property
-    def result(self) -> Result[None]:
+    def result(self) -> Result[Any]:
         """What came of it. Raises BadInput before the run has ended."""
         return self._awaiting.followed.result
 
@@ -99,9 +98,11 @@ class AsyncRuntime(Configured):
         """Where the conversation is kept, and all that can be done with that."""
         return self._sessions
 
-    def prompt(self, text: str, images: Sequence[Picture] = ()) -> AsyncRun:
+    def prompt(
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+    ) -> AsyncRun:
         """`async for event in runtime.prompt(…)`. Raises Busy while another run goes on."""
-        return AsyncRun(self._follow(prompt_command(text, images), streams=True))
+        return AsyncRun(self._follow(prompt_command(text, images, output), streams=True))
 
     @overload
     async def run(self, text: str, images: Sequence[Picture] = ()) -> Result[None]: ...
@@ -117,17 +118,10 @@ class AsyncRuntime(Configured):
     ) -> Result[Any]:
         """Run a prompt to its end. A run that fails raises nothing: its result says so. Cancelling aborts it.
 
-        With `output`, a type or a JSON Schema, the answer's `value` has that form; the model is asked again once.
+        With `output`, a type or a JSON Schema, the answer's `value` has that form; the model is asked again once. A
+        type is a struct, a dataclass, a pydantic model, or made of these.
         """
-        if output is None:
-            return await self._run(prompt_command(text, images))
-        form = Output(output)
-        first = await self._run(prompt_command(form.question(text), images))
-        reason = "" if first.code else form.read(first.text)[1]
-        if first.code or not reason:
-            return first if first.code else form.read_into(first)
-        second = joined(first, await self._run(commands.Prompt(form.question_again(reason))))
-        return second if second.code else form.read_into(second)
+        return await self._run(prompt_command(text, images, output))
 
     async def steer(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""

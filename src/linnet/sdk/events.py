@@ -15,6 +15,7 @@ from linnet.wire.zot.frames import CompactDone as CompactDone
 from linnet.wire.zot.frames import Done as Done
 from linnet.wire.zot.frames import Error as Error
 from linnet.wire.zot.frames import ImageBlock as ImageBlock
+from linnet.wire.zot.frames import Output as Output
 from linnet.wire.zot.frames import SessionError as SessionError
 from linnet.wire.zot.frames import TextBlock as TextBlock
 from linnet.wire.zot.frames import TextDelta as TextDelta

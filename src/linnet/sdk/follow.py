@@ -97,9 +97,7 @@ class Followed(Requester):
             done = self._answer if isinstance(self._answer, commands.Done) else None
             if done is None:  # It broke, and that is how it ended.
                 done = commands.Done("error", str(self.error), self.error)
-            self._result = self._recording.result(
-                done.stop, done.error, done.failure, self._before, self._after, self._file, self.warnings
-            )
+            self._result = self._recording.result(done, self._before, self._after, self._file, self.warnings)
         return self._result
 
     @property

@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Generic, Literal, TypeVar, get_args
+from typing import Any, Generic, Literal, TypeVar, get_args
 
 from msgspec import UNSET, Struct, UnsetType
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
+from linnet.core.form import Form
 from linnet.core.messages import AssistantMessage, BashRun, ToolResult, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.sessions import OutlineEntry, SessionInfo
@@ -72,11 +73,20 @@ def _told(command: commands.Command) -> Question[None]:
     return Question(command, object, lambda _: None)
 
 
-def prompt_command(text: str, images: Sequence[Picture]) -> commands.Prompt:
-    """Raises BadInput for a prompt that says nothing, and for what is no image."""
+def prompt_command(text: str, images: Sequence[Picture], output: Any = None) -> commands.Prompt:
+    """`output` is a type or a JSON Schema, which the answer is to fit.
+
+    Raises BadInput for a prompt that says nothing, for what is no image, and for an output that is neither.
+    """
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
-    return commands.Prompt(text, tuple(map(read, images)))
+    return commands.Prompt(text, tuple(map(read, images)), form=None if output is None else _form(output))
+
+
+def _form(output: Any) -> Form:
+    from linnet.core.output import Output  # Most prompts ask for words.
+
+    return Output(output)
 
 
 def said(text: str, images: Sequence[Picture], when: Literal["steer", "follow_up"]) -> commands.Prompt:

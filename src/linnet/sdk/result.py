@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from msgspec import UNSET, Struct
-from msgspec.structs import replace
 
 from linnet.core import events
+from linnet.core.commands import Done
 from linnet.core.cost import subtract
-from linnet.core.messages import AssistantMessage, Message, StopReason, Usage
+from linnet.core.messages import AssistantMessage, Message, Usage
 from linnet.errors import BadOutput, LinnetError
 from linnet.wire.zot import frames
 from linnet.wire.zot.encode import STOP
@@ -78,9 +78,7 @@ class Recording:
 
     def result(
         self,
-        stop: StopReason,
-        error: str,
-        failure: LinnetError | None,
+        done: Done,
         before: Usage,
         after: Usage,
         file: str | None,
@@ -90,16 +88,17 @@ class Recording:
         used = tokens(subtract(after, before))
         return Result(
             text=self._text,
-            stop=STOP[stop],
-            error=error or None,
-            code=_code(stop, failure),
+            stop=STOP[done.stop],
+            error=done.error or None,
+            code=done.code,
             usage=used,
             cost=used.cost_usd if used.cost_known else None,
             steps=self._steps,
             session_file=file,
             messages=listed(self._messages),
-            failure=failure,
+            failure=done.failure,
             warnings=tuple(warnings),
+            _value=done.value,
         )
 
     @property
@@ -114,31 +113,3 @@ class Recording:
         last = self._messages[-1] if self._messages else None
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()
-
-
-def joined(first: Result[Any], second: Result[Any]) -> Result[Any]:
-    """Two runs as one: it ended as the second did."""
-    a, b = first.usage, second.usage
-    usage = frames.Tokens(
-        a.input + b.input,
-        a.output + b.output,
-        a.cache_read + b.cache_read,
-        a.cache_write + b.cache_write,
-        round(a.cost_usd + b.cost_usd, 10),
-        a.cost_known and b.cost_known,
-    )
-    cost = None if first.cost is None or second.cost is None else round(first.cost + second.cost, 10)
-    return replace(
-        second,
-        usage=usage,
-        cost=cost,
-        steps=first.steps + second.steps,
-        messages=[*first.messages, *second.messages],
-        warnings=[*first.warnings, *second.warnings],
-    )
-
-
-def _code(stop: StopReason, failure: LinnetError | None) -> str | None:
-    if failure is not None:
-        return failure.code
-    return None if stop == "end" else LinnetError.code if stop == "error" else stop

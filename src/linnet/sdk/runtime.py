@@ -20,10 +20,9 @@ from linnet.sdk.beside import beside
 from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
-from linnet.sdk.output import Output
 from linnet.sdk.pictures import Picture
 from linnet.sdk.questions import State, Stats, prompt_command
-from linnet.sdk.result import Result, joined
+from linnet.sdk.result import Result
 from linnet.sdk.sessions import Sessions
 from linnet.wire.zot import frames
 
@@ -57,7 +56,7 @@ class Run(Iterator[Event]):
         self.close()
 
     @property
-    def result(self) -> Result[None]:
+    def result(self) -> Result[Any]:
         """What came of it. Raises BadInput before the run has ended."""
         return self._followed.result
 
@@ -114,9 +113,11 @@ class Runtime(Configured):
         """Where the conversation is kept, and all that can be done with that."""
         return self._sessions
 
-    def prompt(self, text: str, images: Sequence[Picture] = ()) -> Run:
-        """Start a run and iterate over its events. Images are paths, bytes or `Image`s."""
-        command = prompt_command(text, images)
+    def prompt(
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+    ) -> Run:
+        """Start a run and iterate over its events. Images are paths, bytes or `Image`s; `output`: see `run`."""
+        command = prompt_command(text, images, output)
         followed = Followed(self._ear, streams=True)
         try:
             self._begin(followed, command)
@@ -140,17 +141,10 @@ class Runtime(Configured):
     ) -> Result[Any]:
         """Run a prompt to its end. A run that fails raises nothing: its result says so.
 
-        With `output`, a type or a JSON Schema, the answer's `value` has that form; the model is asked again once.
+        With `output`, a type or a JSON Schema, the answer's `value` has that form; the model is asked again once. A
+        type is a struct, a dataclass, a pydantic model, or made of these.
         """
-        if output is None:
-            return self._run(prompt_command(text, images))
-        form = Output(output)
-        first = self._run(prompt_command(form.question(text), images))
-        reason = "" if first.code else form.read(first.text)[1]
-        if first.code or not reason:
-            return first if first.code else form.read_into(first)
-        second = joined(first, self._run(commands.Prompt(form.question_again(reason))))
-        return second if second.code else form.read_into(second)
+        return self._run(prompt_command(text, images, output))
 
     def steer(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""

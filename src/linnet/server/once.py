@@ -3,13 +3,17 @@
 import gc
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import UNSET
 
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer, Done, Prompt
-from linnet.core.events import Event, JobStarted, ReplyEnded, SessionFailed, ToolFinished
+from linnet.core.events import Event, HookFailed, JobStarted, ReplyEnded, SessionFailed, StepStarted, ToolFinished
 from linnet.core.messages import StopReason
-from linnet.errors import LimitReached, LinnetError, ModelRefused
+from linnet.core.printable import printable
+from linnet.core.shown import Displayed, EditorTextSet, Notified
+from linnet.errors import BadOutput, LimitReached, LinnetError, ModelRefused
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
@@ -18,11 +22,13 @@ from linnet.server.piped import piped
 from linnet.server.stdio import claim, say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Opened
+from linnet.wire.jsonl import encode_lines
 
 if TYPE_CHECKING:
     from linnet.server.progress import Terminal
 
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
+Prints: TypeAlias = Literal["text", "value", "result"]
 LIMIT, REFUSED, SILENT = 4, 5, 6
 EVERY = 0.5  # Seconds after which the time that a terminal shows is drawn again.
 WAITING = "reading stdin to its end, to add it to the prompt; if nothing is meant to come from there, add </dev/null"
@@ -43,7 +49,9 @@ class _Asking(Requester):
 
 
 class _Listener(Listener):
-    """`text` is the last thing said; `denied` and `ran` count the tool calls of the last prompt."""
+    """`text` is the last thing said, and `shown` what extensions had to show; `broken`: why a command of theirs failed.
+    `denied` and `ran` count the tool calls, `asked` the model calls of the last prompt, `steps` those of all.
+    """
 
     def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
         self._outlet = outlet
@@ -52,7 +60,9 @@ class _Listener(Listener):
         self._terminal = terminal
         self.text = ""
         self.unsaved = ""
-        self.denied = self.ran = 0
+        self.shown: list[str] = []
+        self.broken = ""
+        self.denied = self.ran = self.asked = self.steps = 0
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._dialect is not None:
@@ -65,10 +75,24 @@ class _Listener(Listener):
             elif isinstance(event, ToolFinished):
                 denied = (event.result.details or {}).get("denied") is True
                 self.denied, self.ran = self.denied + denied, self.ran + (not denied)
+            elif isinstance(event, StepStarted):
+                self.asked, self.steps = self.asked + 1, self.steps + 1
             elif isinstance(event, JobStarted):
-                self.text, self.denied, self.ran = "", 0, 0
+                self.text, self.shown, self.broken, self.denied, self.ran, self.asked = "", [], "", 0, 0, 0
+            elif isinstance(event, Displayed | EditorTextSet):
+                self.shown.append(event.text)
+            elif isinstance(event, Notified) and self._dialect is None:
+                say(printable(f"{event.extension}: {event.message}"))
+            elif isinstance(event, HookFailed):
+                self._hook_failed(event)
             elif isinstance(event, SessionFailed) and self._dialect is None:
                 self.unsaved = event.error
+
+    def _hook_failed(self, failed: HookFailed) -> None:
+        if failed.event == "command":
+            self.broken = printable(failed.error)
+        elif failed.event != "load" and self._dialect is None:  # What cannot be loaded is on stderr already.
+            say(printable(f"{failed.path}: {failed.event}: {failed.error}"))
 
     def warned(self, sentence: str) -> None:
         say(sentence)
@@ -88,10 +112,12 @@ def once(
     open_session: Callable[[Listener], Session],
     dialect: Dialect | None,
     *,
+    prints: Prints = "text",
     names_session: bool = False,
     draws: bool = True,
 ) -> int:
-    """Without a dialect to tell the events in, the final text is printed. `prompts` is called with what was piped in.
+    """Without a dialect to tell the events in, `prints` is printed at the end: the final text, the value that it stands
+    for, or a JSON object with all that came of it. `prompts` is called with what was piped in.
     `names_session`: say on stderr where it was kept, if it was. `draws`: show progress there, if that is a terminal.
 
     The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
@@ -110,6 +136,7 @@ def once(
     terminal = _terminal() if draws and dialect is None else None
     listener = _Listener(outlet, wakeup, dialect, terminal)
     session = open_session(listener)
+    before = session.spent
     if dialect is not None and session.header is not None:
         header = session.header
         line = dialect.session(Opened(header.id, header.timestamp, header.cwd, session.file))
@@ -125,16 +152,25 @@ def once(
     if terminal is not None:
         terminal.wipe()
     ended = asking.ended
-    if dialect is None and listener.text and not wakeup.signal:
-        outlet.write([[listener.text.encode("utf-8", "replace") + b"\n"]])
+    if listener.broken and ended is not None and not ended.error:
+        ended = Done("error", listener.broken)
+    kept = session.file if session.file is not None and os.path.exists(session.file) else None
+    if dialect is None and prints == "result" and ended is not None:
+        from linnet.server.result import result_line
+
+        text = listener.text or "\n".join(listener.shown)
+        outlet.write([[result_line(text, ended, before, session.spent, listener.steps, kept)]])
+        outlet.flush(timeout=0.3)
+    elif dialect is None and not wakeup.signal:
+        outlet.write([[_printed(listener, ended, prints)]])
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:
         say(listener.unsaved)
     if ended is not None and ended.error:
         say(ended.error)
-    if dialect is None and names_session and session.file is not None and os.path.exists(session.file):
-        say(f"this session is kept in {session.file}")
+    if dialect is None and names_session and kept is not None and prints != "result":
+        say(f"this session is kept in {kept}")
     if wakeup.signal:
         return 128 + wakeup.signal
     return _code(ended, listener) if ended is not None and not outlet.broken else 1
@@ -146,6 +182,20 @@ def _terminal() -> "Terminal | None":
     return Terminal() if Terminal.is_there() else None
 
 
+def _printed(listener: _Listener, ended: Done | None, prints: Prints) -> bytes:
+    """The value, or nothing; otherwise the final text, or what a command of an extension's has to show instead. What it
+    shows beside an answer is for people.
+    """
+    if prints == "value":
+        value = UNSET if ended is None else ended.value
+        return b"" if value is UNSET else encode_lines([value])
+    if listener.text:
+        for text in listener.shown:
+            say(printable(text))
+    text = listener.text or "\n".join(listener.shown)
+    return text.encode("utf-8", "replace") + b"\n" if text else b""
+
+
 def _code(ended: Done, listener: _Listener) -> int:
     if isinstance(ended.failure, LimitReached):
         return LIMIT
@@ -153,6 +203,8 @@ def _code(ended: Done, listener: _Listener) -> int:
         return REFUSED
     if ended.stop == "end" and listener.denied and not listener.ran:
         return REFUSED
-    if ended.stop == "end" and not listener.text.strip():
+    if isinstance(ended.failure, BadOutput):
+        return EXIT["error"]
+    if ended.stop == "end" and not listener.text.strip() and listener.asked:
         return SILENT
     return EXIT[ended.stop]

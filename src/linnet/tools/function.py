@@ -8,6 +8,7 @@ from typing import Any, get_type_hints, overload
 
 import msgspec
 
+from linnet.core import typed
 from linnet.core.images import checked_image, image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
@@ -58,7 +59,7 @@ class FunctionTool:
 
     def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
         try:
-            checked = converted(args, self._args, strict=False)
+            checked = converted(args, self._args, strict=False, dec_hook=typed.dec_hook)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"invalid args: {error}") from None
         given = {self._context: context()} if self._context else {}
@@ -118,7 +119,7 @@ def output(value: Any) -> ToolOutput:
         return value
     parts = [part for each in value for part in _parts(each)] if isinstance(value, list | tuple) else _parts(value)
     if isinstance(value, list | tuple) and not any(isinstance(each, str | bytes | Image) for each in value):
-        parts = _parts(msgspec.to_builtins(value)) if value else []
+        parts = _parts(msgspec.to_builtins(value, enc_hook=typed.enc_hook)) if value else []
     return ToolOutput(shortened(parts) or (Text("(no output)"),))
 
 
@@ -133,7 +134,7 @@ def _parts(value: Any) -> list[UserPart]:
         case bytes():
             return [_picture(value)]
         case _:
-            return [Text(msgspec.json.encode(value, enc_hook=str).decode())]
+            return [Text(msgspec.json.encode(value, enc_hook=typed.enc_hook).decode())]
 
 
 def _sendable(value: Image) -> Image:
@@ -177,4 +178,7 @@ def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[s
 
 
 def _is_struct(kind: Any) -> bool:
+    """Whether it has the fields that a call's arguments are."""
+    if typed.is_model(kind):
+        return bool(typed.schema_hook(kind).get("type") == "object")
     return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or is_dataclass(kind))

@@ -63,8 +63,11 @@ def described(docstring: str) -> str:
 
 
 def schema_of(args: type[Any]) -> dict[str, Any]:
-    """One self-contained object schema: vendors differ in what they make of references and titles."""
-    (schema,), components = schema_components([args], ref_template="{name}")
+    """One self-contained object schema: vendors differ in what they make of references and titles.
+
+    Raises TypeError for a type that has none.
+    """
+    (schema,), components = schema_components([args], ref_template="{name}", schema_hook=_foreign_schema)
 
     def inline(node: Any) -> Any:
         if isinstance(node, dict):
@@ -76,8 +79,17 @@ def schema_of(args: type[Any]) -> dict[str, Any]:
             return [inline(item) for item in node]
         return node
 
-    inlined: dict[str, Any] = inline(schema)
+    try:
+        inlined: dict[str, Any] = inline(schema)
+    except RecursionError:
+        raise TypeError(f"{args.__name__} refers to itself, which a model cannot be told of") from None
     return inlined
+
+
+def _foreign_schema(kind: type) -> dict[str, Any]:
+    from linnet.core.typed import schema_hook  # None of linnet's own tools needs it.
+
+    return schema_hook(kind)
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:

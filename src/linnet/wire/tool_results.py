@@ -21,12 +21,17 @@ class _Block(Struct, frozen=True, rename={"mime_type": "mimeType"}):
     mime_type: str = ""
 
 
-class _Tool(Struct, frozen=True):
+class _Tool(Struct, frozen=True, rename={"input_schema_camel": "inputSchema"}):
+    """Its schema is called `parameters` by most vendors, `inputSchema` by MCP and `input_schema` by Anthropic."""
+
     name: str
     description: str = ""
-    parameters: dict[str, Any] = {}
+    parameters: dict[str, Any] | None = None
+    input_schema: dict[str, Any] | None = None
+    input_schema_camel: dict[str, Any] | None = None
 
 
+NO_SCHEMA = """give `parameters`, also for a tool that takes none: {"type":"object","properties":{}}"""
 _blocks: Field[str | list[_Block]] = Field(
     "content", decoder_of(str | list[_Block]), "a string, or a list of text and image blocks"
 )
@@ -61,7 +66,12 @@ def _part(block: _Block) -> UserPart:
 def _spec(tool: _Tool) -> ToolSpec:
     if problem := name_problem(tool.name):
         raise BadInput(problem)
-    parameters = tool.parameters or {"type": "object", "properties": {}}
-    if parameters.get("type") != "object":
+    said = [each for each in (tool.parameters, tool.input_schema, tool.input_schema_camel) if each is not None]
+    if not said:
+        raise BadInput(f"{tool.name} has no schema: {NO_SCHEMA}")
+    if any(each != said[0] for each in said):
+        raise BadInput(f"{tool.name} has more than one schema; give `parameters` alone")
+    schema = said[0] or {"type": "object", "properties": {}}
+    if schema.get("type") != "object":
         raise BadInput(f"the parameters of {tool.name} must be a JSON schema of an object")
-    return ToolSpec(tool.name, tool.description, parameters)
+    return ToolSpec(tool.name, tool.description, schema)

@@ -159,6 +159,22 @@ def test_what_a_command_shows_is_told(zot: Start, tmp_path: Path) -> None:
     assert agent.until("ext_display")[-1] == {"type": "ext_display", "extension": "tour", "text": "a list"}
 
 
+def test_what_a_command_shows_is_what_print_mode_prints(
+    spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path
+) -> None:
+    """Beside an answer of the model's it is for people, on stderr."""
+    showing = 'send(type="command_response", id=take("command_invoked")["id"], action="display", display="a list")\n'
+    register = 'send(type="register_command", name="list")\n'
+    folder = extension(tmp_path / "tour", HELLO + register + READY + showing + SILENT)
+    model = ("--base-url", server.url, "--api-key", "x", "--extension", str(folder))
+    agent = spawn("-p", "/list", *model)
+    assert (agent.process.communicate()[0], agent.stderr, agent.wait()) == (b"a list\n", "", 0)
+    agent = spawn("--mode", "result", "/list", *model)
+    result = json.loads(agent.process.communicate()[0])
+    assert (result["text"], result["steps"], agent.wait()) == ("a list", 0, 0)
+    assert not server.requests
+
+
 def test_zots_extensions_run_under_pi_and_in_print_mode(pi: Start, server: ModelServer, tmp_path: Path) -> None:
     folder = extension(tmp_path / "tour", TOUR)
     agent = pi("--extension", str(folder), "--no-session")

@@ -7,7 +7,7 @@ from msgspec import UNSET, Raw, UnsetType
 
 from linnet.core import commands, messages, sessions, slash
 from linnet.core.printable import printable
-from linnet.core.questions import Permit, Question, RunClientTool
+from linnet.core.questions import QuestionAsked
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, responses, words
@@ -93,17 +93,15 @@ def _state(state: commands.State) -> responses.StateData:
         pending_message_count=state.pending,
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,
-        waiting_for=[_waiting(id, question) for id, question in state.waiting_for] or UNSET,
+        waiting_for=_waiting(state.waiting_for) if state.waiting_for else UNSET,
         sandbox=state.sandbox or UNSET,
     )
 
 
-def _waiting(id: str, question: Question) -> responses.WaitingFor:
-    if isinstance(question, RunClientTool):
-        return responses.WaitingFor(id, "tool", question.call.name, question.call.id)
-    if isinstance(question, Permit):
-        return responses.WaitingFor(id, "permission", question.title, question.call.id)
-    return responses.WaitingFor(id, "question", question.title)
+def _waiting(asked: Sequence[QuestionAsked]) -> list[responses.WaitingFor]:
+    from linnet.wire.pi.questions import waiting
+
+    return [waiting(each) for each in asked]
 
 
 def _stats(stats: commands.Stats) -> responses.StatsData:

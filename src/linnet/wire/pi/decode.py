@@ -1,6 +1,6 @@
 """Lines in pi's words as commands."""
 
-from typing import Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
@@ -14,14 +14,20 @@ from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
 from linnet.wire.pi.prompts import content
 
+if TYPE_CHECKING:
+    from linnet.core.form import Form
+
 _Behavior: TypeAlias = Literal["steer", "followUp"]
 _WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class SetStream(commands.Ping, frozen=True):
-    """Chooses what updates carry. Only the dialect acts on it; for the runtime it is a ping."""
+    """Chooses what updates carry, and whether the end of a prompt is told. Only the dialect acts on it; for the runtime
+    it is a ping.
+    """
 
-    mode: Stream = "full"
+    mode: Stream | None = None
+    settled: bool | None = None
 
 
 def _one_of(values: tuple[str, ...]) -> str:
@@ -36,6 +42,7 @@ _model: Field[str] = Field("modelId", _text, "the id of a model")
 _level: Field[Reasoning] = Field("level", decoder_of(Reasoning), _one_of(get_args(Reasoning)))
 _mode: Field[QueueMode] = Field("mode", decoder_of(QueueMode), _one_of(get_args(QueueMode)))
 _stream: Field[Stream] = Field("mode", decoder_of(Stream), _one_of(get_args(Stream)))
+_settled: Field[bool] = Field("settled", decoder_of(bool), "true or false")
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", decoder_of(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
@@ -117,11 +124,17 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "trust":
             return _trust(fields)
         case "set_stream":
-            return SetStream(_stream.required(fields.mode))
+            return _set_stream(fields)
         case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools":
             return _answering(name, fields)
         case _:
             raise unknown(name)
+
+
+def _set_stream(fields: Line) -> SetStream:
+    """What is left out stays as it is."""
+    settled = _settled.optional(fields.settled)
+    return SetStream(_stream.required(fields.mode) if settled is None else _stream.optional(fields.mode), settled)
 
 
 def _trust(fields: Line) -> commands.Trust:
@@ -167,4 +180,16 @@ def _named(fields: Line) -> commands.SetSessionName:
 
 def _prompt(fields: Line, when_busy: _WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
     sent = content(fields)
-    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash)
+    form = _form(fields)
+    if form is not None and when_busy != "refuse":
+        raise BadInput("`outputSchema` is for a prompt that begins a run, not for one that is said to a run")
+    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash, form=form)
+
+
+def _form(fields: Line) -> "Form | None":
+    schema = fields.output_schema or fields.output_schema_snake
+    if not bytes(schema):
+        return None
+    from linnet.wire.output_schema import form  # Most prompts ask for words.
+
+    return form(schema, "outputSchema")

@@ -17,8 +17,8 @@ BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'foll
 class Pi:
     asks = True
 
-    def __init__(self, *, stream: Stream = "full") -> None:
-        self._encoder = PiEncoder(stream)
+    def __init__(self, *, stream: Stream = "full", settled: bool = False) -> None:
+        self._encoder = PiEncoder(stream, settled=settled)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
@@ -28,7 +28,9 @@ class Pi:
 
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
         if isinstance(asked.command, SetStream):
-            self._encoder.stream = asked.command.mode
+            self._encoder.stream = asked.command.mode or self._encoder.stream
+            if asked.command.settled is not None:
+                self._encoder.settled = asked.command.settled
         return answers.answer(asked, answer)
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:

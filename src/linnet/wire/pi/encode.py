@@ -28,6 +28,7 @@ Outside: TypeAlias = (
     | events.ProjectUntrusted
     | events.NoteAdded
     | events.HookFailed
+    | events.OutputRead
     | events.Shown
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
@@ -45,11 +46,13 @@ class _Running:
 class PiEncoder:
     """Invariant: what is started is ended, in the order that pi's clients know, whatever core leaves out.
 
-    `stream` may be changed at any time; `deltas` leaves the message so far out of the updates.
+    `stream` and `settled` may be changed at any time; `deltas` leaves the message so far out of the updates, `settled`
+    says when a prompt is over.
     """
 
-    def __init__(self, stream: Stream = "full", spelling: words.Words | None = None) -> None:
+    def __init__(self, stream: Stream = "full", spelling: words.Words | None = None, *, settled: bool = False) -> None:
         self.stream = stream
+        self.settled = settled
         self._words = spelling or words.Words()
         self._in_run = False
         self._in_turn = False
@@ -124,7 +127,8 @@ class PiEncoder:
             case events.PartStarted() | events.PartEnded():
                 return []
             case events.Settled("prompt", stop, error):
-                return self._settled(error if stop == "error" else "")
+                over = [frames.AgentSettled(stop == "aborted")] if self.settled else []
+                return [*self._settled(error if stop == "error" else ""), *over]
             case events.Settled():
                 return []
             case _:
@@ -223,6 +227,8 @@ class PiEncoder:
             case events.NoteAdded(note):
                 said = self._words.message(note)
                 return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
+            case events.OutputRead(value, problem):
+                return [frames.Output(error=problem) if problem else frames.Output(value)]
             case events.HookFailed(path, name, error):
                 return [frames.HookError(path, name, error)]
             case _:

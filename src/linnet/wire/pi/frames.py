@@ -151,6 +151,12 @@ class AgentEnd(Frame, frozen=True, tag="agent_end"):
     error_message: str | UnsetType = UNSET
 
 
+class AgentSettled(Frame, frozen=True, tag="agent_settled"):
+    """An addition that is sent if it is asked for: a prompt is over, with all that followed from it by itself."""
+
+    aborted: bool
+
+
 class TurnStart(Frame, frozen=True, tag="turn_start"):
     pass
 
@@ -300,6 +306,13 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
     request_id: str
     tool_call_id: str
     reason: Literal["expired", "withdrawn"]
+
+
+class Output(Frame, frozen=True, tag="output"):
+    """An addition: the answer to a prompt that had an `outputSchema`, as the value it stands for, or why it is none."""
+
+    value: Any = UNSET
+    error: str | UnsetType = UNSET
 
 
 class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):

@@ -12,6 +12,7 @@ from linnet.wire.pi.spoken import Block as Block
 from linnet.wire.pi.spoken import Compaction as Compaction
 from linnet.wire.pi.spoken import Message as Message
 from linnet.wire.pi.spoken import Outcome as Outcome
+from linnet.wire.pi.spoken import Permission as Permission
 from linnet.wire.pi.spoken import Usage as Usage
 
 
@@ -262,6 +263,13 @@ class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
     changed: tuple[str, ...] = ()
 
 
+class Output(Frame, frozen=True, tag="output"):
+    """linnet's own: the answer to a prompt with an output schema; `error` says why there is no `value`."""
+
+    value: Any = None
+    error: str = ""
+
+
 class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
     level: str = ""
 
@@ -303,15 +311,6 @@ class HookError(Frame, frozen=True, tag="hook_error"):
     hook_path: str = ""
     event: str = ""
     error: str = ""
-
-
-class Permission(Struct, frozen=True, rename="camel"):
-    """linnet's own: the call that an `ExtensionUiRequest` asks about, and what to show of it."""
-
-    tool_call_id: str = ""
-    tool_name: str = ""
-    args: dict[str, Any] = {}
-    preview: str = ""
 
 
 class ExtensionUiRequest(Frame, frozen=True, tag="extension_ui_request"):
@@ -375,6 +374,7 @@ Event: TypeAlias = (
     | SessionInfoChanged
     | SessionError
     | ProjectUntrusted
+    | Output
     | ExtensionUiClosed
     | ToolRequest
     | ToolRequestClosed

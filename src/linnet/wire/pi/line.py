@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from linnet.core.commands import Command
 from linnet.decoding import decoder_of
@@ -47,6 +47,9 @@ class Line(Struct, frozen=True, rename="camel"):
     tools: Raw = ABSENT
     answer: Raw = ABSENT
     save: Raw = ABSENT
+    settled: Raw = ABSENT
+    output_schema: Raw = ABSENT
+    output_schema_snake: Raw = field(default=ABSENT, name="output_schema")
 
 
 _decoder = decoder_of(Line)

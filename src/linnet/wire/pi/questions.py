@@ -8,7 +8,7 @@ from linnet.core import commands, questions
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
 from linnet.wire.fields import Field
-from linnet.wire.pi import frames
+from linnet.wire.pi import frames, responses
 from linnet.wire.pi.line import Line
 from linnet.wire.tool_results import content, declared
 
@@ -44,6 +44,30 @@ def asked(event: QuestionAsked) -> frames.Frame:
             return frames.ToolRequest(event.id, call.id, call.name, call.args, timeout)
         case _:
             assert_never(question)
+
+
+def waiting(event: QuestionAsked) -> responses.WaitingFor:
+    """All that it takes to put the question again."""
+    told = asked(event)
+    if isinstance(told, frames.ToolRequest):
+        name, call = told.tool_name, told.tool_call_id
+        return responses.WaitingFor(event.id, "tool", name, call, timeout=told.timeout, tool_name=name, args=told.args)
+    assert isinstance(told, frames.UiRequest)
+    permission = told.permission
+    kind, id = ("question", UNSET) if permission is UNSET else ("permission", permission.tool_call_id)
+    return responses.WaitingFor(
+        event.id,
+        kind,
+        told.title if isinstance(told.title, str) else "",
+        id,
+        told.method,
+        told.message,
+        told.options,
+        told.placeholder,
+        told.prefill,
+        told.timeout,
+        permission,
+    )
 
 
 def closed(event: QuestionClosed) -> list[frames.Frame]:

@@ -1,11 +1,12 @@
 """Every answer of the pi protocol that linnet gives, as a type, in the order its fields are printed."""
 
+from collections.abc import Sequence
 from typing import Any, Literal
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from linnet.core.answers import SandboxState
-from linnet.wire.pi.frames import Message, Plain
+from linnet.wire.pi.frames import Message, PermissionAsked, Plain
 
 
 class Prices(Plain, frozen=True):
@@ -30,12 +31,23 @@ class Model(Plain, frozen=True):
 
 
 class WaitingFor(Plain, frozen=True):
-    """An addition: a question that nobody has answered yet."""
+    """An addition: a question that nobody has answered. `kind` is permission, question or tool; the rest is what the
+    `extension_ui_request` or `tool_request` said, but `timeout` is what is left of it.
+    """
 
     id: str
     kind: str
     title: str
     tool_call_id: str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    options: Sequence[str] | UnsetType = UNSET
+    placeholder: str | UnsetType = UNSET
+    prefill: str | UnsetType = UNSET
+    timeout: int | UnsetType = UNSET
+    permission: PermissionAsked | UnsetType = UNSET
+    tool_name: str | UnsetType = UNSET
+    args: dict[str, Any] | UnsetType = UNSET
 
 
 class StateData(Plain, frozen=True):

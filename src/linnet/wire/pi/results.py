@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import field
 
-from linnet.wire.pi.spoken import Heard, Message
+from linnet.wire.pi.spoken import Heard, Message, Permission
 
 
 class Prices(Heard, frozen=True):
@@ -34,6 +34,24 @@ class Accepted(Heard, frozen=True):
     disposition: str | None = None
 
 
+class WaitingFor(Heard, frozen=True):
+    """linnet's own: a question that nobody has answered yet, with all that it takes to put it again."""
+
+    id: str
+    kind: str
+    title: str = ""
+    tool_call_id: str | None = None
+    method: str | None = None
+    message: str = ""
+    options: list[str] = field(default_factory=list)
+    placeholder: str | None = None
+    prefill: str | None = None
+    timeout: float | None = None
+    permission: Permission | None = None
+    tool_name: str | None = None
+    args: dict[str, Any] | None = None
+
+
 class State(Heard, frozen=True):
     model: Model | None = None
     thinking_level: str = ""
@@ -48,6 +66,7 @@ class State(Heard, frozen=True):
     auto_compaction_enabled: bool = False
     message_count: int = 0
     pending_message_count: int = 0
+    waiting_for: list[WaitingFor] = field(default_factory=list)
 
 
 class Messages(Heard, frozen=True):

@@ -108,3 +108,12 @@ class Compaction(Heard, frozen=True):
     estimated_tokens_after: float | None = None
     usage: Usage | None = None
     details: Any = None
+
+
+class Permission(Heard, frozen=True):
+    """linnet's own: the call that an `ExtensionUiRequest` asks about, and what to show of it."""
+
+    tool_call_id: str = ""
+    tool_name: str = ""
+    args: dict[str, Any] = {}
+    preview: str = ""

@@ -1,11 +1,12 @@
 """Core answers in zot's words. What only some answers need is loaded when one of them is given."""
 
+from collections.abc import Sequence
 from typing import Any, assert_never
 
 from msgspec import UNSET, Raw
 
 from linnet.core import commands
-from linnet.core.questions import Permit, Question, RunClientTool
+from linnet.core.questions import QuestionAsked
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.zot import responses
 
@@ -77,7 +78,7 @@ def state(answer: commands.State) -> responses.StateData:
     count = len(list(grouped(answer.messages)))
     model = answer.model
     file = answer.session_file or UNSET
-    waiting = [_waiting(id, question) for id, question in answer.waiting_for] or UNSET
+    waiting = _waiting(answer.waiting_for) if answer.waiting_for else UNSET
     usage = tokens(answer.spent)
     return responses.StateData(
         model.provider,
@@ -92,12 +93,10 @@ def state(answer: commands.State) -> responses.StateData:
     )
 
 
-def _waiting(id: str, question: Question) -> responses.WaitingFor:
-    if isinstance(question, RunClientTool):
-        return responses.WaitingFor(id, "tool", question.call.name, question.call.id)
-    if isinstance(question, Permit):
-        return responses.WaitingFor(id, "permission", question.title, question.call.id)
-    return responses.WaitingFor(id, "question", question.title)
+def _waiting(asked: Sequence[QuestionAsked]) -> list[responses.WaitingFor]:
+    from linnet.wire.zot.questions import waiting
+
+    return [waiting(each) for each in asked]
 
 
 def _id(id: Raw) -> Any:

@@ -1,5 +1,7 @@
 """Lines in zot's words as commands. One that makes no sense becomes a Rejected that kept its id; nothing is raised."""
 
+from typing import TYPE_CHECKING
+
 from msgspec import Struct
 
 from linnet.core import commands
@@ -10,6 +12,9 @@ from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import ABSENT, Field, each, saving
 from linnet.wire.jsonl import Overlong, decode_line
 from linnet.wire.zot.line import Line
+
+if TYPE_CHECKING:
+    from linnet.core.form import Form
 
 
 class _Image(Struct, frozen=True):
@@ -102,4 +107,13 @@ def _prompt(fields: Line) -> commands.Prompt:
     images = each("image", _images.optional(fields.images), lambda sent: image(sent.data, sent.mime_type))
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
-    return commands.Prompt(text, tuple(images))
+    return commands.Prompt(text, tuple(images), form=_form(fields))
+
+
+def _form(fields: Line) -> "Form | None":
+    schema = fields.output_schema or fields.output_schema_camel
+    if not bytes(schema):
+        return None
+    from linnet.wire.output_schema import form  # Most prompts ask for words.
+
+    return form(schema, "output_schema")

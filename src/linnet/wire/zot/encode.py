@@ -63,6 +63,8 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
                 out.append(frames.UserMessage(plain(note.content), stamp(note.time)))
             case events.HookFailed(path, name, error):
                 out.append(frames.ExtError(path, name, error))
+            case events.OutputRead(value, problem):
+                out.append(frames.Output(error=problem) if problem else frames.Output(value))
             case events.Settled():
                 out += _settled(event)
             case events.QuestionAsked() | events.QuestionClosed():

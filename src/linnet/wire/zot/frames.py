@@ -9,11 +9,13 @@ from linnet.wire.zot.responses import GreetingData as GreetingData
 from linnet.wire.zot.responses import ModelData as ModelData
 from linnet.wire.zot.responses import ModelInfo as ModelInfo
 from linnet.wire.zot.responses import ModelsData as ModelsData
+from linnet.wire.zot.responses import PermissionAsked as PermissionAsked
 from linnet.wire.zot.responses import PongData as PongData
 from linnet.wire.zot.responses import Response as Response
 from linnet.wire.zot.responses import StartedData as StartedData
 from linnet.wire.zot.responses import StateData as StateData
 from linnet.wire.zot.responses import Tokens as Tokens
+from linnet.wire.zot.responses import WaitingFor as WaitingFor
 
 Stop: TypeAlias = Literal["end_turn", "tool_use", "length", "error", "aborted"]
 
@@ -139,15 +141,6 @@ class CompactDone(Frame, frozen=True, tag="compact_done"):
     summary: str
 
 
-class PermissionAsked(Struct, frozen=True):
-    """What a tool is about to do."""
-
-    call_id: str
-    name: str
-    args: dict[str, Any]
-    preview: str
-
-
 class Question(Frame, frozen=True, tag="question", omit_defaults=True):
     """An addition: a question to whoever drives the agent, to be answered with `answer`."""
 
@@ -257,6 +250,13 @@ class ExtEditorText(Frame, frozen=True, tag="ext_editor_text"):
     text: str
 
 
+class Output(Frame, frozen=True, tag="output"):
+    """An addition: the answer to a prompt that had an `output_schema`: the value it stands for, or why it is none."""
+
+    value: Any = UNSET
+    error: str | UnsetType = UNSET
+
+
 class Done(Frame, frozen=True, tag="done"):
     pass
 
@@ -291,6 +291,7 @@ Event: TypeAlias = (
     | ExtWidget
     | ExtTitle
     | ExtEditorText
+    | Output
     | Done
 )
 

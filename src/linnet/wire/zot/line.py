@@ -1,6 +1,6 @@
 """A line of input as its fields. Nothing here knows a command."""
 
-from msgspec import Raw, Struct
+from msgspec import Raw, Struct, field
 
 from linnet.wire.fields import ABSENT
 
@@ -26,3 +26,5 @@ class Line(Struct, frozen=True):
     tools: Raw = ABSENT
     answer: Raw = ABSENT
     save: Raw = ABSENT
+    output_schema: Raw = ABSENT
+    output_schema_camel: Raw = field(default=ABSENT, name="outputSchema")

@@ -45,6 +45,31 @@ def asked(event: QuestionAsked) -> frames.Event:
             assert_never(question)
 
 
+def waiting(event: QuestionAsked) -> frames.WaitingFor:
+    """All that it takes to put the question again."""
+    told = asked(event)
+    if isinstance(told, frames.ToolRequest):
+        return frames.WaitingFor(
+            event.id, "tool", told.name, told.call_id, timeout_ms=told.timeout_ms, name=told.name, args=told.args
+        )
+    assert isinstance(told, frames.Question)
+    permission = told.permission
+    kind, call = ("question", UNSET) if permission is UNSET else ("permission", permission.call_id)
+    return frames.WaitingFor(
+        event.id,
+        kind,
+        told.title,
+        call,
+        told.method,
+        told.message,
+        told.options,
+        told.placeholder,
+        told.prefill,
+        told.timeout_ms,
+        permission,
+    )
+
+
 def closed(event: QuestionClosed) -> list[frames.Event]:
     """Empty if it was answered: whoever answered knows."""
     if event.how == "answered":

@@ -1,5 +1,6 @@
 """Answers to commands, as types. Apart from the frames of events because the first answer needs nothing else."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from msgspec import UNSET, Raw, Struct, UnsetType
@@ -31,13 +32,33 @@ class StartedData(Struct, frozen=True):
     started: bool
 
 
+class PermissionAsked(Struct, frozen=True):
+    """What a tool is about to do."""
+
+    call_id: str
+    name: str
+    args: dict[str, Any]
+    preview: str
+
+
 class WaitingFor(Struct, frozen=True):
-    """An addition: a question that nobody has answered yet."""
+    """An addition: a question that nobody has answered. `kind` is permission, question or tool; the rest is what the
+    `question` or `tool_request` said, but `timeout_ms` is what is left of it.
+    """
 
     request_id: str
     kind: str
     title: str
     call_id: str | UnsetType = UNSET
+    method: str | UnsetType = UNSET
+    message: str | UnsetType = UNSET
+    options: Sequence[str] | UnsetType = UNSET
+    placeholder: str | UnsetType = UNSET
+    prefill: str | UnsetType = UNSET
+    timeout_ms: int | UnsetType = UNSET
+    permission: PermissionAsked | UnsetType = UNSET
+    name: str | UnsetType = UNSET
+    args: dict[str, Any] | UnsetType = UNSET
 
 
 class StateData(Struct, frozen=True):

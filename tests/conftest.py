@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,8 +13,11 @@ from hypothesis import HealthCheck, settings
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 
-# A busy machine is no failure: nothing here is timed.
-settings.register_profile("linnet", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+pytest_plugins = ("tests.suite.seed", "tests.suite.limit", "tests.suite.signals")
+
+# A busy machine is no failure: nothing here is timed. Where CI is set Hypothesis would draw the same in every run, and
+# what it does not draw would never be found: `tests/suite/seed.py` has another seed for each commit.
+settings.register_profile("linnet", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("linnet")
 
 
@@ -23,13 +25,6 @@ settings.load_profile("linnet")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing that a test starts may find, or leave, anything in the home of whoever runs it."""
     os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _interruptible() -> None:
-    """What is started in the background of a script ignores Ctrl-C, and so would everything that it starts in turn."""
-    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
@@ -47,13 +42,19 @@ def spawn(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
         yield lambda *flags, **options: stack.enter_context(Agent(*flags, **{"cwd": folder, **options}))
 
 
+def of_then(provider: str) -> dict[str, str]:
+    """The models that transcripts were recorded with. A variable: a flag would win over what sessions remember."""
+    models = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "deepseek": "deepseek-chat"}
+    return {"LINNET_MODEL": models[provider]} if provider in models else {}
+
+
 @pytest.fixture
 def zot(spawn: Callable[..., Agent], server: ModelServer) -> Callable[..., Agent]:
     """`linnet rpc` on the scripted server, through the Anthropic provider unless another is named."""
 
     def start(*flags: str, provider: str = "anthropic", **options: Any) -> Agent:
         base = ("rpc", "--provider", provider, "--base-url", server.url, "--api-key", "x")
-        return spawn(*base, *flags, **options)
+        return spawn(*base, *flags, **{**options, "env": {**of_then(provider), **options.get("env", {})}})
 
     return start
 
@@ -65,7 +66,7 @@ def pi(spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> Call
     def start(
         *flags: str, provider: str = "anthropic", extra_models: list[dict[str, Any]] | None = None, **options: Any
     ) -> Agent:
-        env = dict(options.pop("env", {}))
+        env = {**of_then(provider), **options.pop("env", {})}
         if extra_models:
             home = tmp_path / "home"
             home.mkdir(exist_ok=True)

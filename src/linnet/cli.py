@@ -35,6 +35,8 @@ COMMANDS = (
     "untrust",
     "monitor",
     "capture",
+    "help",
+    "version",
 )
 
 
@@ -61,6 +63,8 @@ def main(program: Program = LINNET) -> NoReturn:
 
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    if argv[:1] in (["help"], ["version"]) and program is LINNET:
+        argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
         from linnet import cli_sessions
 
@@ -139,7 +143,7 @@ def _rpc(flags: Flags, program: Program) -> int:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
     token = take_token()
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name)
+    settings = _settings(flags, name, keyless=name != "zot")
     gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
     if not spoken.asks:  # Nor can its clients be told.
@@ -240,12 +244,14 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
     return [Prompt(piped + " ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str) -> "Settings":
-    from linnet.runtime.config import LINNET_PI, LINNET_ZOT, PI, ZOT, Config
+def _settings(flags: Flags, dialect: str, *, keyless: bool = False) -> "Settings":
+    """`keyless`: a missing key is no reason not to start."""
+    from linnet.runtime.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
     from linnet.runtime.settings import resolve
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    settings = resolve(Config(**flags.config), os.environ, ZOT if dialect == "zot" else PI, executable)
+    habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
+    settings = resolve(Config(**flags.config), os.environ, habits, executable, KEYLESS if keyless else Config())
     _conceal(settings)
     return settings
 

@@ -93,6 +93,7 @@ Flags
         _like("--trust", "--approve", "-a"),
         _like("--no-trust", "--no-approve"),
         _accepted("-r", "--resume", note=_UNPICKED),
+        _like("--extension", "--hook"),
         _like("--no-extensions", "-ne"),
         _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
         _accepted("--skills", word="GLOB", note=_UNFILTERED),
@@ -125,7 +126,7 @@ Flags
 """,
     (
         _like("--version", "-v"),
-        Flag(("--json",), "mode", "do one thing, print every event as a line of JSON", value="json"),
+        _like("--json", help="do one thing, print every event as a line of JSON"),
         _like("--continue", "-c"),
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--extension", "--ext"),

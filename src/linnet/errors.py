@@ -257,6 +257,10 @@ def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the known word that was probably meant; empty if none is near."""
     from difflib import get_close_matches  # 1 ms that only a typo should pay for
 
+    known = list(known)
+    for each in known:
+        if sorted(each) == sorted(word):
+            return each  # Two letters have changed places, which is what fingers do most.
     return next(iter(get_close_matches(word, list(known), n=1, cutoff=likeness)), "")
 
 

@@ -246,6 +246,13 @@ TABLE = (
     Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
     Flag(("--extension", "-e"), "extensions", "use this extension; repeatable", _files, "PATH", repeatable=True),
     Flag(("--no-extensions",), "find_extensions", "use no extensions but those that are named", value=False),
+    Flag(
+        ("--extension-wait",),
+        "extension_wait",
+        "seconds that prompts wait for an extension that is named (default: 30)",
+        _seconds,
+        "S",
+    ),
     Flag(("--hook-timeout",), "hook_timeout", "seconds an extension has to answer (default: 10)", _seconds, "S"),
     Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
     Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
@@ -253,6 +260,7 @@ TABLE = (
     Flag(("--mode",), "mode", "rpc, json, result or text", _one_of("rpc", "json", "result", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
+    Flag(("--json",), "mode", "the same as --mode json", value="json"),
     Flag(("--settled",), "settled", "pi protocol: say agent_settled when a prompt is over, with all that followed it"),
     Flag(("-p", "--print"), "print", "do one thing, print the final text"),
     Flag(
@@ -338,6 +346,9 @@ def help_text(program: Program = LINNET) -> str:
     return program.usage + "\n".join(f"  {left:<{width}}  {right}" for left, right in rows)
 
 
+_MEANT = {"--hook": "--extension", "--plugin": "--extension", "--cost": "--max-cost", "--prompt": "-p"}
+
+
 def _nearest(name: str, known: Iterable[str]) -> str:
-    near = nearest(name, known)
+    near = _MEANT.get(name) or nearest(name, known)
     return f" (did you mean {near}?)" if near else ""

@@ -20,8 +20,6 @@ INSTALLED = Path(sys.prefix) / "pi" / "node_modules"
 PATIENCE = 60.0
 Start = Callable[..., PiClient]
 
-pytestmark = pytest.mark.timeout(120)
-
 
 def program(version: str) -> list[str]:
     """Node and pi. The later one needs a newer Node than many systems have; a test tool of ours brings one."""

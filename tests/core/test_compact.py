@@ -78,6 +78,20 @@ def test_the_newest_four_messages_stay_and_results_of_one_reply_count_as_one() -
     assert len(plan.old) == 2
 
 
+@pytest.mark.parametrize(("keep", "kept"), [(10, 1), (11, 2), (20, 2), (21, 3)])
+def test_no_more_is_kept_than_is_needed_for_so_many_tokens(keep: int, kept: int) -> None:
+    messages: list[Message] = [UserMessage((Text("x" * 40),), 0) for _ in range(5)]  # Ten tokens each.
+    assert keep_tokens(keep)(messages).kept == kept
+
+
+def test_a_turn_that_began_before_a_summary_has_no_part_of_it_in_its_first() -> None:
+    """A conversation may go on in mid-turn, right after a summary."""
+    _, *rest = exchange(2)
+    plan = keep_tokens(1)([Summary("before", 9, 0), *rest])
+    assert plan.old == (Summary("before", 9, 0),)
+    assert plan.prefix == tuple(rest[:-1])
+
+
 def test_a_turn_that_is_cut_in_two_has_its_first_part_apart() -> None:
     messages = [*exchange(0), *exchange(2)]
     plan = keep_tokens(1)(messages)

@@ -53,3 +53,9 @@ def test_nothing_that_was_said_is_lost_but_thoughts_that_led_to_nothing(messages
         assert sent.content == whole.content[: len(sent.content)]
         assert sent.calls == whole.calls
         assert sent.text.rstrip() == whole.text.rstrip()
+
+
+def test_of_two_results_of_one_call_the_first_is_sent() -> None:
+    asked = AssistantMessage((ToolCall("a", "read", {}),), 0, "p", "m", stop="tool_use")
+    first, second = (ToolResult("a", "read", (Text(text),), 0) for text in ("first", "second"))
+    assert repaired([asked, first, second]) == [asked, first]

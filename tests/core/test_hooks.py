@@ -32,23 +32,31 @@ replacements = st.builds(lambda args: Replace({"args": args}), args)
 decisions = st.none() | replacements | st.builds(Block, st.text(max_size=3))
 
 
+def asked(event: ToolCalling, chain: list[Decision | None]) -> tuple[Outcome[ToolCalling], int]:
+    """What comes of it if these are decided one after the other, and how many were asked."""
+    left = iter(chain)
+    outcome = folded(event, (lambda event: decided(event, next(left)) for _ in chain))
+    return outcome, len(chain) - len(list(left))
+
+
 @given(st.lists(decisions))
 def test_each_sees_what_those_before_it_changed_and_the_first_stop_is_the_last_word(
     chain: list[Decision | None],
 ) -> None:
-    outcome = folded(CALL, chain)
+    outcome, count = asked(CALL, chain)
     stops = [at for at, each in enumerate(chain) if isinstance(each, Block)]
-    asked = chain[: stops[0]] if stops else chain
-    changed = [each.changes["args"] for each in asked if isinstance(each, Replace)]
+    before = chain[: stops[0]] if stops else chain
+    changed = [each.changes["args"] for each in before if isinstance(each, Replace)]
     assert outcome.event.args == (changed[-1] if changed else CALL.args)
     assert outcome.stop == (chain[stops[0]] if stops else None)
+    assert count == (stops[0] + 1 if stops else len(chain))
 
 
 @given(st.lists(decisions), st.lists(decisions))
 def test_a_chain_may_be_cut_anywhere(first: list[Decision | None], second: list[Decision | None]) -> None:
-    so_far = folded(CALL, first)
-    whole = folded(CALL, [*first, *second])
-    assert whole == (so_far if so_far.stop is not None else folded(so_far.event, second))
+    so_far, _ = asked(CALL, first)
+    whole, _ = asked(CALL, [*first, *second])
+    assert whole == (so_far if so_far.stop is not None else asked(so_far.event, second)[0])
 
 
 fields = st.fixed_dictionaries(
@@ -59,7 +67,8 @@ fields = st.fixed_dictionaries(
 @given(st.lists(fields))
 def test_changes_are_taken_field_by_field(chain: list[dict[str, Any]]) -> None:
     before = ToolReturning("1", "bash", {}, (Text("was"),), False, {"a": 1})
-    after = folded(before, [Replace(each) for each in chain]).event
+    left = iter(chain)
+    after = folded(before, (lambda event: decided(event, Replace(next(left))) for _ in chain)).event
     last: dict[str, Any] = {"content": "was", "is_error": False, "details": {"a": 1}}
     for each in chain:
         last.update(each)

@@ -190,6 +190,35 @@ def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
     assert emitted(effects) == told
 
 
+def test_a_run_ends_for_the_reason_that_cut_it_short_first() -> None:
+    """Calls side by side may notice for different reasons: the time was up, and then somebody aborted."""
+    run = Run(Limits(), Usage(), Queues(), calls_at_once=2)
+    run.feed(PROMPT)
+    run.feed(reply("a", "b", "c"))
+    late = AssistantMessage((), 0, "p", "m", stop="error", error="the time was up")
+    run.feed(Aborted(1, aborted(1).result, late))
+    effects = run.feed(aborted(0))
+    events = [effect.event for effect in effects if isinstance(effect, Emit)]
+    assert (Interrupted(late), events[-1].stop) == (events[-2], "error")  # type: ignore[union-attr]
+    told = [event.result.content[0].text for event in events if isinstance(event, ToolFinished)]  # type: ignore[union-attr]
+    assert told == ["cut", "cut", TOO_LATE]
+
+
+def test_what_was_said_before_a_reply_skips_all_of_its_calls_but_the_first() -> None:
+    """The model asked for it before it could know, and one step forward is made whatever is said meanwhile."""
+    queues = Queues()
+    run = Run(Limits(), Usage(), queues)
+    run.feed(PROMPT)
+    queues.steering.append(Input("no, left", (), 0))
+    assert RunTool(0, ToolCall("a", "read", {})) in run.feed(reply("a", "b"))
+    effects = run.feed(answered(0))
+    assert not any(isinstance(effect, RunTool) for effect in effects)
+    told = [
+        effect.event.result for effect in effects if isinstance(effect, Emit) and isinstance(effect.event, ToolFinished)
+    ]
+    assert [result.content[0].text for result in told] == ["ok", SKIPPED]  # type: ignore[union-attr]
+
+
 def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish() -> None:
     queues = Queues()
     run = Run(Limits(5), Usage(), queues, 2)
@@ -320,6 +349,13 @@ def test_too_many_steps_end_with_an_error_that_says_how_many(calls: list[str]) -
     assert isinstance(last, Emit)
     assert isinstance(last.event, RunEnded)
     assert (last.event.stop, last.event.error) == ("error", "max steps (1) exceeded")
+
+
+def test_a_prompt_may_cost_less_than_its_limit_and_not_as_much() -> None:
+    limits = Limits(cost=0.5)
+    assert limits.after_spending(0.499) is None
+    assert [limits.after_spending(dollars) is not None for dollars in (0.5, 0.501)] == [True, True]
+    assert limits.between_steps(1, 0.5) is not None
 
 
 def spending(dollars: float) -> Replied:

@@ -14,7 +14,6 @@ import pytest
 APP = Path(__file__).parents[2] / "examples" / "backend" / "app.py"
 Connect = Callable[[], http.client.HTTPConnection]
 
-pytestmark = pytest.mark.timeout(60)
 SLEEPING = {"turns": [[{"text": "wait"}, {"call": "bash", "args": {"command": "sleep 62.1"}}], [{"text": "again"}]]}
 
 

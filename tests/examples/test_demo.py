@@ -10,8 +10,6 @@ import pytest
 
 DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def run(python: str = sys.executable) -> subprocess.CompletedProcess[str]:
     env = {**os.environ, "COLUMNS": "100"}

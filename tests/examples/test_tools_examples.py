@@ -9,8 +9,6 @@ import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "tools"
 
-pytestmark = pytest.mark.timeout(60)
-
 
 def run(folder: Path, name: str) -> list[str]:
     inherited = {name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")}

@@ -251,9 +251,9 @@ def frames(*types: str, at: float = 0.0) -> Capture:
 
 
 def test_a_report_names_what_is_wrong_and_what_is_unknown() -> None:
-    made = report(frames("text_delta", "ext_notify", "compact_done"))
+    made = report(frames("text_delta", "ext_frob", "compact_done"))
     assert "| `text_delta` | `message_update` | 1 | ❌ without `delta` |" in made
-    assert "| `ext_notify` | 1 | counted and shown |" in made
+    assert "| `ext_frob` | 1 | counted and shown |" in made
     assert "| `compact_done` | 1 | taken as `agent_end` |" in made
     assert "- Not as documented: `compact_done`, `text_delta`." in made
     assert made.startswith("# zot rpc transcript (2026-11-16)\n")
@@ -261,7 +261,23 @@ def test_a_report_names_what_is_wrong_and_what_is_unknown() -> None:
 
 def test_an_envelope_is_called_one() -> None:
     wrapped = Capture(records=[Record(0.0, "out", b'{"jsonrpc":"2.0","method":"x","type":"done"}')])
-    assert "1 of 1 objects have `jsonrpc` or `method`: this is an envelope." in report(wrapped)
+    assert "1 of 1 objects have `jsonrpc`, or `method` with `params`: an envelope." in report(wrapped)
+    older = Capture(records=[Record(0.0, "out", b'{"method":"x","params":[],"type":"done"}')])
+    assert "an envelope." in report(older)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b'{"type":"question","request_id":"1","method":"select","title":"May it?","options":["yes"]}',
+        b'{"type":"extension_ui_request","id":"1","method":"confirm","title":"Sure?"}',
+    ],
+)
+def test_a_question_is_no_envelope(line: bytes) -> None:
+    end = b'{"type":"done"}' if b"request_id" in line else b'{"type":"agent_end","messages":[]}'
+    made = report(Capture(records=[Record(0.0, "out", line), Record(0.1, "out", end)]))
+    assert "- Wire format confirmed: bare event objects, no envelope." in made
+    assert "| 1 | taken as `question_start` |" in made
 
 
 def test_two_agents_are_aligned_by_event() -> None:
@@ -329,3 +345,40 @@ def test_a_capture_that_was_cut_off_is_read_and_says_so() -> None:
 def test_a_bad_argument_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
     done = subprocess.run([LINNET, "capture", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert (done.returncode > 0, done.stderr) == (True, f"linnet: {sentence}\n")
+
+
+def reported(*lines: bytes) -> str:
+    return report(Capture(records=[Record(0.0, "out", line) for line in lines]))
+
+
+def test_a_report_shows_twenty_lines_that_are_no_frames_and_counts_the_rest() -> None:
+    frame = b'{"type":"done"}'
+    strays = [b"stray %02d" % number for number in range(21)]
+    twenty, more = reported(frame, *strays[:20]), reported(frame, *strays)
+    assert "stray 19\n" in twenty
+    assert "more lines" not in twenty
+    assert "stray 19\n… 1 more lines …" in more
+    assert "stray 20\n" not in more
+
+
+def test_a_report_shows_two_hundred_bytes_of_a_line_that_is_no_frame() -> None:
+    shown = reported(b'{"type":"done"}', b"x" * 200, b"y" * 201)
+    assert f"{'x' * 200}\n{'y' * 200}\n```" in shown
+
+
+@pytest.mark.parametrize(("length", "shown"), [(400, "z" * 400), (401, "z" * 400 + "…")])
+def test_a_report_shows_four_hundred_characters_of_a_text(length: int, shown: str) -> None:
+    assert f'{{"text":"{shown}","type":"done"}}' in reported(b'{"type":"done","text":"%s"}' % (b"z" * length))
+
+
+def test_a_report_shows_eight_frames_of_a_type_in_a_row_or_their_ends() -> None:
+    frames = [b'{"type":"text_delta","delta":"%d"}' % number for number in range(10, 20)]
+    assert "more of the same type" not in reported(*frames[:8])
+    nine = reported(*frames[:9])
+    assert '"13","type":"text_delta"}\n… 1 more of the same type …\n{"delta":"15"' in nine
+    assert '"delta":"14"' not in nine
+
+
+@pytest.mark.parametrize(("length", "shown"), [(60, 60), (61, 60)])
+def test_a_report_names_a_type_with_sixty_characters(length: int, shown: int) -> None:
+    assert f"| `{'q' * shown}` | 1 | counted and shown |" in reported(b'{"type":"%s"}' % (b"q" * length))

@@ -94,8 +94,8 @@ def test_updates_that_repeat_the_message_are_counted_and_the_last_one_is_read() 
 
 def test_something_said_between_two_floods_is_not_lost() -> None:
     delta = LINES[0] + b"\n"
-    watch = watched(delta * 50, delta * 1000 + b'{"type":"ext_notify"}\n' + delta * 1000, dialect="zot")
-    assert watch.unmapped == {"ext_notify": 1}
+    watch = watched(delta * 50, delta * 1000 + b'{"type":"ext_frob"}\n' + delta * 1000, dialect="zot")
+    assert watch.unmapped == {"ext_frob": 1}
     assert watch.types["text_delta"] == 2050
 
 

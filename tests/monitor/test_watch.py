@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,6 +28,8 @@ from linnet.monitor.states import (
 )
 from linnet.monitor.watch import MOST_CALLS, MOST_TYPES, REST, TABLES, Watch
 from linnet.monitor.words import MOST_TEXT
+from linnet.wire.pi import frames as pi_frames
+from linnet.wire.zot import frames as zot_frames
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -215,6 +217,24 @@ def test_pis_earliest_generation_compacts_without_a_word() -> None:
     assert fold(line("response", command="compact", success=True, data={}), watch=watch).state == Idle()
 
 
+@pytest.mark.parametrize("command", ["compact", "new_session", "switch_session", "branch", "fork", "clone"])
+def test_pi_is_at_rest_once_it_has_moved_to_another_session(command: str) -> None:
+    """Its earlier generations end a run for that without a word."""
+    begun = [line("agent_start"), line("tool_execution_start", toolCallId="1", toolName="bash", args={})]
+    watch = fold(*begun)
+    called_off = line("response", command=command, success=True, data={"cancelled": True})
+    assert type(fold(called_off, watch=watch).state) is Running
+    moved = line("response", command=command, success=True, data={"cancelled": False})
+    assert fold(moved, watch=watch).state == Idle()
+    assert fold(line("agent_start"), watch=watch).state == Thinking()  # The call is forgotten.
+
+
+@pytest.mark.parametrize("command", ["get_state", "set_model", "bash", "abort", "prompt", "navigate"])
+def test_other_answers_of_pi_change_nothing_of_a_run(command: str) -> None:
+    begun = [line("agent_start"), line("tool_execution_start", toolCallId="1", toolName="bash", args={})]
+    assert type(fold(*begun, line("response", command=command, success=True, data={})).state) is Running
+
+
 def test_today_s_pi_settles_also_when_an_abort_looks_like_a_failure() -> None:
     run = [line("agent_start"), line("message_end", message=assistant("error")), line("agent_end", messages=[])]
     assert fold(*run, line("agent_settled", aborted=True)).state == Idle(aborted=True)
@@ -253,11 +273,11 @@ def test_a_cost_of_which_a_part_is_unknown_has_a_question_mark() -> None:
 
 
 def test_a_type_that_is_in_no_table_is_counted_and_shown() -> None:
-    watch = fold(line("text_delta", delta="x"), *[line("ext_notify")] * 3)
+    watch = fold(line("text_delta", delta="x"), *[line("ext_frob")] * 3)
     assert watch.state == Speaking()
-    assert watch.unmapped == {"ext_notify": 3}
-    assert "not in the table: ext_notify ×3" in describe(watch, watch.at)
-    assert watch.types == {"text_delta": 1, "ext_notify": 3}
+    assert watch.unmapped == {"ext_frob": 3}
+    assert "not in the table: ext_frob ×3" in describe(watch, watch.at)
+    assert watch.types == {"text_delta": 1, "ext_frob": 3}
 
 
 def test_a_refusal_is_a_state_until_the_next_line() -> None:
@@ -422,3 +442,17 @@ def test_lines_of_any_bytes_fold(lines: list[bytes]) -> None:
 def test_nothing_was_heard_yet() -> None:
     assert describe(Watch(), 0.0) == "starting"
     assert isinstance(Watch().state, Starting)
+
+
+def test_every_frame_that_linnet_prints_has_a_mapping() -> None:
+    zots = {str(each.__struct_config__.tag) for each in get_args(zot_frames.Event)}
+    assert zots <= zot.MAPPING.keys() | zot.ADDED.keys()
+    pis = {str(each.__struct_config__.tag) for each in pi_frames.Frame.__subclasses__()}
+    assert pis - pi.MAPPING.keys() - pi.ADDED.keys() == {"text", "image", "thinking", "toolCall"}  # Blocks of messages.
+
+
+def test_what_an_extension_did_wrong_is_a_notice() -> None:
+    watch = Watch("zot")
+    watch.heard(0.0, b'{"type":"ext_error","path":"x.py","event":"tool_call","error":"boom"}')
+    watch.heard(0.1, b'{"type":"ext_notify","extension":"x","level":"info","message":"hello"}')
+    assert (watch.notices, watch.notice) == (1, "boom")

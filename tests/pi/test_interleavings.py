@@ -32,6 +32,7 @@ from linnet.testing.processes import marked, wait_until
 
 Ending: TypeAlias = Literal["eof", "abort, then eof", "sigterm"]
 
+PATIENCE = 60.0  # Seconds: a machine may be busy with other things.
 HELD = 0.02  # Seconds that a step lets pass at most, if nothing comes.
 CHATTER = ("prompt", "steer", "follow_up")
 MODELS = ("claude-sonnet-4-5", "claude-opus-4-5", "claude-3-5-haiku-20241022")
@@ -449,7 +450,7 @@ class Conversation(RuleBasedStateMachine):
         with suppress(TimeoutError):
             self.listen(lambda: False, 0.0005)
 
-    def listen(self, enough: Callable[[], bool], timeout: float = 10) -> None:
+    def listen(self, enough: Callable[[], bool], timeout: float = PATIENCE) -> None:
         """Raises TimeoutError if there has not been enough by then; returns at the end of stdout."""
         while not enough():
             try:
@@ -496,10 +497,10 @@ class Conversation(RuleBasedStateMachine):
             self.log.append("(stdin ends)")
             end_input(self.agent)
         self.listen(lambda: False)
-        assert self.agent.wait(5) == (128 + signal.SIGTERM if self.ending == "sigterm" else 0)
+        assert self.agent.wait(PATIENCE) == (128 + signal.SIGTERM if self.ending == "sigterm" else 0)
         self.ledger.check_balance()
         self.check_answers()
-        wait_until(lambda: not marked(self.mark), 5)
+        wait_until(lambda: not marked(self.mark), PATIENCE)
         self.check_stderr()
         self.check_files()
 
@@ -522,7 +523,7 @@ class Conversation(RuleBasedStateMachine):
 
     def calm(self) -> None:
         """Abort until there is nothing left to abort."""
-        deadline = monotonic() + 10
+        deadline = monotonic() + PATIENCE
         while monotonic() < deadline:
             for name in ("abort", "abort_bash", "get_state"):
                 self.send({"type": name}, hold=name != "get_state")
@@ -586,6 +587,7 @@ def run_conversations(kind: type[Conversation], server: ModelServer, folder: Pat
     )
 
 
+@pytest.mark.timeout(400)
 def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
     run_conversations(Conversation, server, tmp_path, 50)
 
@@ -705,6 +707,7 @@ class Nasty(Conversation):
         assert "internal error" not in self.agent.stderr
 
 
+@pytest.mark.timeout(400)
 def test_extensions_that_throw_hang_print_and_exit_in_every_hook_break_nothing(
     server: ModelServer, tmp_path: Path
 ) -> None:
@@ -845,7 +848,7 @@ def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> 
     listener = Impatient()
     listener.session = session = Session(config, Failing(config), [listener])
     session.submit(commands.Prompt("hello"), Asking())
-    rested = listener.rests.wait(5)
+    rested = listener.rests.wait(PATIENCE)
     session.close()
     assert rested, "it waits as if nobody had said anything"
     assert listener.breaths[-1] == [RetryEnded, Settled]

@@ -43,7 +43,7 @@ USAGE = {"input", "output", "cacheRead", "cacheWrite", "cost"}
 COSTS = {"input", "output", "cacheRead", "cacheWrite", "total"}
 ASSISTANT = {"role", "content", "api", "provider", "model", "usage", "stopReason", "timestamp"}
 MESSAGES = {
-    "user": {"role", "content", "timestamp"},
+    "user": {"role", "content", "timestamp", "attachments"},
     "assistant": ASSISTANT,
     "toolResult": {"role", "toolCallId", "toolName", "content", "details", "isError", "timestamp"},
     "bashExecution": {
@@ -267,6 +267,56 @@ def test_legacy_attachments_reach_the_model(legacy: Agent, server: ModelServer) 
     text, image = server.requests[0].body["messages"][0]["content"]
     assert text["text"] == 'look\n\n<file name="n.txt">\nhi\n</file>'
     assert image["source"]["data"] == PNG
+
+
+def test_attachments_reach_the_model_and_are_shown_as_they_were_sent(
+    pi: Callable[..., Agent], server: ModelServer
+) -> None:
+    agent = pi()
+    notes = {"id": "2", "type": "document", "fileName": "n.txt", "mimeType": "text/plain", "size": 2, "content": "aGk="}
+    picture = {"id": "1", "type": "image", "fileName": "a.png", "mimeType": "image/png", "size": 70, "content": PNG}
+    shown = run(agent, "look", attachments=[notes, picture])[-1]["messages"][0]
+    said = [{"type": "text", "text": "look"}]
+    assert (shown["content"], shown["attachments"]) == (said, [notes, picture])
+    agent.send({"type": "prompt", "message": "!gate g"})
+    agent.until("message_update")
+    assert agent.ask("steer", message="and this", attachments=[notes])["success"]
+    server.release("g")
+    agent.until("agent_end")
+    listed = [m for m in agent.ask("get_messages")["data"]["messages"] if m["role"] == "user"]
+    assert [m["attachments"] for m in listed] == [[notes, picture], [], [notes]]
+    assert listed[2]["content"] == [{"type": "text", "text": "and this"}]
+    text, image = server.requests[0].body["messages"][0]["content"]
+    assert text["text"] == 'look\n\n<file name="n.txt">\nhi\n</file>'
+    assert image["source"]["data"] == PNG
+    assert agent.ask("new_session")["success"]
+    assert run(agent, "hello")[-1]["messages"][0]["attachments"] == []
+
+
+def test_a_legacy_prompt_is_tried_again_and_compacted_inside_its_run(legacy: Agent) -> None:
+    legacy.send({"type": "prompt", "message": "hello"})
+    legacy.until("agent_end")
+    for prompt in ("!fail 503 2", "!overflow 1", "!fail 503 99"):
+        legacy.send({"type": "prompt", "message": prompt})
+        kinds = types(legacy.until("agent_end"))
+        assert (kinds[0], kinds.count("agent_start")) == ("agent_start", 1)
+        assert kinds.count("turn_start") == kinds.count("turn_end") >= 2
+    assert types(legacy.seen).count("compaction") == 1
+    legacy.end()
+    assert types(legacy.seen).count("agent_start") == types(legacy.seen).count("agent_end") == 4
+
+
+def test_the_reserve_of_the_earlier_protocol_is_its_own(pi: Callable[..., Agent]) -> None:
+    """Of a window of 20,500 tokens, the first reply fills more than 500 and less than 4,116."""
+    model = {"id": "tight", "provider": "anthropic", "context_window": 20_500, "max_output": 1000}
+    flags = ("--model", "tight", "--compact-keep", "100", "--no-tools", "--system-prompt", "x")
+    for dialect, compacts in (("pi-legacy", True), ("pi", False)):
+        agent = pi("--dialect", dialect, *flags, extra_models=[model])
+        for _ in range(2):
+            agent.send({"type": "prompt", "message": "!text 600"})
+            agent.until("agent_end")
+        agent.end()
+        assert any("compaction" in kind for kind in types(agent.seen)) is compacts
 
 
 def test_an_automatic_legacy_compaction_says_so(pi: Callable[..., Agent]) -> None:

@@ -119,7 +119,7 @@ def test_every_method_of_the_client_does_what_it_promises(version: str, server: 
     assert sessions["branched"] == {"text": "two", "cancelled": False}
     assert [sessions[name]["messageCount"] for name in ("branch", "clone", "back")] == [2, 2, 4]
     assert sessions["switched"] == {"cancelled": False}
-    assert sessions["missing"] == "/nowhere.jsonl does not exist"
+    assert sessions["missing"] == f"{tmp_path}/work/nowhere.jsonl does not exist"
     assert sessions["page"] == {"path": str(tmp_path / "work" / "page.html")}
     assert (tmp_path / "work" / "page.html").read_text().startswith("<!doctype html>")
     first, branch, clone, back = sessions["files"]

@@ -162,6 +162,39 @@ def test_bash_runs_at_once_and_the_model_hears_of_it_with_the_next_prompt(
     assert "Ran `echo hi; echo err >&2`\\n```\\nhi\\nerr\\n```" in sent
 
 
+def test_bash_that_is_excluded_from_the_context_is_answered_and_kept_but_never_sent(
+    pi: Callable[..., Agent], server: ModelServer
+) -> None:
+    agent = pi("--compact-keep", "1")
+    file = agent.ask("get_state")["data"]["sessionFile"]
+    answer = agent.ask("bash", command="echo hush-1", excludeFromContext=True)
+    assert answer["data"]["output"] == "hush-1\n"
+    assert agent.ask("bash", command="echo told", excludeFromContext=False)["success"]
+    agent.send({"type": "prompt", "message": "!gate g"})
+    agent.until("message_update")
+    assert agent.ask("bash", command="echo hush-2", excludeFromContext=True)["success"]
+    server.release("g")
+    agent.until("agent_end")
+    run(agent, "hello")
+    assert agent.ask("compact")["success"]
+    run(agent, "hello again")
+    private = [m for m in map(json.loads, Path(file).read_text().splitlines()) if m["type"] == "message"]
+    marked = [m["message"].get("excludeFromContext") for m in private if m["message"]["role"] == "bashExecution"]
+    assert marked == [True, None, True]
+    with_session = pi("--fork", file)
+    run(with_session, "and now?")
+    sent = [json.dumps(request.body) for request in server.requests]
+    assert len(sent) >= 5
+    assert "hush" not in "".join(sent)
+    assert "told" in sent[0]
+
+
+def test_a_bash_command_with_a_wrong_flag_does_not_run(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    answer = pi().ask("bash", command="touch ran", excludeFromContext="yes")
+    assert answer["error"] == "`excludeFromContext` must be true or false"
+    assert not (tmp_path / "work" / "ran").exists()
+
+
 def test_bash_runs_beside_a_turn_and_waits_to_be_told(pi: Callable[..., Agent], server: ModelServer) -> None:
     agent = pi()
     agent.send({"type": "prompt", "message": "!gate g"})

@@ -108,6 +108,10 @@ def nulls(found: Frame) -> Frame:
     return {"exitCode": None, **found} if {"output", "cancelled", "truncated"} <= found.keys() else found
 
 
+def attached(found: Frame) -> Frame:
+    return {**found, "attachments": []} if found.get("role") == "user" else found
+
+
 def begun(frames: list[Frame]) -> list[Frame]:
     def begin(frame: Frame) -> Frame:
         message = frame.get("message", {})
@@ -195,6 +199,7 @@ EVERYWHERE = {
     "absent is null": Difference("as the document has them; pi leaves them out", everywhere(nulls)),
     "a message starts empty": Difference("nobody can know then how it will end", begun),
     "no foreign signatures": Difference("an internal word of pi's", everywhere(unsigned)),
+    "a user message has attachments": Difference("as the document shows it; pi leaves them out", everywhere(attached)),
     "no ids of responses": Difference("later versions have them; the document does not", without("responseId")),
 }
 HERE_AND_THERE = {

@@ -1,5 +1,9 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
+from time import strftime, strptime
+from typing import get_args
 
 import pytest
 
@@ -28,6 +32,40 @@ def test_every_model_has_limits_and_prices_that_make_sense(provider: str) -> Non
         assert 0 < model.prices.cache_read <= model.prices.input < model.prices.output
 
 
+def deprecated() -> dict[str, str]:
+    """What the vendors' own packages say will end, and when. The packages are pinned, so no clock is read."""
+    from anthropic.resources.messages.messages import DEPRECATED_MODELS
+    from openai.types.shared import chat_model
+
+    days = {
+        id: strptime(re.sub(r"(?<=\d)(st|nd|rd|th)", "", said), "%B %d, %Y") for id, said in DEPRECATED_MODELS.items()
+    }
+    said = " ".join(Path(str(chat_model.__file__)).read_text().partition('"""Deprecated values:')[2].split())
+    for names, day in re.findall(r"- ((?:\"[^\"]+\",? ?)+): Announced shutdown date: (\d{4}-\d\d-\d\d)", said):
+        days |= {id: strptime(day, "%Y-%m-%d") for id in re.findall(r'"([^"]+)"', names)}
+    return {id: strftime("%Y-%m-%d", day) for id, day in days.items()}
+
+
+def test_the_days_on_which_models_end_are_those_that_vendors_have_announced() -> None:
+    announced = deprecated()
+    assert len(announced) > 50
+    listed = {model.id: model.ends for name in ("anthropic", "openai") for model in catalog.models(name)}
+    assert {id: day for id, day in announced.items() if id in listed} == {id: day for id, day in listed.items() if day}
+
+
+def test_no_default_has_an_end() -> None:
+    assert [info.default_model for info in catalog.PROVIDERS.values() if catalog.models(info.name)[0].ends] == []
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_the_vendors_packages_know_the_defaults(provider: str) -> None:
+    from anthropic.types import ModelParam
+    from openai.types import ChatModel
+
+    known = {"anthropic": str(get_args(ModelParam)), "openai": str(get_args(ChatModel))}
+    assert f"'{catalog.PROVIDERS[provider].default_model}'" in known[provider]
+
+
 def test_a_price_is_per_million_tokens() -> None:
     sonnet = catalog.find("anthropic", "claude-sonnet-4-5")
     assert sonnet is not None
@@ -39,7 +77,7 @@ def test_models_of_ones_own_are_added_or_replace() -> None:
     cheap = Model("gpt-5", "openai", name="Cheap")
     other = Model("other", "anthropic")
     listed = catalog.models("openai", [mine, cheap, other])
-    assert listed[0] == cheap
+    assert cheap in listed
     assert listed[-1] == mine
     assert other not in listed
     assert catalog.find("openai", "gpt-5", [cheap]) == cheap

@@ -245,6 +245,53 @@ def test_a_connection_that_cannot_be_kept_is_not(serve: Serve, answer: bytes) ->
     assert everything(client) == b"two"
 
 
+def stays(answer: bytes, later: bytes = b"", *, asked: Event | None = None, done: Event | None = None) -> Handler:
+    """Answers, says `later` when it is asked to, and waits until the client hangs up without another request."""
+
+    def handle(connection: socket.socket) -> None:
+        assert request_of(connection)
+        connection.sendall(answer)
+        if asked is not None and done is not None:
+            assert asked.wait(10)
+            connection.sendall(later)
+            done.set()
+        assert connection.recv(1) == b""
+
+    return handle
+
+
+SMUGGLED = sized(b"smuggled")
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        sized(b"one", more="Connection: close\r\n"),
+        sized(b"one") + SMUGGLED,
+        STREAM + b"Transfer-Encoding: chunked\r\n\r\n3\r\none\r\n0\r\n\r\n" + SMUGGLED,
+    ],
+)
+def test_nothing_is_asked_on_a_connection_on_which_more_came_than_the_reply(serve: Serve, answer: bytes) -> None:
+    client = serve(stays(answer), answers(sized(b"two")))
+    assert everything(client) == b"one"
+    assert everything(client) == b"two"
+
+
+def test_nothing_is_asked_on_a_connection_that_spoke_while_it_was_kept(serve: Serve) -> None:
+    asked, done = Event(), Event()
+    client = serve(stays(sized(b"one"), SMUGGLED, asked=asked, done=done), answers(sized(b"two")))
+    assert everything(client) == b"one"
+    asked.set()
+    assert done.wait(10)
+    assert everything(client) == b"two"
+
+
+def test_a_reply_released_with_bytes_that_nobody_read_costs_the_connection(serve: Serve) -> None:
+    client = serve(stays(sized(b"one")), answers(sized(b"two")))
+    client.post(b"{}", CancelToken()).release()
+    assert everything(client) == b"two"
+
+
 def test_a_kept_connection_that_the_server_closed_is_replaced(serve: Serve) -> None:
     client = serve(answers(sized(b"one")), answers(sized(b"two")))
     assert everything(client) == b"one"

@@ -38,8 +38,11 @@ PNG = Image("image/png", "aGVsbG8=")
 LEVELS: list[Reasoning] = ["off", "minimal", "low", "medium", "high", "xhigh"]
 
 
+THEN = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "deepseek": "deepseek-chat"}
+
+
 def model(provider: str = "anthropic", id: str = "") -> Model:
-    found = catalog.find(provider, id or catalog.PROVIDERS[provider].default_model)
+    found = catalog.find(provider, id or THEN[provider])
     assert found
     return found
 
@@ -137,8 +140,12 @@ def test_anthropic_thinks_within_what_the_model_can_say(level: Reasoning, id: st
     chosen = model(id=id)
     body = to_anthropic(user("go"), by=chosen, reasoning=level)
     assert body["max_tokens"] <= chosen.max_output
-    if level == "off" or not chosen.reasoning:
+    if not chosen.reasoning:
         assert "thinking" not in body
+    elif level == "off":
+        told = {"": None, "disabled": "disabled", "between_tools": "between_tools", "low": "adaptive"}[chosen.off]
+        assert body.get("thinking", {}).get("type") == told
+        assert body.get("output_config") == ({"effort": "low"} if chosen.off == "low" else None)
     elif anthropic.generation(id) < (4, 6):
         budget = body["thinking"]["budget_tokens"]
         assert budget == {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}[level] or (
@@ -147,7 +154,8 @@ def test_anthropic_thinks_within_what_the_model_can_say(level: Reasoning, id: st
         assert 1024 <= budget <= body["max_tokens"] - 4096
     else:
         assert body["thinking"]["type"] == "adaptive"
-        assert body["output_config"]["effort"] in ("low", "medium", "high", "xhigh")
+        highest = "xhigh" if chosen.xhigh else "high"
+        assert body["output_config"]["effort"] == {"minimal": "low", "xhigh": highest}.get(level, level)
 
 
 @pytest.mark.parametrize(
@@ -229,7 +237,12 @@ def test_a_model_that_cannot_see_is_told_that_there_was_an_image() -> None:
 @pytest.mark.parametrize(
     ("provider", "id", "level", "tools", "effort"),
     [
-        ("openai", "gpt-5", "off", True, None),
+        ("openai", "gpt-5", "off", True, "minimal"),
+        ("openai", "gpt-5.1", "off", True, "none"),
+        ("openai", "o3", "off", True, "low"),
+        ("openai", "gpt-4.1", "off", True, None),
+        ("openai", "gpt-6-sol", "xhigh", False, "xhigh"),
+        ("openai", "gpt-5.1", "xhigh", True, "high"),
         ("openai", "gpt-5", "minimal", True, "minimal"),
         ("openai", "gpt-5", "xhigh", True, "high"),
         ("openai", "gpt-5.1", "minimal", True, "low"),

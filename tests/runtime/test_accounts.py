@@ -37,11 +37,11 @@ def begun(accounts: Accounts, provider: str | None = None, model: str | None = N
 @pytest.mark.parametrize(
     ("keys", "chosen"),
     [
-        ([], "anthropic: claude-sonnet-4-5"),
-        (["openai"], "openai: gpt-5"),
-        (["deepseek"], "deepseek: deepseek-chat"),
-        (["deepseek", "openai"], "openai: gpt-5"),
-        (["deepseek", "openai", "anthropic"], "anthropic: claude-sonnet-4-5"),
+        ([], "anthropic: claude-sonnet-5"),
+        (["openai"], "openai: gpt-6-sol"),
+        (["deepseek"], "deepseek: deepseek-v4-flash"),
+        (["deepseek", "openai"], "openai: gpt-6-sol"),
+        (["deepseek", "openai", "anthropic"], "anthropic: claude-sonnet-5"),
     ],
 )
 def test_the_first_provider_that_has_a_key_is_used(start: Start, keys: list[str], chosen: str) -> None:
@@ -51,24 +51,24 @@ def test_the_first_provider_that_has_a_key_is_used(start: Start, keys: list[str]
 def test_a_key_in_a_file_counts_like_one_in_a_variable(start: Start, tmp_path: Path) -> None:
     (tmp_path / "auth.json").write_text('{"openai": "k"}')
     (tmp_path / "auth.json").chmod(0o600)
-    assert begun(start()) == "openai: gpt-5"
-    assert begun(start("deepseek")) == "openai: gpt-5"
+    assert begun(start()) == "openai: gpt-6-sol"
+    assert begun(start("deepseek")) == "openai: gpt-6-sol"
 
 
 def test_a_provider_of_ones_own_comes_after_those_that_have_a_key_and_needs_none(start: Start) -> None:
     own = {"providers": {"lan": LAN}}
     assert begun(start(own=own)) == "lan: meta-llama/Llama-3"
-    assert begun(start("deepseek", own=own)) == "deepseek: deepseek-chat"
+    assert begun(start("deepseek", own=own)) == "deepseek: deepseek-v4-flash"
 
 
 def test_an_address_in_a_variable_is_enough_to_use_a_provider(start: Start) -> None:
     accounts = start(env={"OPENAI_BASE_URL": "http://here"})
-    assert begun(accounts) == "openai: gpt-5"
+    assert begun(accounts) == "openai: gpt-6-sol"
     accounts.require("openai")
 
 
 def test_a_key_that_was_given_for_no_provider_goes_to_none_that_has_one(start: Start) -> None:
-    assert begun(start("openai", api_key="k")) == "anthropic: claude-sonnet-4-5"
+    assert begun(start("openai", api_key="k")) == "anthropic: claude-sonnet-5"
     assert begun(start("openai", api_key="k"), None, "gpt-5") == "openai: gpt-5"
 
 
@@ -182,7 +182,7 @@ def test_a_providers_address_may_be_changed_in_the_file(start: Start) -> None:
     accounts = start(own={"providers": {"openai": {"baseUrl": "http://gateway", "models": [{"id": "new"}]}}})
     assert begun(accounts, None, "openai/whatever") == "openai: whatever"
     ids = [model.id for model in accounts.models("openai")]
-    assert ids[0] == "gpt-5"
+    assert ids[0] == "gpt-6-sol"
     assert "new" in ids
     accounts.require("openai")
 

@@ -1,13 +1,17 @@
 """A session in this process: real tools, a scripted model, and whatever is asked of it in whatever order."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from threading import Event as Signal
+from threading import Thread
 from typing import Any
 
 import pytest
 
 from linnet.core import commands
+from linnet.core.cancel import Cancel
+from linnet.core.deltas import Delta
 from linnet.core.events import (
     BashHeld,
     BashRan,
@@ -16,6 +20,7 @@ from linnet.core.events import (
     JobStarted,
     ModelSet,
     Navigated,
+    RunEnded,
     SessionEntered,
     SessionNamed,
     Settled,
@@ -25,11 +30,13 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.messages import Text
+from linnet.core.run import NOT_RUN
+from linnet.providers.base import Provider, Request
 from linnet.runtime.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings import Settings, resolve
 from linnet.testing.listener import Asking
 
 Open = Callable[..., tuple[Session, "Everything"]]
@@ -96,6 +103,22 @@ def test_calls_run_side_by_side_where_that_is_wanted_and_are_told_in_their_order
     assert kinds == [ToolStarted, ToolStarted, ToolFinished, ToolFinished]
     results = [event.result for event in everything.heard if isinstance(event, ToolFinished)]
     assert [result.call_id for result in results] == ["call_1", "call_2"]
+
+
+@pytest.mark.parametrize("at_once", [1, 2])
+def test_a_call_that_is_aborted_as_it_is_announced_does_not_run(opened: Open, tmp_path: Path, at_once: int) -> None:
+    written = {"call": "write", "args": {"path": "ran", "content": "x"}}
+    session, everything = opened([[written, written]], calls_at_once=at_once)
+
+    def abort(event: Event) -> None:
+        if isinstance(event, ToolStarted):
+            session.submit(commands.Abort(), Asking())
+
+    everything.then = abort
+    assert ask(session, commands.Prompt("go")) == commands.Done("aborted")
+    assert not (tmp_path / "ran").exists()
+    results = [event.result for event in everything.heard if isinstance(event, ToolFinished)]
+    assert [result.content for result in results] == [(Text(NOT_RUN),)] * 2
 
 
 def test_an_abort_ends_all_calls_that_run_side_by_side(opened: Open, tmp_path: Path) -> None:
@@ -188,6 +211,43 @@ def test_a_command_that_does_not_end_in_time_is_answered_when_the_session_closes
     assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
     session.finish()
     assert [len(each.answers) + len(each.refusals) for each in asking] == [1] * 5
+
+
+class Slow(Resources):
+    """A model that is being asked when the session closes, and takes as long as `may_end` to notice."""
+
+    name = "scripted"
+
+    def __init__(self, settings: Settings) -> None:
+        super().__init__(settings)
+        self.asked, self.interrupted, self.may_end = Signal(), Signal(), Signal()
+
+    def provider(self, name: str, cancel: Cancel) -> Provider:
+        return self
+
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        with cancel.interrupting(self.interrupted.set):
+            self.asked.set()
+            self.interrupted.wait()
+            self.may_end.wait()
+        yield []
+
+
+def test_the_end_of_a_run_is_told_however_long_it_takes_to_notice_that_the_session_closes() -> None:
+    """On a busy machine half a second is not enough to kill a command, and the run had no last event."""
+    config = resolve(Config(provider="scripted", save=False), {}, PI)
+    resources, everything = Slow(config), Everything()
+    session = Session(config, resources, [everything])
+    session.submit(commands.Prompt("hello"), Asking())
+    assert resources.asked.wait(10)
+    closing = Thread(target=session.close, args=(0,))
+    closing.start()
+    assert resources.interrupted.wait(10)
+    closing.join(0.2)
+    assert closing.is_alive(), "it did not wait for the run"
+    resources.may_end.set()
+    closing.join(10)
+    assert everything.kinds(RunEnded, Settled) == [RunEnded, Settled]
 
 
 def test_a_listener_that_breaks_does_not_leave_the_session_waiting(opened: Open) -> None:

@@ -180,7 +180,6 @@ def test_a_command_of_the_programs_has_the_time_that_was_configured(start: Open)
         ({"session": "a", "save": False}, "save=False and session do not go together"),
         ({"session": " "}, "session must name a file"),
         ({"base_url": "here"}, "base_url must start with http://"),
-        ({"cwd": "/nowhere"}, "cwd /nowhere is not a folder"),
     ],
 )
 def test_what_cannot_be_used_is_told_in_the_words_of_the_caller(options: dict[str, Any], words: str) -> None:
@@ -189,6 +188,11 @@ def test_what_cannot_be_used_is_told_in_the_words_of_the_caller(options: dict[st
             Runtime(**given)
         assert str(raised.value).startswith(words)
         assert "--" not in str(raised.value)
+
+
+def test_a_folder_that_is_not_there_is_told_so(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=rf"^cwd {tmp_path}/nowhere is not a folder"):
+        Runtime(cwd=str(tmp_path / "nowhere"))
 
 
 def test_a_result_warns_once_of_what_could_not_be_done(server: ModelServer, tmp_path: Path) -> None:

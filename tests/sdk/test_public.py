@@ -129,7 +129,6 @@ def test_a_project_that_uses_it_is_checked_strictly(tmp_path: Path) -> None:
         assert expected in said
 
 
-@pytest.mark.timeout(120)
 def test_the_wheel_says_that_it_is_typed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
     subprocess.run(command, cwd=ROOT, check=True, capture_output=True)

@@ -178,11 +178,11 @@ def test_list_and_export(runtime: Runtime, start: Open, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("ask", "reason"),
     [
-        (lambda sessions: sessions.switch("/nowhere.jsonl"), "/nowhere.jsonl does not exist"),
+        (lambda sessions: sessions.switch("nowhere.jsonl"), r"/nowhere\.jsonl does not exist"),
         (lambda sessions: sessions.branch("nope"), "Invalid entry ID for branching"),
         (lambda sessions: sessions.navigate("nope"), "Entry nope not found"),
         (lambda sessions: sessions.entries("nope"), "Entry nope not found"),
-        (lambda sessions: sessions.export_html("/no/such/page.html"), "No such file or directory"),
+        (lambda sessions: sessions.export_html("nowhere/page.html"), "No such file or directory"),
     ],
 )
 def test_what_cannot_be_done_raises_and_changes_nothing(

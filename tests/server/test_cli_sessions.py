@@ -76,7 +76,7 @@ def test_a_table_shows_the_newest_first(run: Run, begin: Callable[..., None]) ->
     for row, session in zip((newest, oldest), found, strict=True):
         assert row.startswith(session["modified"][:16].replace("T", " "))
         assert row.split()[2] == session["id"][:8]
-        assert f"  2         ${session['cost']:.2f}  claude-sonnet-4-5  " in row
+        assert f"  2         ${session['cost']:.2f}  claude-sonnet-5  " in row
     assert oldest.endswith("the first question")
     assert "another with a second line, and much" in newest
     assert newest.endswith("…")
@@ -93,7 +93,7 @@ def test_a_line_of_json_has_all_that_is_known(run: Run, begin: Callable[..., Non
         "messageCount": 2,
         "firstMessage": "hi",
         "provider": "anthropic",
-        "modelId": "claude-sonnet-4-5",
+        "modelId": "claude-sonnet-5",
     }
 
 
@@ -205,7 +205,7 @@ def test_what_was_said_cannot_talk_to_the_terminal(
     if flags:
         text = text.replace(str(tmp_path / "work"), f"{tmp_path}{hostile}")
     text = text.replace('"id":"', f'"id":"{hostile}', 1).replace('"hi"', f'"{hostile}"')
-    file.write_text(text.replace("claude-sonnet-4-5", hostile))
+    file.write_text(text.replace("claude-sonnet-5", hostile))
     out = run("linnet", "sessions", *flags).stdout
     assert len(out.splitlines()) == 2
     assert out.replace("\n", "").isprintable()

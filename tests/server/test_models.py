@@ -54,7 +54,7 @@ def test_a_table_shows_what_can_be_used_with_prices_and_where_the_key_is_from(ru
     assert (done.returncode, done.stderr) == (0, "")
     header, *rows = done.stdout.splitlines()
     assert header.split() == ["PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "$", "IN", "$", "OUT", "KEY"]
-    assert rows[0].split() == ["*", "openai", "gpt-5", "400,000", "128,000", "1.25", "10", "OPENAI_API_KEY"]
+    assert rows[0].split() == ["*", "openai", "gpt-6-sol", "1,050,000", "128,000", "2", "10", "OPENAI_API_KEY"]
     assert {row.removeprefix("*").split()[0] for row in rows} == {"openai"}
     assert [row[0] for row in rows].count("*") == 1
 
@@ -122,11 +122,11 @@ def test_a_word_that_is_no_command_is_named_with_the_nearest(run: Run) -> None:
     assert 'no command "rcp"; to ask the model, say linnet-pi -p "…"' in run("rcp", name="linnet-pi").stderr
 
 
-@pytest.mark.parametrize("flags", [["--model", "gpt-5"], ["--model", "openai/gpt-5"], []])
+@pytest.mark.parametrize("flags", [["--model", "gpt-6-sol"], ["--model", "openai/gpt-6-sol"], []])
 def test_with_only_the_key_of_openai_openai_is_used(run: Run, server: ModelServer, flags: list[str]) -> None:
     done = run("-p", "hi", *flags, OPENAI_API_KEY="k", OPENAI_BASE_URL=server.url)
     assert (done.returncode, done.stderr) == (0, "")
-    assert server.requests[-1].body["model"] == "gpt-5"
+    assert server.requests[-1].body["model"] == "gpt-6-sol"
     assert server.requests[-1].headers["authorization"] == "Bearer k"
 
 

@@ -157,7 +157,6 @@ def test_the_sdk_decides_in_the_same_way_and_leaves_its_host_alone(
     assert os.environ["ANTHROPIC_API_KEY"] == KEY
 
 
-@pytest.mark.timeout(120)
 @pytest.mark.parametrize("passing", [(), ("--pass-keys",)])
 def test_an_mcp_server_sees_no_key_unless_it_is_told(
     passing: tuple[str, ...], spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path

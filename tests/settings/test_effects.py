@@ -104,8 +104,8 @@ def append_system_prompt(stage: Stage) -> None:
 
 
 def reasoning(stage: Stage) -> None:
-    assert "thinking" not in stage.sent({})
-    assert stage.sent({"reasoning": "high"})["thinking"]["type"] == "enabled"
+    assert stage.sent({})["thinking"]["type"] == "disabled"
+    assert stage.sent({"reasoning": "high"})["thinking"]["type"] == "adaptive"
 
 
 def max_steps(stage: Stage) -> None:
@@ -436,6 +436,13 @@ def extension_flags(stage: Stage) -> None:
     assert planned(stage, said) == "the plan is to sing"
 
 
+def extension_wait(stage: Stage) -> None:
+    (stage.bench.home / "mine.py").write_text("import time; time.sleep(600)\n")
+    with stage.pi({"extensions": ["mine.py"], "extension_wait": 0.1}, "--no-session") as agent:
+        assert agent.wait() == 1
+        assert "it took longer than 0.1 s" in agent.stderr
+
+
 def hook_timeout(stage: Stage) -> None:
     hook = "import time\ndef extend(linnet):\n    linnet.on('tool_call')(lambda event, ctx: time.sleep(30))\n"
     (stage.bench.home / "mine.py").write_text(hook)
@@ -451,7 +458,7 @@ HERE: tuple[Effect, ...] = (
     permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
     mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
     pass_keys, sandbox, sandbox_network, max_cost, max_seconds, bash_timeout,
-    extensions, find_extensions, extension_flags, hook_timeout,
+    extensions, find_extensions, extension_wait, extension_flags, hook_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

@@ -266,13 +266,15 @@ def test_pis_own_settings_are_a_layer_below_linnets_where_it_stands_for_pi(files
         '{"steeringMode": 5}',
         '{"defaultProvider": "google"}',
         '{"defaultModel": "gone"}',
-        '{"shellPath": "/nowhere"}',
+        '{"shellPath": "WORK/nowhere"}',
         "\x00",
     ],
 )
-def test_what_cannot_be_used_of_pis_settings_is_remarked_on_and_the_start_goes_on(files: Files, text: str) -> None:
+def test_what_cannot_be_used_of_pis_settings_is_remarked_on_and_the_start_goes_on(
+    files: Files, work: Path, text: str
+) -> None:
     files.pi.mkdir()
-    (files.pi / "settings.json").write_text(text)
+    (files.pi / "settings.json").write_text(text.replace("WORK", str(work)))
     settings = files.resolve({"stands_in_for": "pi"}, PI)
     [remark] = settings.remarks
     assert "settings" in remark

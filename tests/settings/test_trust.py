@@ -5,14 +5,26 @@ import os
 import pty
 import subprocess
 import sys
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
+from threading import Event as Signal
 from typing import Any
 
 import pytest
 
-from linnet.errors import BadInput, ConfigError
+from linnet.core import commands
+from linnet.core.protected import PROTECTED_NAMES
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput, ConfigError, LinnetError
 from linnet.runtime import guarded
+from linnet.runtime.config import SDK, Config
+from linnet.runtime.listener import Listener
 from linnet.runtime.project import Project
+from linnet.runtime.requester import Requester
+from linnet.runtime.resources import Resources
+from linnet.runtime.session import Session
+from linnet.runtime.settings import Settings, resolve
 from linnet.testing.agent import Agent
 from tests.settings.conftest import Bench
 
@@ -105,7 +117,7 @@ def test_it_is_remembered_by_real_path_with_what_was_trusted(bench: Bench, tmp_p
         (lambda bench: bench.plant(".agents/skills/s/SKILL.md"), ".agents/skills/s/SKILL.md"),
         (lambda bench: bench.plant(".pi/mcp.json"), ".pi/mcp.json"),
         (lambda bench: os.mkfifo(bench.work / ".linnet/pipe"), ".linnet/pipe"),
-        (lambda bench: os.symlink("/nowhere", bench.work / ".linnet/x"), ".linnet/x"),
+        (lambda bench: os.symlink(bench.work / "nowhere", bench.work / ".linnet/x"), ".linnet/x"),
     ],
 )
 def test_a_change_asks_again_and_says_what_changed(bench: Bench, change: Any, path: str) -> None:
@@ -316,6 +328,15 @@ def test_what_cannot_be_used_is_refused_when_it_is_trusted(bench: Bench, answer:
     assert "always" not in bench.run("trust", "--list").stdout
 
 
+def test_a_guard_that_a_project_names_and_does_not_have_is_refused_when_it_is_trusted(bench: Bench) -> None:
+    bench.plant(SETTINGS, '{"extensions": ["nosuch.py"], "model": "scripted-2", "provider": "scripted"}')
+    with rpc(bench, "zot") as agent:
+        refused = agent.ask("trust", answer="once")
+        assert not refused["success"]
+        assert refused["error"].startswith(f"{bench.work / 'nosuch.py'} was named as an extension")
+        assert "scripted-2" not in json.dumps(agent.ask("get_state"))
+
+
 @pytest.mark.parametrize("dialect", ["zot", "pi"])
 def test_extensions_come_and_go_with_trust_and_leave_nothing_behind(bench: Bench, dialect: str) -> None:
     command = "    linnet.command('sing', description='Tweet')(lambda args, ctx: None)\n"
@@ -468,3 +489,243 @@ def test_linnet_pi_takes_pis_words_for_it(bench: Bench) -> None:
     assert prefix() == "\n"
     assert prefix("--no-approve") == "\n"
     assert prefix("-a") == prefix("--approve") == "1\n"
+
+
+def is_trusted(project: Project) -> bool:
+    return project.trusted
+
+
+def test_when_it_is_decided_again_what_changed_is_no_longer_trusted(bench: Bench) -> None:
+    file = bench.plant(SETTINGS, "{}")
+    found = trusted(bench)
+    assert not found.decide_again()
+    assert is_trusted(found)
+    bench.plant(".linnet/extensions/evil.py")
+    assert found.decide_again()
+    assert (found.trusted, found.resources, found.read(str(file))) == (False, None, None)
+    found.decide(True, True, [])
+    assert not is_trusted(found), "what was said at the start was said about something else"
+    told = found.survey()
+    assert told is not None
+    assert told.changed == (".linnet/extensions/evil.py",)
+    assert not found.decide_again()
+    trusted(bench)  # By somebody else, elsewhere.
+    assert found.decide_again()
+    found.decide(None, None, [])
+    assert is_trusted(found)
+    bench.plant(".linnet/extensions/evil.py", "again")
+    assert found.decide_again()
+    assert found.survey() is not None
+    found.answer("once")
+    assert is_trusted(found)
+    assert not found.decide_again()
+
+
+@pytest.mark.parametrize(("flag", "setting"), [(True, None), (None, True)])
+def test_what_is_trusted_whatever_it_is_may_change_unless_commands_could_have_done_it(
+    bench: Bench, flag: bool | None, setting: bool | None
+) -> None:
+    bench.plant(SETTINGS, "{}")
+    for watched in (False, True):
+        found = Project(str(bench.work), str(bench.home))
+        found.decide(flag, setting, [])
+        if watched:
+            found.watch()
+        bench.plant(SETTINGS, json.dumps({"max_steps": 2 + watched}))
+        assert found.decide_again() is watched
+        found.decide(flag, setting, [])
+        assert found.trusted is not watched
+        assert (found.survey() is not None) is watched
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_an_answer_about_something_else_is_no_answer_and_takes_trust_away(bench: Bench, changed: bool) -> None:
+    bench.plant(SETTINGS, "{}")
+    found = Project(str(bench.work), str(bench.home))
+    found.decide(True, None, [])
+    found.watch()
+    if not changed:
+        found.answer("once")
+        assert found.trusted
+        return
+    bench.plant(SETTINGS, '{"max_steps": 2}')
+    with pytest.raises(BadInput, match="has changed since"):
+        found.answer("once")
+    found.decide(True, None, [])
+    assert not found.trusted
+
+
+APPEARING = {
+    ".linnet/skills/s/SKILL.md": None,
+    ".linnet/prompts/t.md": None,
+    ".linnet/SYSTEM.md": None,
+    ".agents/skills/s/SKILL.md": None,
+    ".pi/prompts/t.md": "pi",
+    ".pi/skills/s/SKILL.md": "pi",
+    ".zot/prompts/t.md": "zot",
+    ".claude/skills/s/SKILL.md": "zot",
+}
+
+
+@pytest.mark.parametrize(("path", "peer"), APPEARING.items())
+@pytest.mark.parametrize("linked", [False, True])
+def test_what_appears_while_commands_run_in_a_sandbox_is_not_used_and_told_once(
+    here: Bench, path: str, peer: Any, linked: bool
+) -> None:
+    settings = resolve(Config(provider="scripted", trust=True, skills=True, stands_in_for=peer), os.environ, SDK)
+    settings.project.watch()
+    assert settings.project.appeared() is None
+    name = path.split("/")[0]
+    here.plant(f"elsewhere{path.removeprefix(name)}" if linked else path, "---\nname: s\ndescription: S.\n---\nTweet")
+    if linked:
+        (here.work / name).symlink_to("elsewhere")
+
+    def is_used() -> bool:
+        resources = Resources(settings)
+        resources.look()
+        resources.inputs.look()
+        said = resources.system(["read", "skill"]) + str(resources.inputs.listed())
+        return "Tweet" in said or str(here.work / path) in said
+
+    assert not is_used()
+    told = settings.project.appeared()
+    assert told is not None
+    assert told.changed == (path,)
+    assert settings.project.appeared() is None
+    assert not is_used()
+    settings.project.answer("once")
+    assert is_used()
+
+
+def test_a_name_that_other_programs_obey_is_watched_and_others_are_not(bench: Bench) -> None:
+    found = Project(str(bench.work), str(bench.home))
+    found.decide(True, None, [])
+    bench.plant(".vscode/tasks.json")
+    found.watch()
+    for name in PROTECTED_NAMES:
+        assert found.admits(str(bench.work / name)) == (name == ".vscode")
+        assert found.admits(str(bench.work / name / "x")) == (name == ".vscode")
+        assert found.admits(str(bench.work / f"{name}x"))
+        assert found.admits(str(bench.work.parent / name))
+    bench.plant(".git/hooks/pre-commit")
+    assert found.appeared() is None, "linnet would use nothing of it"
+
+
+RELOADED = [("remembered", ()), ("flag", ("--trust",)), ("flag in a sandbox", ("--trust", "--sandbox"))]
+
+
+@pytest.mark.parametrize("dialect", ["zot", "pi"])
+@pytest.mark.parametrize(("how", "flags"), RELOADED)
+def test_a_reload_decides_again(bench: Bench, dialect: str, how: str, flags: tuple[str, ...]) -> None:
+    command = "def extend(linnet): linnet.command('{}')(lambda args, ctx: None)\n"
+    file = bench.plant(".linnet/extensions/bird.py", command.format("sing"))
+    bench.plant(SETTINGS, '{"model": "scripted-2", "provider": "scripted"}')
+    if not flags:
+        trusted(bench)
+
+    def listed(agent: Agent) -> list[str]:
+        return [command["name"] for command in agent.ask("get_commands")["data"]["commands"]]
+
+    with rpc(bench, dialect, *flags) as agent:
+        assert listed(agent) == ["sing"]
+        assert agent.ask("reload")["success"]
+        assert listed(agent) == ["sing"]
+        file.write_text(command.format("steal"))
+        assert agent.ask("reload")["success"]
+        if how == "flag":
+            assert listed(agent) == ["steal"]
+            return
+        assert listed(agent) == []
+        assert "scripted-2" not in json.dumps(agent.ask("get_state"))
+        [told] = [frame for frame in agent.seen if frame["type"] == "project_untrusted"]
+        assert told["changed"] == [".linnet/extensions/bird.py"]
+        assert agent.ask("trust", answer="once")["success"]
+        assert listed(agent) == ["steal"]
+        assert "scripted-2" in json.dumps(agent.ask("get_state"))
+
+
+def test_a_command_in_the_sandbox_teaches_the_agent_nothing(bench: Bench) -> None:
+    skill = r"---\nname: evil\ndescription: Steals.\n---\n"
+    plant = f"mkdir -p .agents/skills/evil && printf '%b' '{skill}' > .agents/skills/evil/SKILL.md"
+    turns = [[{"call": "bash", "args": {"command": plant}}], [{"text": "planted"}], [{"text": "done"}]]
+    bench.plant("script.json", json.dumps({"turns": turns}))
+    flags = ("--script", "script.json", "--trust", "--sandbox")
+    with Agent("rpc", *flags, cwd=bench.work, env=bench.env) as agent:
+        agent.prompt("one")
+        assert (bench.work / ".agents/skills/evil/SKILL.md").exists()
+        told = agent.prompt("two")
+        [event] = [frame for frame in told if frame["type"] == "project_untrusted"]
+        assert event["changed"] == [".agents/skills/evil/SKILL.md"]
+        assert agent.ask("get_commands")["data"]["commands"] == []
+        assert agent.ask("reload")["success"]
+        assert agent.ask("get_commands")["data"]["commands"] == []
+        assert "appeared while the agent worked in a sandbox" in agent.stderr
+
+
+class Everybody(Listener):
+    """Hears nothing; there to be a listener."""
+
+
+def reachable(root: object) -> Iterator[object]:
+    """Everything of linnet's runtime that this holds on to."""
+    seen: set[int] = set()
+    todo = [root]
+    while todo:
+        each = todo.pop()
+        if id(each) in seen:
+            continue
+        seen.add(id(each))
+        yield each
+        if isinstance(each, dict):
+            todo += each.values()
+        elif isinstance(each, list | tuple | set | frozenset | deque):
+            todo += each
+        elif type(each).__module__.startswith("linnet.") and not isinstance(each, Settings):
+            todo += vars(each).values() if hasattr(each, "__dict__") else ()
+
+
+def test_what_is_trusted_while_the_agent_lives_reaches_everybody_who_keeps_settings(here: Bench) -> None:
+    here.plant(SETTINGS, '{"extension_flags": {"wings": 4}, "session_dir": "kept"}')
+    (here.home / "extensions").mkdir()
+    (here.home / "extensions" / "bird.py").write_text(
+        "def extend(linnet):\n"
+        "    wings = linnet.flag('wings', default=2)\n"
+        "    linnet.command('sing', description=f'with {wings} wings')(lambda args, ctx: None)\n"
+    )
+    asked = Config(provider="scripted", session_dir=None, save=True)
+    settings = resolve(asked, os.environ, SDK)
+    session = Session(settings, Resources(settings), [Everybody()])
+    try:
+
+        def ask(command: commands.Command) -> Any:
+            answered = Answered()
+            session.submit(command, answered)
+            assert answered.over.wait(30)
+            return answered.outcome
+
+        [before] = ask(commands.GetCommands()).commands
+        ask(commands.SetTools((ToolSpec("t", "T.", {"type": "object", "properties": {}}),)))
+        assert ask(commands.Prompt("hello")).stop == "end"
+        assert ask(commands.Trust("once")) == commands.Ok()
+        [after] = ask(commands.GetCommands()).commands
+        assert (before.description, after.description) == ("with 2 wings", "with 4 wings")
+        held = [each for each in reachable(session) if isinstance(each, Settings)]
+        assert [each.extension_flags["wings"] for each in held] == [4], "there are others than those that hold"
+        ask(commands.NewSession())
+        assert session.file is not None
+        assert os.path.dirname(session.file) == str(here.work / "kept")
+    finally:
+        session.close()
+
+
+class Answered(Requester):
+    def __init__(self) -> None:
+        self.over = Signal()
+        self.outcome: Any = None
+
+    def finished(self, answer: commands.Answer) -> None:
+        self.outcome = answer
+        self.over.set()
+
+    def refused(self, error: LinnetError) -> None:
+        self.finished(error)  # type: ignore[arg-type]

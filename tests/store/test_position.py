@@ -342,9 +342,9 @@ def test_a_session_of_pi_shows_what_it_shows_in_pi(name: str, reopen: Callable[.
 
 
 def json_of(message: Struct) -> dict[str, Any]:
-    from msgspec import to_builtins
+    from msgspec.json import encode
 
-    spelled: dict[str, Any] = to_builtins(message)
+    spelled: dict[str, Any] = json.loads(encode(message))
     return spelled
 
 

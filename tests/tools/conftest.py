@@ -53,12 +53,13 @@ class Bench:
         self.processes = processes
         self.registry = Registry(standard_tools(NAMES))
         self.heard: list[str] = []
+        self.cancel = CancelToken()
 
     def run(self, name: str, args: dict[str, Any], context: ToolContext) -> ToolOutput:
         return self.registry.run(ToolCall("1", name, args), context)
 
     def call(self, name: str, **args: Any) -> ToolOutput:
-        return self.run(name, args, ToolContext(self.cwd, CancelToken(), self.heard.append, self.processes))
+        return self.run(name, args, ToolContext(self.cwd, self.cancel, self.heard.append, self.processes))
 
     def ok(self, name: str, **args: Any) -> str:
         output = self.call(name, **args)

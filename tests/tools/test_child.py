@@ -2,13 +2,17 @@ import os
 import signal
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
 from linnet.errors import Closed
+from linnet.runtime.cancel import CancelToken
 from linnet.testing.escapes import ESCAPES, noted, survivors
 from linnet.testing.processes import alive, wait_until
+from linnet.tools.child import Child
 from linnet.tools.process import Processes
+from linnet.tools.shared_spawner import SharedSpawner
 
 ECHO = ["/bin/bash", "-c", 'while read -r line; do echo "heard $line"; done; echo bye']
 
@@ -165,3 +169,37 @@ def test_it_dies_with_its_supervisor_and_says_so(processes: Processes, tmp_path:
     again.write(b"hello\n")
     assert again.stdout.readline() == b"heard hello\n"
     again.close()
+
+
+def test_one_that_starts_while_all_is_closed_does_not_stay(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    processes = Processes(shared=(shared := SharedSpawner()))
+    kept = Processes(shared=shared)  # So that the supervisor stays.
+
+    def started(*args: Any, **options: Any) -> Child:
+        child = Child(*args, **options)
+        processes.close()  # Which cannot know of it yet.
+        return child
+
+    monkeypatch.setattr("linnet.tools.process.Child", started)
+    child = processes.start(["sleep", "600"], cwd=tmp_path)
+    assert child.closed
+    assert not alive(child.pid)
+    kept.close()
+
+
+def test_nothing_is_started_once_all_is_closed_whoever_else_has_the_supervisor(tmp_path: Path) -> None:
+    kept = Processes(shared=(shared := SharedSpawner()))
+    processes = Processes(shared=shared)
+    processes.close()
+    with pytest.raises(Closed):
+        processes.run(["touch", "ran"], cwd=tmp_path, sink=Quiet(), cancel=CancelToken())
+    assert not (tmp_path / "ran").exists()
+    kept.close()
+
+
+class Quiet:
+    def feed(self, data: bytes) -> None:
+        pass
+
+    def tick(self) -> float | None:
+        return None

@@ -1,6 +1,7 @@
 import os
 import re
 import stat
+from itertools import pairwise
 from time import process_time
 from typing import TYPE_CHECKING
 
@@ -8,7 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.core.messages import ToolCall
+from linnet.errors import Cancelled
+from linnet.runtime.cancel import CancelToken
+from linnet.tools.context import ToolContext
 from linnet.tools.diff import diff
+from linnet.tools.preview import preview
 from linnet.tools.replace import BOM, Source, as_lf, locate
 
 if TYPE_CHECKING:
@@ -32,10 +38,58 @@ def test_several_edits_are_made_at_once_and_answered_with_a_diff(bench: "Bench")
     assert path.read_text() == "l1\n" + "".join(f"l{n}\n" for n in range(3, 12)) + "L12\nL12b\nl13\nl14\nl15\n"
 
 
+@pytest.mark.parametrize(
+    ("text", "pairs", "after"),
+    [
+        ("ab", [("a", "x"), ("b", "y")], "xy"),
+        ("ab", [("b", "a"), ("a", "b")], "ba"),
+        ("one\ntwo\nthree\n", [("two\n", ""), ("one\n", "1\n"), ("three\n", "3\n")], "1\n3\n"),
+        ("one\r\ntwo\r\n", [("one\n", "1\n"), ("two", "2")], "1\r\n2\r\n"),
+        ("abc", [("a", ""), ("b", ""), ("c", "")], ""),
+    ],
+)
+def test_edits_that_touch_do_not_overlap(bench: "Bench", text: str, pairs: list[tuple[str, str]], after: str) -> None:
+    (bench.cwd / "a.txt").write_bytes(text.encode())
+    output = bench.call("edit", path="a.txt", edits=edits(*pairs))
+    assert not output.is_error
+    assert (bench.cwd / "a.txt").read_bytes() == after.encode()
+    assert output.details is not None
+    assert patched(as_lf(text), output.details["diff"]) == as_lf(after)
+
+
+def test_edits_whose_surroundings_touch_share_a_hunk(bench: "Bench") -> None:
+    for between, hunks in ((6, 1), (7, 2)):
+        (bench.cwd / "a.txt").write_text("first\n" + "x\n" * between + "last\n")
+        output = bench.call("edit", path="a.txt", edits=edits(("first", "1"), ("last", "2")))
+        assert output.details is not None
+        assert output.details["diff"].count("@@ -") == hunks
+
+
+def test_an_edit_that_is_aborted_before_it_is_made_changes_nothing(bench: "Bench") -> None:
+    (bench.cwd / "a.txt").write_text("old")
+    bench.cancel.set()
+    with pytest.raises(Cancelled):
+        bench.call("edit", path="a.txt", edits=edits(("old", "new")))
+    assert (bench.cwd / "a.txt").read_text() == "old"
+
+
 def test_every_edit_is_matched_against_the_original(bench: "Bench") -> None:
     (bench.cwd / "a.txt").write_text("one two")
     bench.ok("edit", path="a.txt", edits=edits(("one", "two"), ("two", "one")))
     assert (bench.cwd / "a.txt").read_text() == "two one"
+
+
+def test_a_single_edit_may_be_spelled_as_in_pi(bench: "Bench") -> None:
+    path = bench.cwd / "a.txt"
+    path.write_text("one two three")
+    context = ToolContext(bench.cwd, CancelToken(), lambda news: None, bench.processes)
+    call = ToolCall("1", "edit", {"path": "a.txt", "oldText": "one", "newText": "1"})
+    assert "-one two three\n" in preview(call, context)
+    bench.ok("edit", path="a.txt", oldText="one", newText="1")
+    bench.ok("edit", path="a.txt", edits=edits(("two", "2")), oldText="three", newText="")
+    assert path.read_text() == "1 2 "
+    assert bench.fails("edit", path="a.txt", oldText="1").startswith("invalid args: Object missing required field")
+    assert path.read_text() == "1 2 "
 
 
 @pytest.mark.parametrize(
@@ -118,9 +172,10 @@ def raws_and_replacements(draw: st.DrawFn) -> tuple[str, list[tuple[str, str]]]:
     )
     text = as_lf(raw.removeprefix(BOM))
     places = sorted(draw(st.sets(st.integers(0, len(text)), min_size=2, max_size=6)))
+    touching = draw(st.booleans())
     pairs = [
         (text[start:end], draw(st.text(st.sampled_from("abcX\n"), max_size=6)))
-        for start, end in zip(places[::2], places[1::2], strict=False)
+        for start, end in (pairwise(places) if touching else zip(places[::2], places[1::2], strict=False))
     ]
     usable = [(old, new) for old, new in pairs if old != new and text.find(old) == text.rfind(old)]
     return raw, draw(st.permutations(usable))

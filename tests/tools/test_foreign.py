@@ -58,7 +58,7 @@ def test_an_abort_does_not_wait_for_a_function_that_blocks(foreign: Foreign) -> 
     assert not left.is_set()
     assert foreign.call(current_thread, CancelToken()).name == "linnet-foreign", "others are called meanwhile"
     release.set()
-    assert left.wait(5)
+    assert left.wait(30)
 
 
 def test_after_an_abort_nothing_is_called(foreign: Foreign) -> None:
@@ -81,7 +81,7 @@ def test_a_coroutine_that_will_not_be_cancelled_is_left_behind(foreign: Foreign)
 
     with pytest.raises(Cancelled):
         foreign.call(stubborn, cancel)
-    assert ended.wait(5)
+    assert ended.wait(30)
 
 
 def test_one_thread_is_kept_for_the_next_call(foreign: Foreign) -> None:

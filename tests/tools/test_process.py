@@ -111,7 +111,7 @@ def test_a_program_that_does_not_exist_raises_and_leaves_nothing(processes: Proc
     processes.run(["true"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
     before = os.listdir("/proc/self/fd")
     with pytest.raises(FileNotFoundError):
-        processes.run(["/no/such/program"], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
+        processes.run([str(tmp_path / "nowhere" / "program")], cwd=tmp_path, sink=Bytes(), cancel=CancelToken())
     assert os.listdir("/proc/self/fd") == before
 
 
@@ -153,7 +153,7 @@ def test_a_program_is_found_in_the_path_of_its_environment(
     program.parent.mkdir()
     program.write_text("#!/bin/sh\necho found\n")
     program.chmod(0o755)
-    monkeypatch.setenv("PATH", f"/no/such/folder:{program.parent}")
+    monkeypatch.setenv("PATH", f"{tmp_path}/nowhere:{program.parent}")
     sink = Bytes()
     assert processes.run(["found-here"], cwd=tmp_path, sink=sink, cancel=CancelToken()) == Finished(0)
     assert sink.data == b"found\n"

@@ -8,11 +8,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from itertools import product
 from pathlib import Path
 from threading import Event, Thread
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from linnet import Runtime
@@ -27,8 +28,8 @@ from linnet.tools.context import ToolContext
 from linnet.tools.descendants import contents
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
-from linnet.tools.sandbox import Sandbox, git_identity
-from linnet.tools.sandbox_view import installation, unshared, view
+from linnet.tools.sandbox import Sandbox, _flags, git_identity
+from linnet.tools.sandbox_view import installation, unshared, view, within
 from linnet.tools.standard import NAMES, standard_tools
 
 SECRET = "planted-1d8b33aa"
@@ -272,18 +273,53 @@ def test_a_folder_above_programs_is_not_shown_if_it_holds_more() -> None:
     assert installation("/data/tool/bin", "/home/u") == ["/data/tool"]
 
 
-names = st.text("ab.", min_size=1, max_size=3).filter(lambda name: name not in (".", ".."))
-paths = st.lists(names, min_size=1, max_size=5).map(lambda parts: "/" + "/".join(parts))
+@pytest.fixture(scope="module")
+def tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Folders that are there, with names of a and b, and a place for the sandbox's own files."""
+    root = tmp_path_factory.mktemp("tree").resolve()
+    for parts in product("ab", repeat=4):
+        root.joinpath(*parts).mkdir(parents=True)
+    (root / "files").mkdir()
+    return root
 
 
-@given(paths, paths, paths, paths)
-def test_only_the_two_folders_are_ever_written_to(cwd: str, home: str, temporary: str, path: str) -> None:
+folders = st.lists(st.sampled_from("ab"), min_size=1, max_size=4).map("/".join)
+
+
+def mounted(flags: list[str], path: str) -> str:
+    """What a command may do there: what was mounted last onto it, or above it, decides."""
+    kinds = {"--tmpfs": "hidden", "--ro-bind": "read", "--bind": "write"}
+    access = "hidden"
+    for at, flag in enumerate(flags):
+        target = flags[at + (1 if flag == "--tmpfs" else 2)] if flag in kinds else ""
+        if target and within(path, target):
+            access = kinds[flag]
+    return access
+
+
+@given(folders, folders, folders, folders, folders, folders)
+@example("a", "b/a", "b", "a/b", "a", "b/a/b")  # The temporary folder above home.
+@example("a/a", "b", "a/b", "b/a", "a/b/a", "a/b/a")  # Programs in the temporary folder.
+def test_only_the_two_folders_are_ever_written_to(
+    tree: Path, cwd: str, home: str, temporary: str, own: str, programs: str, path: str
+) -> None:
+    """And the agent's tools may do where they are told what commands can do there."""
+    cwd, home, temporary, own, programs, path = (
+        f"{tree}/{each}" for each in (cwd, home, temporary, own, programs, path)
+    )
     try:
-        seen = view(cwd, temporary, home, f"{home}/.linnet", {"PATH": "/usr/bin"}, ())
+        seen = view(cwd, temporary, home, own, {"PATH": f"/usr/bin:{programs}"}, ())
     except ConfigError:
         return
-    inside = any(path == each or path.startswith(f"{each}/") for each in (cwd, temporary))
-    assert (seen.access(path) == "write") is inside
+    assert (seen.access(path) == "write") is any(within(path, each) for each in (cwd, temporary))
+    flags = _flags(seen, f"{tree}/files", f"{tree}/files", network=False)
+    assert mounted(flags, path) == seen.access(path)
+
+
+@pytest.mark.parametrize("temporary", ["/home", "/home/u", "/home/u/.linnet", "/usr", "/w"])
+def test_a_temporary_folder_that_holds_what_is_protected_is_refused(temporary: str) -> None:
+    with pytest.raises(ConfigError, match="--sandbox needs a temporary folder that does not hold"):
+        view("/w/x", temporary, "/home/u", "/home/u/.linnet", {}, ())
 
 
 def test_a_name_is_all_that_is_taken_from_gits_settings(tmp_path: Path) -> None:

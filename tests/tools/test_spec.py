@@ -27,7 +27,7 @@ def test_the_standard_tools_are_sorted_described_and_self_contained() -> None:
 
 def test_an_argument_that_may_be_null_is_simply_optional_in_the_schema(bench: "Bench") -> None:
     (spec,) = Registry(standard_tools(["bash"])).specs
-    timeout = spec.schema["properties"]["timeout"]
+    timeout = {**spec.schema["properties"]["timeout"]}
     assert timeout.pop("description")
     assert timeout == {"type": "number", "exclusiveMinimum": 0}
     assert spec.schema["required"] == ["command"]

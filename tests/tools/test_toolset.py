@@ -7,29 +7,32 @@ import pytest
 
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
+from linnet.errors import Cancelled
 from linnet.runtime.cancel import CancelToken
 from linnet.tools.context import ToolContext
 from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
-from linnet.tools.toolset import Combined, clash
+from linnet.tools.toolset import Combined, Guarded, Toolset, clash
 
 
 class Having:
-    """A toolset with these names, all of which say the same."""
+    """A toolset with these names, all of which say the same. `ran` are those that did run."""
 
     def __init__(self, says: str, *names: str) -> None:
         self.says = says
         self.names: tuple[str, ...] = names
+        self.ran: list[str] = []
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
         return [ToolSpec(name, "", {}) for name in self.names]
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        self.ran.append(call.name)
         return ToolOutput((Text(f"{self.says}: {call.name}"),))
 
 
-def run(tools: Combined, name: str) -> str:
+def run(tools: Toolset, name: str) -> str:
     output = tools.run(ToolCall("1", name, {}), ToolContext("/", CancelToken(), lambda text: None, Processes()))
     [part] = output.content
     assert isinstance(part, Text)
@@ -61,3 +64,33 @@ def test_a_clash_names_the_first_two_that_claim_a_name() -> None:
         'the tool "b" is declared twice: by two and by three'
     )
     assert clash([("a", "one"), ("b", "one")]) == ""
+
+
+class Deciding:
+    """A gate that says this, and whose thread is overtaken by an abort while it does."""
+
+    def __init__(self, reason: str, *, aborted: bool = False) -> None:
+        self.reason = reason
+        self.aborted = aborted
+
+    def refusal(self, call: ToolCall, context: ToolContext, **how: object) -> str:
+        if self.aborted:
+            assert isinstance(context.cancel, CancelToken)
+            context.cancel.set()
+        return self.reason
+
+
+def test_what_was_allowed_and_aborted_before_it_began_does_not_run() -> None:
+    inner = Having("a", "x")
+    with pytest.raises(Cancelled):
+        run(Guarded(inner, Deciding("", aborted=True)), "x")
+    assert inner.ran == []
+    assert run(Guarded(inner, Deciding("")), "x") == "a: x"
+
+
+@pytest.mark.parametrize("gates", [("no", ""), ("", "no"), ("no", "never")])
+def test_of_two_gates_one_that_says_no_is_enough(gates: tuple[str, str]) -> None:
+    inner = Having("a", "x")
+    outer, nearer = map(Deciding, gates)
+    assert run(Guarded(Guarded(inner, nearer), outer), "x") == "no"
+    assert inner.ran == []

@@ -5,6 +5,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench
 
@@ -98,3 +100,14 @@ def test_when_the_disk_refuses_more_the_old_content_stays_and_nothing_is_left(tm
     assert done.stdout.splitlines() == ["True a: the file would be too large; nothing was changed."] * 2
     assert (tmp_path / "a").read_text() == "old"
     assert os.listdir(tmp_path) == ["a"]
+
+
+def test_a_file_that_may_not_be_written_is_not_replaced_where_its_folder_would_allow_it(
+    bench: "Bench", monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bench.cwd / "a.txt").write_text("kept")
+    monkeypatch.setattr(os, "access", lambda path, mode: mode != os.W_OK)  # What root may do, others may not.
+    assert "ermission" in bench.fails("write", path="a.txt", content="x")
+    assert "ermission" in bench.fails("edit", path="a.txt", edits=[{"oldText": "kept", "newText": "x"}])
+    assert (bench.cwd / "a.txt").read_text() == "kept"
+    assert os.listdir(bench.cwd) == ["a.txt"]

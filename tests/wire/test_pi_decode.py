@@ -247,7 +247,14 @@ def test_attachments_are_images_and_texts_under_their_names() -> None:
         ],
     )
     text = 'look\n\n<file name="notes.txt">\ngrößer \xe4\n</file>\n\n<file name="a \'b\'.pdf">\nread from it\n</file>'
-    assert prompt == commands.Prompt(text, (PICTURE,), "refuse", slash="at_once")
+    assert isinstance(prompt, commands.Prompt)
+    assert (prompt.text, prompt.images, prompt.when_busy, prompt.slash) == (text, (PICTURE,), "refuse", "at_once")
+
+
+@pytest.mark.parametrize("attachments", [None, []])
+def test_a_prompt_without_attachments_is_plain(attachments: Any) -> None:
+    plain = commands.Prompt("hi", (), "refuse", slash="at_once")
+    assert command(type="prompt", message="hi", attachments=attachments) == plain
 
 
 @pytest.mark.parametrize(
@@ -426,6 +433,7 @@ def test_messages_are_told_as_documented() -> None:
             "role": "user",
             "content": [{"type": "text", "text": "look"}, {"type": "image", "data": PNG, "mimeType": "image/png"}],
             "timestamp": 2,
+            "attachments": [],
         },
         {
             "role": "assistant",

@@ -329,7 +329,7 @@ def test_a_prompt_is_told_in_the_order_that_clients_know() -> None:
         events.RunEnded("end", "", (GO, answer)),
         events.Settled("prompt", "end"),
     ]
-    user = {"role": "user", "content": [{"type": "text", "text": "go"}], "timestamp": 1}
+    user = {"role": "user", "content": [{"type": "text", "text": "go"}], "timestamp": 1, "attachments": []}
     final = {
         **EMPTY,
         "content": [{"type": "text", "text": "Hello you"}],

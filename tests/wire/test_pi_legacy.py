@@ -16,6 +16,7 @@ from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.pi_legacy.dialect import PiLegacy
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+SETTLED = events.Settled("prompt", "end")
 COMPACTION = events.Compaction(Summary("s", 9, 0), 1, "e1", (), (), Usage())
 
 
@@ -25,6 +26,56 @@ def decoded(**fields: Any) -> Asked | Rejected:
 
 def lines(happened: Iterable[events.Event], dialect: PiLegacy | None = None) -> list[Any]:
     return [json.loads(b"".join(buffers)) for buffers in (dialect or PiLegacy()).encode(list(happened))]
+
+
+def test_a_prompt_has_one_start_and_one_end_however_often_it_is_tried() -> None:
+    go = UserMessage((Text("go"),), 1)
+    failed = AssistantMessage((), 2, "anthropic", "m", stop="error", error="529")
+    done = AssistantMessage((Text("Hi"),), 3, "anthropic", "m")
+    dialect = PiLegacy()
+    told = lines(
+        [
+            events.RunStarted(),
+            events.UserSaid(go),
+            events.StepStarted(1),
+            events.ReplyEnded(failed, Usage()),
+            events.StepEnded(failed, ()),
+            events.RunEnded("error", "529", (go, failed)),
+            events.RetryScheduled(1, 3, 2000, "529"),
+            events.RunStarted(),
+            events.StepStarted(1),
+            events.ReplyEnded(done, Usage()),
+            events.StepEnded(done, ()),
+            events.RunEnded("end", "", (done,)),
+            events.RetryEnded(True, 1, ""),
+            SETTLED,
+        ],
+        dialect,
+    )
+    kinds = [frame["type"] for frame in told]
+    assert (kinds[0], kinds[-1]) == ("agent_start", "agent_end")
+    assert kinds.count("agent_start") == kinds.count("agent_end") == 1
+    assert [m.get("stopReason") for m in told[-1]["messages"]] == [None, "error", "stop"]
+    assert "errorMessage" not in told[-1]
+    again = lines([events.RunStarted(), events.RunEnded("end", "", ()), SETTLED], dialect)
+    assert again == [{"type": "agent_start"}, {"type": "agent_end", "messages": []}]
+
+
+def test_a_try_that_broke_is_ended_with_those_before_it() -> None:
+    go = UserMessage((Text("go"),), 1)
+    told = lines(
+        [
+            events.RunStarted(),
+            events.RunEnded("error", "529", (go,)),
+            events.RunStarted(),
+            events.StepStarted(1),
+            events.Settled("prompt", "error", "boom"),
+        ]
+    )
+    kinds = [frame["type"] for frame in told]
+    assert kinds.count("agent_start") == kinds.count("agent_end") == 1
+    assert kinds[-1] == "agent_end"
+    assert told[-1]["errorMessage"] == "boom"
 
 
 @given(st.binary())
@@ -99,7 +150,13 @@ def test_attachments_are_shown_as_they_were_sent() -> None:
     dialect.answer(asked, commands.Accepted())
     said = UserMessage((Text(asked.command.text), *asked.command.images), 1)
     shown = {"role": "user", "content": "look", "timestamp": 1, "attachments": sent}
-    frames = list(dialect.encode([events.RunStarted(), events.UserSaid(said), events.RunEnded("end", "", (said,))]))
+    happened: list[events.Event] = [
+        events.RunStarted(),
+        events.UserSaid(said),
+        events.RunEnded("end", "", (said,)),
+        SETTLED,
+    ]
+    frames = list(dialect.encode(happened))
     assert all(b"\r" not in b"".join(frame) for frame in frames)
     _, _, start, end, agent_end = (json.loads(b"".join(frame)) for frame in frames)
     assert start["message"] == shown

@@ -201,13 +201,13 @@ def test_14_a_line_of_20_mib_and_a_numeric_id_are_taken(agent: Agent) -> None:
     }
 
 
-def test_15_an_unknown_provider_and_a_missing_folder_end_the_start(spawn: Callable[..., Agent]) -> None:
+def test_15_an_unknown_provider_and_a_missing_folder_end_the_start(spawn: Callable[..., Agent], tmp_path: Path) -> None:
     agent = spawn("rpc", "--provider", "zzz")
     assert agent.wait() == 1
     assert agent.stderr == 'linnet: unknown provider "zzz"; choose one of anthropic, openai, deepseek, scripted\n'
-    agent = spawn("rpc", "--provider", "scripted", "--cwd", "/nonexistent")
+    agent = spawn("rpc", "--provider", "scripted", "--cwd", str(tmp_path / "nowhere"))
     assert agent.wait() == 1
-    assert agent.stderr == "linnet: --cwd /nonexistent is not a folder\n"
+    assert agent.stderr == f"linnet: --cwd {tmp_path}/nowhere is not a folder\n"
 
 
 def test_15_the_folder_is_made_absolute(spawn: Callable[..., Agent], tmp_path: Path) -> None:

@@ -111,6 +111,10 @@ HERE_AND_THERE = {
         "zot empties the file when the model forgets it",
         changed(when={"type": "tool_result", "id": "toolu_1_1794774967779812"}, to={"is_error": True}),
     ),
+    "one edit may be spelled as in pi": Difference(
+        "models that learned it there write it so",
+        changed(when={"type": "tool_result", "id": "toolu_1_1794774967836425"}, to={"is_error": False}),
+    ),
     "cleared stays cleared": Difference(
         "the turn that a clear interrupts leaves no trace",
         changed(when={"command": "get_messages"}, to={"data": {"messages": []}}),
@@ -140,7 +144,8 @@ SETUPS = {
         files={
             "a.txt": "".join(f"l{n}\n" for n in range(1, 13)).encode() + b"dup\ndup\n",
             "crlf.txt": b"\xef\xbb\xbfa\r\nb\r\nc\r\n",
-        }
+        },
+        differences=("one edit may be spelled as in pi",),
     ),
     "tool_write": Setup(differences=("write needs content",)),
     "tool_read": Setup(

@@ -6,6 +6,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { extname } from "node:path";
+import { createInterface } from "node:readline";
 import { parseArgs } from "node:util";
 
 const USAGE = "usage: client.mjs [--image FILE] [--ask] PROMPT [-- flags of linnet rpc]";
@@ -18,22 +19,20 @@ const ASK_USER = {
 };
 const STOPPED = { aborted: "the turn was aborted", length: "the answer was cut at the model's output limit" };
 
-/** The lines of a stream. One that is left partial at its end is of no use: its writer has died. */
-async function* lines(stream) {
-  // A chunk may end inside a character: the stream's own StringDecoder keeps the half until the rest has come.
-  stream.setEncoding("utf8");
-  // It may end inside a line, too. Do not use readline: it also splits at U+2028 and U+2029, which JSON may contain.
-  let partial = "";
-  for await (const chunk of stream) {
-    const whole = (partial + chunk).split("\n");
-    partial = whole.pop();
-    yield* whole;
-  }
-}
+/** The lines of a stream, as readline splits them. linnet escapes U+2028 and U+2029, so that a line stays whole. */
+const lines = (stream) => createInterface({ input: stream, crlfDelay: Infinity })[Symbol.asyncIterator]();
 
-/** The frames an agent prints, one JSON object a line. */
+/** The frames an agent prints, one JSON object a line. One that was cut off is of no use: its writer has died. */
 async function* frames(stdout) {
-  for await (const line of lines(stdout)) yield JSON.parse(line);
+  for await (const line of lines(stdout)) {
+    let frame;
+    try {
+      frame = JSON.parse(line);
+    } catch {
+      return;
+    }
+    yield frame;
+  }
 }
 
 /** What the person at the keyboard types. Stdin is touched only if somebody asks, or we would wait for its end. */

@@ -10,13 +10,12 @@ import json
 import mimetypes
 import os
 import signal
+import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import TextIO
-
-from linnet.client import AgentGone, Image, Refused, Run, ZotClient, zot
+from typing import Any, TextIO
 
 # A tool that is run here, and not by the agent. With --ask, the model is offered it.
 ASK_USER = {
@@ -24,6 +23,7 @@ ASK_USER = {
     "description": "Ask the person who is at the keyboard.",
     "parameters": {"type": "object", "properties": {"question": {"type": "string"}}, "required": ["question"]},
 }
+PATIENCE = 10  # Seconds that the agent has to end after its stdin has.
 STOPPED = {"aborted": "the turn was aborted", "length": "the answer was cut at the model's output limit"}
 
 
@@ -65,103 +65,157 @@ class Screen:
             self._unfinished = None if text.endswith("\n") else to
 
 
-def first_line(content: Sequence[zot.TextBlock | zot.ImageBlock]) -> str:
-    text = next((block.text for block in content if isinstance(block, zot.TextBlock)), "[image]")
+class Refused(Exception):
+    """The agent has refused a command, and says why."""
+
+
+class Gone(Exception):
+    """The agent has ended."""
+
+
+class Agent:
+    """A process that is sent commands and prints frames, one JSON object a line."""
+
+    def __init__(self, command: list[str]) -> None:
+        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
+
+    def send(self, **command: Any) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(command).encode() + b"\n")
+            self._process.stdin.flush()
+        except BrokenPipeError:
+            raise Gone from None
+
+    def frames(self) -> Iterator[dict[str, Any]]:
+        """Lines end at LF and nowhere else, so they are read as bytes. A last one without LF was cut off."""
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            if line.endswith(b"\n"):
+                yield json.loads(line)
+        raise Gone
+
+    def ask(self, **command: Any) -> None:
+        """Send a command that is answered at once, before there is anything else to read. Raises Refused."""
+        self.send(id=command["type"], **command)
+        for frame in self.frames():
+            if frame["type"] == "response" and frame.get("id") == command["type"]:
+                if not frame["success"]:
+                    raise Refused(f"{command['type']}: {frame.get('error')}")
+                return
+
+    def close(self) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with suppress(OSError):
+            self._process.stdin.close()
+        self._process.stdout.close()
+        try:
+            self._process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+
+
+def first_line(content: list[dict[str, Any]]) -> str:
+    text: str = next((block["text"] for block in content if block["type"] == "text"), "[image]")
     return text.partition("\n")[0]
 
 
-def read_image(path: Path) -> Image:
+def read_image(path: Path) -> dict[str, str]:
     mime_type, _ = mimetypes.guess_type(path.name)
-    return Image(mime_type or "", base64.b64encode(path.read_bytes()).decode())
+    return {"mime_type": mime_type or "", "data": base64.b64encode(path.read_bytes()).decode()}
 
 
 class Answer:
     """What has been shown of a run, and how it went."""
 
-    def __init__(self, agent: ZotClient, screen: Screen) -> None:
+    def __init__(self, agent: Agent, screen: Screen) -> None:
         self._agent = agent
         self._screen = screen
         self.done = False
         self.problem = ""
-        self.usage: zot.Tokens | None = None
+        self.usage: dict[str, Any] | None = None
 
-    def show(self, run: Run[zot.Event]) -> None:
-        for event in run:
-            match event:
-                case zot.TextDelta(delta):
+    def show(self) -> None:
+        for frame in self._agent.frames():
+            match frame:
+                case {"type": "response", "success": False, "command": command, "error": error}:
+                    if command == "prompt":
+                        raise Refused(f"prompt: {error}")
+                    self._screen.note(f"client: {command}: {error}")  # It came too late: nobody waits for it any more.
+                case {"type": "text_delta", "delta": delta}:
                     self._screen.say(delta)
-                case zot.ToolCall(name=name, args=args):
+                case {"type": "tool_call", "name": name, "args": args}:
                     shown = json.dumps(args, ensure_ascii=False, separators=(",", ":"))
                     self._screen.note(f"→ {name} {shown[:100]}")
-                case zot.ToolProgress(text=text):
+                case {"type": "tool_progress", "text": text}:
                     self._screen.progress(text)
-                case zot.ToolResult(is_error=is_error, content=content):
+                case {"type": "tool_result", "is_error": is_error, "content": content}:
                     self._screen.note(("✗ " if is_error else "✓ ") + first_line(content))
-                case zot.Question() | zot.ToolRequest():
-                    try:
-                        self._answer(event)
-                    except Refused as refused:  # It came too late: nobody waits for it any more.
-                        self._screen.note(f"client: {refused}")
-                case zot.Usage(cumulative=cumulative):
+                case {"type": "question"}:
+                    self._answer(frame)
+                case {"type": "tool_request", "request_id": id, "args": args}:
+                    reply = self._screen.ask(f"? {args.get('question')}")
+                    content = "Nobody is here to answer." if reply is None else reply
+                    self._agent.send(type="tool_response", request_id=id, content=content, is_error=reply is None)
+                case {"type": "usage", "cumulative": cumulative}:
                     self.usage = cumulative
-                case zot.TurnEnd(stop, error):  # One model call. What counts is how the last one went.
-                    self.problem = error or STOPPED.get(stop, "")
-                case zot.Error(message):
+                case {"type": "turn_end", "stop": stop}:  # One model call. What counts is how the last one went.
+                    self.problem = frame.get("error") or STOPPED.get(stop, "")
+                case {"type": "error", "message": message}:
                     self.problem = message
-                case zot.Done():
+                case {"type": "done"}:
                     self.done = True
+                    return
                 case _:
                     pass  # News we do not need. The protocol only grows, so ignore what you do not know.
 
-    def _answer(self, question: zot.Question | zot.ToolRequest) -> None:
+    def _answer(self, question: dict[str, Any]) -> None:
         """The agent waits for this. No answer is a no, but only we know that none will come."""
-        if isinstance(question, zot.ToolRequest):
-            reply = self._screen.ask(f"? {question.args.get('question')}")
-            content = "Nobody is here to answer." if reply is None else reply
-            self._agent.tool_response(question.request_id, content, is_error=reply is None)
-            return
-        options = question.options or ()
-        shown = question.permission.preview if question.permission else question.message
+        options = question.get("options", [])
+        permission = question.get("permission")
+        shown = permission["preview"] if permission else question.get("message", "")
         listed = [f"  {number} {option}" for number, option in enumerate(options, 1)]
-        reply = self._screen.ask("\n".join([f"? {question.title}", *([shown] if shown else []), *listed]))
-        if reply is None:
-            self._agent.answer(question.request_id)
-        elif question.method == "confirm":
-            self._agent.answer(question.request_id, confirmed=reply.lower() in ("y", "yes"))
-        elif question.method == "select":
-            chosen = options[int(reply) - 1] if reply.isdecimal() and 0 < int(reply) <= len(options) else None
-            self._agent.answer(question.request_id, chosen)
-        else:
-            self._agent.answer(question.request_id, reply)
+        reply = self._screen.ask("\n".join([f"? {question['title']}", *([shown] if shown else []), *listed]))
+        said: dict[str, Any] = {"cancelled": True}
+        if reply is not None and question["method"] == "confirm":
+            said = {"confirmed": reply.lower() in ("y", "yes")}
+        elif reply is not None and question["method"] == "select":
+            if reply.isdecimal() and 0 < int(reply) <= len(options):
+                said = {"value": options[int(reply) - 1]}
+        elif reply is not None:
+            said = {"value": reply}
+        self._agent.send(type="answer", request_id=question["request_id"], **said)
 
 
-def run(agent: ZotClient, message: str, images: list[Image], screen: Screen, *, asks: bool) -> int:
+def run(agent: Agent, message: str, images: list[dict[str, str]], screen: Screen, *, asks: bool) -> int:
     answer = Answer(agent, screen)
     interrupted = False
     try:
         if token := os.environ.get("ZOTCORE_RPC_TOKEN"):
-            agent.hello(token)
+            agent.ask(type="hello", token=token)
         if asks:
-            agent.set_tools([ASK_USER])
-        prompt = agent.prompt(message, images)
+            agent.ask(type="set_tools", tools=[ASK_USER])
+        agent.send(id="prompt", type="prompt", message=message, images=images)
         try:
-            answer.show(prompt)
+            answer.show()
         except KeyboardInterrupt:
             interrupted = True
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # A second Ctrl-C ends us, which closes the agent's pipes.
-            agent.tell("abort")
-            answer.show(prompt)
+            agent.send(type="abort")
+            answer.show()
     except Refused as refused:
         answer.problem = str(refused)
-    except AgentGone:
+    except Gone:
         answer.problem = answer.problem or "the agent ended before it was done"
 
     screen.end_line()
     if answer.problem:
         screen.note(f"client: {answer.problem}")
     if answer.usage:
-        more = "" if answer.usage.cost_known else " + ?"  # Not every price is known.
-        screen.note(f"{answer.usage.input} tokens in, {answer.usage.output} out, ${answer.usage.cost_usd:.4f}{more}")
+        used = answer.usage
+        more = "" if used.get("cost_known", True) else " + ?"  # Not every price is known.
+        screen.note(f"{used['input']} tokens in, {used['output']} out, ${used['cost_usd']:.4f}{more}")
     return 130 if interrupted and answer.done else 1 if answer.problem else 0
 
 
@@ -178,12 +232,14 @@ def main() -> int:
     with suppress(KeyboardInterrupt):  # Before there was anything to abort.
         try:
             images = [read_image(args.image)] if args.image else []
-            agent = ZotClient(command, show_stderr=True)
+            agent = Agent(command)
         except OSError as error:
             screen.note(f"client: {error.filename}: {error.strerror}")
             return 1
-        with agent:
+        try:
             return run(agent, args.prompt, images, screen, asks=args.ask)
+        finally:
+            agent.close()
     return 130
 
 

@@ -123,7 +123,9 @@ class PiCommands:
     def bash(
         self, command: str, *, exclude_from_context: bool | None = None, timeout: float | None = None
     ) -> Request[results.BashResult]:
-        """Run a shell command; return when it has finished. The model reads of it with the next prompt."""
+        """Run a shell command; return when it has finished. The model reads of it with the next prompt;
+        if it is excluded from the context, never.
+        """
         fields = given(command=command, excludeFromContext=exclude_from_context)
         return Request("bash", a(results.BashResult), timeout, fields)
 

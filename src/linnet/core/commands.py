@@ -98,7 +98,10 @@ class Navigate(Struct, frozen=True):
 
 
 class Bash(Struct, frozen=True):
+    """`private`: the model is never told of it."""
+
     command: str
+    private: bool = False
 
 
 class ExportHtml(Struct, frozen=True):

@@ -3,7 +3,7 @@
 Whoever asks them, and when, is not known here. What they are only told, afterwards, is in `observed`.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
 from msgspec import Struct, ValidationError
@@ -25,6 +25,15 @@ Name: TypeAlias = Literal[
     "session_before_compact",
     "user_bash",
 ]
+
+OTHER_NAMES: dict[str, Name] = {
+    "before_switch": "session_before_switch",
+    "before_branch": "session_before_branch",
+    "before_fork": "session_before_branch",
+    "before_compact": "session_before_compact",
+    "session_before_fork": "session_before_branch",
+}
+"""How pi's documents, and its later versions, spell some of them."""
 
 
 class Hook(Struct, frozen=True):
@@ -160,7 +169,7 @@ class SessionCompacting(Hook, frozen=True):
 
 
 class BashAsked(Hook, frozen=True):
-    """The client is about to run a command. With an `output`, it is not run."""
+    """The client is about to run a command. With an `output`, it is not run. `private`: the model will not be told."""
 
     name = "user_bash"
     stops = ("block",)
@@ -171,6 +180,7 @@ class BashAsked(Hook, frozen=True):
     cwd: str
     output: str | None = None
     exit_code: int = 0
+    private: bool = False
 
 
 class Block(Struct, frozen=True):
@@ -243,14 +253,13 @@ def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
     return Outcome(replace(event, **{name: _fitting(event, name, each) for name, each in decision.changes.items()}))
 
 
-def folded(event: Asked, decisions: Iterable[Decision | None]) -> Outcome[Asked]:
-    """What all of them make of it: each sees what those before it changed, and the first stop is the last word.
-
-    Raises Misfit.
+def folded(event: Asked, askers: Iterable[Callable[[Asked], Outcome[Asked]]]) -> Outcome[Asked]:
+    """Ask one after the other, and return what all of them made of it: each sees what those before it changed, and the
+    first stop is the last word: nobody is asked after it. Raises what an asker raises.
     """
     outcome = Outcome(event)
-    for decision in decisions:
-        outcome = decided(outcome.event, decision)
+    for ask in askers:
+        outcome = ask(outcome.event)
         if outcome.stop is not None:
             break
     return outcome

@@ -17,7 +17,10 @@ class Prices(Struct, frozen=True):
 
 
 class Model(Struct, frozen=True):
-    """`prices` are None where nobody has said what they are."""
+    """`prices` are None where nobody has said what they are. `xhigh`: it takes that level of thinking. `off` is what
+    its vendor has to be told so that it does not think, or thinks least; empty if it does not unless asked to. `ends`:
+    the day on which the vendor has said it will no longer serve it, as in 2026-11-30.
+    """
 
     id: str
     provider: str
@@ -29,13 +32,16 @@ class Model(Struct, frozen=True):
     prices: Prices | None = None
     api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
     base_url: str = ""
+    xhigh: bool = False
+    off: str = ""
+    ends: str = ""
 
 
 def possible(level: Reasoning, model: Model, *, with_tools: bool) -> Reasoning:
     """What the model can do of the level that was asked for."""
     if not model.reasoning or (with_tools and not thinks_with_tools(model)):
         return "off"
-    return "high" if level == "xhigh" and "codex-max" not in model.id else level
+    return "high" if level == "xhigh" and not (model.xhigh or "codex-max" in model.id) else level
 
 
 def thinks_with_tools(model: Model) -> bool:

@@ -38,6 +38,7 @@ from linnet.errors import LimitReached
 
 NOT_RUN = "Not run: the turn was aborted."
 TOO_LATE = "Not run: the time for this prompt was up."
+BEGUN = "Begun, then cancelled: {} while it ran. It may have done some of its work, or all of it."
 SKIPPED = "Skipped due to queued user message."
 
 
@@ -310,3 +311,10 @@ class Run:
 
 def not_run(call: ToolCall, time: int, reason: str = NOT_RUN) -> ToolResult:
     return ToolResult(call.id, call.name, (Text(reason),), time, is_error=True)
+
+
+def cut_off(call: ToolCall, time: int, *, begun: bool, late: bool) -> ToolResult:
+    """The result of a call that was interrupted; `late`: because the time was up, and not by an abort."""
+    if not begun:
+        return not_run(call, time, TOO_LATE if late else NOT_RUN)
+    return not_run(call, time, BEGUN.format("the time for this prompt was up" if late else "the turn was aborted"))

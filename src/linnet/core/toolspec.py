@@ -2,9 +2,13 @@
 
 from typing import Any
 
-from msgspec import Struct
+from msgspec import MsgspecError, Struct, json
 
 LONGEST_NAME = 64  # No vendor takes more.
+# What others may say about a tool. A model reads all of it with every request, and somebody pays for that.
+MOST_TOOLS = 1000
+LONGEST_DESCRIPTION = 64 << 10
+LARGEST_SCHEMA = 256 << 10
 
 
 class ToolSpec(Struct, frozen=True):
@@ -13,6 +17,21 @@ class ToolSpec(Struct, frozen=True):
     name: str
     description: str
     schema: dict[str, Any]
+
+
+def excess(description: str, schema: Any) -> str:
+    """What is too much about a tool that somebody else describes, as the end of a sentence; nothing if it will do."""
+    if len(description) > LONGEST_DESCRIPTION:
+        return (
+            f"its description has {len(description)} characters, and more than {LONGEST_DESCRIPTION} are not accepted"
+        )
+    try:
+        size = len(json.encode(schema))
+    except (MsgspecError, UnicodeError, TypeError, RecursionError):
+        return "its schema cannot be written as JSON"
+    if size > LARGEST_SCHEMA:
+        return f"its schema has {size} bytes, and more than {LARGEST_SCHEMA} are not accepted"
+    return ""
 
 
 def name_problem(name: str) -> str:

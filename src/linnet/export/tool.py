@@ -123,7 +123,9 @@ def headline(call: ToolCall) -> str:
 
 def _replacements(args: dict[str, Any]) -> list[tuple[str, str]] | None:
     """Return pairs of old and new text, from a list of edits or from a single one; None if it is neither."""
-    edits = args.get("edits", [args])
+    edits = args.get("edits", [])
+    if isinstance(edits, list) and ("oldText" in args or "newText" in args):
+        edits = [*edits, args]
     if not isinstance(edits, list) or not all(isinstance(edit, dict) for edit in edits):
         return None
     pairs = [(edit.get("oldText"), edit.get("newText")) for edit in edits]

@@ -1,11 +1,12 @@
 """All extensions of a session, asked one after the other. What goes wrong in one is told, and stops no other."""
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from time import monotonic
 from typing import TypeVar
 
 from linnet.core.cancel import Cancel
-from linnet.core.hooks import Block, Decision, Hook, Name, Outcome, decided
+from linnet.core.hooks import Block, Decision, Hook, Name, Outcome, decided, folded
 from linnet.core.observed import Name as Told
 from linnet.core.observed import Observed
 from linnet.errors import BadInput, Cancelled
@@ -48,13 +49,8 @@ class Chain:
 
     def ask(self, event: Asked, cancel: Cancel) -> Outcome[Asked]:
         """What everybody made of it. Not to be called under the session's lock. Raises Cancelled, and nothing else."""
-        outcome = Outcome(event)
-        for extension in self.extensions:
-            if event.name in extension.asked:
-                outcome = self._asked(extension, outcome.event, cancel)
-                if outcome.stop is not None:
-                    break
-        return outcome
+        asked = (extension for extension in self.extensions if event.name in extension.asked)
+        return folded(event, (partial(self._asked, extension, cancel) for extension in asked))
 
     def tell(self, event: Observed) -> None:
         """Returns at once. Never raises."""
@@ -97,7 +93,7 @@ class Chain:
             cancel.check()
             self._failed(extension.path, "command", f"/{name}: {explained(fault)}")
 
-    def _asked(self, extension: Extension, event: Asked, cancel: Cancel) -> Outcome[Asked]:
+    def _asked(self, extension: Extension, cancel: Cancel, event: Asked) -> Outcome[Asked]:
         cancel.check()
         try:
             decision: Decision | None = extension.ask(event, cancel, self._patience)

@@ -39,8 +39,10 @@ class Hooked:
             if outcome.stop is not None:
                 reason = outcome.stop.reason if isinstance(outcome.stop, Block) else ""
                 return refused(reason or BLOCKED)
+            cancel.check()  # Somebody may have thought about it for long.
             call = replace(call, args=outcome.event.args)
         output = self._inner.run(call, context)
+        context.ended()  # If an abort comes while extensions are asked about it, it has run all the same.
         if not chain.handles("tool_result"):
             return output
         asked = ToolReturning(

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from linnet.core.cancel import Cancel
 from linnet.core.slash import Location
+from linnet.extensions.chain import explained
 from linnet.extensions.host import Host
 from linnet.extensions.installed import Installed
 
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from linnet.extensions.extension import Extension
 
 MANIFEST = "extension.json"
+MODULES = "linnet_extension_"  # What the names of their modules begin with, if they are in Python.
 NOT_OURS = "linnet runs extensions in Python, and programs with an extension.json; {} is neither"
 MISSING = "there is no such file or folder"
 
@@ -26,12 +28,18 @@ class Found(Struct, frozen=True):
     location: Location
     entry: Installed | None = None
 
+    @property
+    def named(self) -> bool:
+        """Whether somebody asked for this one: then nothing goes on without it."""
+        return self.location == "path"
+
 
 class Loaded(Struct, frozen=True):
-    """`failures`: a path, and why there is no extension."""
+    """`failures`: a path, and why there is no extension. `missing` are those of them that were named."""
 
     extensions: Sequence["Extension"]
     failures: Sequence[tuple[str, str]]
+    missing: Sequence[tuple[str, str]] = ()
 
 
 def listed(folder: str) -> list[str]:
@@ -64,10 +72,12 @@ def found(
     return [*once.values(), *(Found(each.module, "user", each) for each in packages)]
 
 
-def load(places: Sequence[Found], host: Host, patience: float, hook_timeout: float, hurry: Cancel) -> Loaded:
+def load(
+    places: Sequence[Found], host: Host, patience: float, wait: float, hook_timeout: float, hurry: Cancel
+) -> Loaded:
     """All of them, in their order; programs are begun first, for they get ready side by side. One that takes longer
-    than `patience` seconds is left out; once `hurry` is set, none is waited for that can join later. `hook_timeout`:
-    seconds that each of their handlers has for an event.
+    than `patience` seconds, or `wait` if it was named, is left out; once `hurry` is set, none is waited for that can
+    join later. `hook_timeout`: seconds that each of their handlers has for an event.
     """
     programs = [place for place in places if _is_program(place)]
     begun: list[Extension] = []
@@ -75,27 +85,30 @@ def load(places: Sequence[Found], host: Host, patience: float, hook_timeout: flo
     if programs:
         from linnet.extensions.programs import loading
 
-        begun, failures = loading.load(programs, host)
+        begun, failures = loading.load(programs, host, wait)
     names = {extension.name for extension in begun}
     for place in places:
         if place not in programs:
             try:
-                begun.append(_load(place, _unique(place, names), host, patience, hook_timeout))
+                most = wait if place.named else patience
+                begun.append(_load(place, _unique(place, names), host, most, hook_timeout))
                 names.add(begun[-1].name)
             except Exception as fault:
-                failures.append((place.path, _why(fault)))
+                failures.append((place.path, explained(fault)))
     order = {place.path: at for at, place in enumerate(places)}
     begun.sort(key=lambda extension: order.get(extension.path, len(order)))
     ready: list[Extension] = []
     for extension in begun:
         try:
-            extension.wait_ready(patience, hurry)
+            extension.wait_ready(max(patience, wait), hurry)
         except Exception as fault:
-            failures.append((extension.path, _why(fault)))
+            failures.append((extension.path, explained(fault)))
             extension.close(0)
         else:
             ready.append(extension)
-    return Loaded(ready, [*failures, *_conflicts(ready)])
+    named = {place.path for place in places if place.named}
+    missing = [(path, why) for path, why in failures if path in named]
+    return Loaded(ready, [*failures, *_conflicts(ready)], missing)
 
 
 def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
@@ -150,7 +163,3 @@ def tell_failure(path: str, error: str) -> None:
     from linnet.core.printable import printable  # A name in a stranger's folder may speak to the terminal.
 
     logging.getLogger("linnet.extensions").warning("extension load: %s: %s", printable(path), printable(error))
-
-
-def _why(fault: Exception) -> str:
-    return str(fault) or type(fault).__name__

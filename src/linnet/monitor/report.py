@@ -26,13 +26,18 @@ class _Seen:
         self.said = objects(lines)
         self.frames = [said for said in self.said if said is not None and isinstance(said.get("type"), str)]
         self.strays = [line for line, said in zip(lines, self.said, strict=True) if not _is_frame(said)]
-        self.wrapped = sum("jsonrpc" in frame or "method" in frame for frame in self.frames)
+        self.wrapped = sum(map(_is_wrapped, self.frames))
         self.watch = folded(capture, dialect)
         module = zot if self.watch.dialect == "zot" else pi
         self.mapping: dict[str, Word | None] = module.MAPPING if self.watch.dialect else {}
         self.added: dict[str, Word | None] = module.ADDED if self.watch.dialect else {}
         self.fields = module.FIELDS
         self.counts = Counter(_kind(frame) for frame in self.frames)
+
+
+def _is_wrapped(frame: dict[str, Any]) -> bool:
+    """Whether an object is an envelope: a question of an agent's has a `method`, too."""
+    return "jsonrpc" in frame or {"method", "params"} <= frame.keys()
 
 
 def folded(capture: Capture, dialect: DialectName | None = None) -> Watch:
@@ -111,7 +116,7 @@ def _raw(seen: _Seen, capture: Capture) -> Iterator[str]:
 def _wire(seen: _Seen) -> Iterator[str]:
     yield from ("", "## Wire format", "")
     if seen.wrapped:
-        yield f"{seen.wrapped} of {len(seen.frames)} objects have `jsonrpc` or `method`: this is an envelope."
+        yield f"{seen.wrapped} of {len(seen.frames)} objects have `jsonrpc`, or `method` with `params`: an envelope."
     elif seen.strays:
         yield f"Bare event objects, one a line, each with a `type`; but {len(seen.strays)} lines are none."
     elif seen.frames:

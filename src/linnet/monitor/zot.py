@@ -38,6 +38,13 @@ ADDED: Final[dict[str, Word | None]] = {
     "question_closed": "question_end",
     "tool_request": None,
     "tool_request_closed": None,
+    "ext_notify": None,
+    "ext_display": None,
+    "ext_status": None,
+    "ext_widget": None,
+    "ext_title": None,
+    "ext_editor_text": None,
+    "ext_error": "notice",
     "output": None,
 }
 
@@ -107,6 +114,8 @@ def detail(type: str, line: bytes) -> Detail:
             return Detail(error=failed, aborted=stop == "aborted")
         case "question":
             return Detail(text=beginning(said.get("title")) or "something")
+        case "ext_error":
+            return Detail(error=beginning(said.get("error")) or "it did not say why")
         case "error" | "session_error":
             return Detail(error=beginning(said.get("message")) or "it did not say why")
         case _:

@@ -97,7 +97,8 @@ class Accounts:
         return self.has_own_server(provider) or (self._chosen is None and bool(self._base_url))
 
     def usable(self, provider: str) -> bool:
-        return provider == self._chosen or bool(self.key(provider)) or self.has_own_server(provider)
+        chosen_script = provider == self._chosen == "scripted"
+        return chosen_script or bool(self.key(provider)) or self.has_own_server(provider)
 
     def require(self, provider: str) -> None:
         """Raises MissingKey. A server of one's own may do without a key."""

@@ -5,6 +5,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
+from msgspec.structs import replace
+
 from linnet.core.cancel import Cancel
 from linnet.core.commands import (
     Answer,
@@ -38,16 +40,20 @@ def task(command: Background, settings: Settings, storage: Storage, toolbox: Too
     Raises LinnetError.
     """
     match command:
-        case Bash(text):
+        case Bash(text, private):
 
             def bash(cancel: Cancel) -> Answer:
+                from linnet.core.hooks import BashAsked
                 from linnet.runtime.client_bash import hooked_command, run_command
 
                 cwd, resources, timeout = settings.cwd, toolbox.resources, settings.bash_timeout
                 shell, processes = resources.shell, resources.processes
                 if toolbox.chain is not None and toolbox.chain.handles("user_bash"):
-                    return BashDone(hooked_command(text, cwd, toolbox.chain, shell, processes, cancel, clock, timeout))
-                return BashDone(run_command(text, cwd, shell, processes, cancel, clock, timeout))
+                    asked = BashAsked(text, cwd, private=private)
+                    run = hooked_command(asked, toolbox.chain, shell, processes, cancel, clock, timeout)
+                else:
+                    run = run_command(text, cwd, shell, processes, cancel, clock, timeout)
+                return BashDone(replace(run, private=private))
 
             return bash
         case RunCommand(name, arguments):

@@ -45,8 +45,8 @@ class Belongings(Struct, frozen=True, kw_only=True):
         resources = self.project.resources  # Asked once: trust may come and go meanwhile.
         if resources is not None:
             yield resources, "project"
-        if self.peer is not None and self.project.trusted:
-            yield os.path.join(self.project.root, f".{self.peer}"), "project"
+        if self.peer is not None and self.project.admits(theirs := os.path.join(self.project.root, f".{self.peer}")):
+            yield theirs, "project"
         yield self.home, "user"
         if self.peer is not None:
             yield self.peer_home, "user"
@@ -80,7 +80,8 @@ class Belongings(Struct, frozen=True, kw_only=True):
         root, names = self.project.root, (".claude", ".agents") if self.peer == "zot" else (".agents",)
         if self.project.trusted:
             above = [root] if self.peer == "zot" else reversed(folders(root, repository(root)))
-            yield from ((os.path.join(folder, name), "project") for folder in above for name in names)
+            found = [os.path.join(folder, name) for folder in above for name in names]
+            yield from ((path, "project") for path in found if self.project.admits(path))
         if self.peer is not None:
             yield from ((os.path.join(os.path.expanduser("~"), name), "user") for name in names)
 

@@ -7,7 +7,7 @@ from threading import RLock
 from linnet.core.cancel import Cancel
 from linnet.core.conversation import identified
 from linnet.core.events import PASSING, Event
-from linnet.errors import Cancelled
+from linnet.errors import Cancelled, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.state import State
 
@@ -54,6 +54,11 @@ class Broadcast:
         if not known:
             for listener in self._listeners:
                 listener.warned(sentence)
+
+    def broke(self, error: LinnetError) -> None:
+        """Tell everybody that nothing will be done any more. Not to be called under the lock."""
+        for listener in self._listeners:
+            listener.broke(error)
 
     def is_behind(self) -> bool:
         return any(listener.is_behind() for listener in self._listeners)

@@ -13,14 +13,14 @@ from linnet.tools.process import Processes
 from linnet.tools.shell import Shell
 
 if TYPE_CHECKING:
+    from linnet.core.hooks import BashAsked
     from linnet.extensions.chain import Chain
 
 BLOCKED = "The command was blocked by an extension"
 
 
 def hooked_command(
-    command: str,
-    cwd: str,
+    asked: "BashAsked",
     chain: "Chain",
     shell: Shell,
     processes: Processes,
@@ -29,18 +29,18 @@ def hooked_command(
     timeout: float | None = None,
 ) -> BashRun:
     """As `run_command`, after extensions were asked. Raises BadInput if one of them will not have it."""
-    from linnet.core.hooks import BashAsked, Block
+    from linnet.core.hooks import Block
 
     try:
-        outcome = chain.ask(BashAsked(command, cwd), cancel)
+        outcome = chain.ask(asked, cancel)
     except Cancelled:
-        return BashRun(command, "", None, now(), cancelled=True)
+        return BashRun(asked.command, "", None, now(), cancelled=True)
     if isinstance(outcome.stop, Block):
         raise BadInput(outcome.stop.reason or BLOCKED)
     asked = outcome.event
     if asked.output is not None:
         return BashRun(asked.command, asked.output, asked.exit_code, now())
-    return run_command(asked.command, cwd, shell, processes, cancel, now, timeout)
+    return run_command(asked.command, asked.cwd, shell, processes, cancel, now, timeout)
 
 
 def run_command(

@@ -35,6 +35,7 @@ class ClientTools:
             check_args(call)
         except ToolFailed as failure:
             return ToolOutput((Text(str(failure)),), is_error=True)
+        context.begin()
         reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
         if isinstance(reply, ToolReturned):
             return ToolOutput(shortened(reply.content), reply.is_error, reply.details)

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct
+from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
@@ -55,14 +56,17 @@ class Config(Struct, frozen=True, kw_only=True):
     `mcp_wait`: seconds that the first prompt waits for them; `mcp` false: there are none.
 
     `extensions` names files and folders of extensions; `find_extensions` false: those that were named are all there
-    are; `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
+    are; `extension_wait`: seconds that prompts wait for one that was named, without which nothing goes on;
+    `extension_flags`: values of flags that they have registered; `hook_timeout`: seconds that an extension has to
     answer.
+
     `pass_keys`: commands, MCP servers and other children find the providers' keys in their environment; otherwise the
     variables that linnet reads keys from are left out. `sandbox`: commands write only in the working folder and a
     temporary one, see no home and no network, unless `sandbox_network` says so; where that cannot be had, nothing
     starts.
 
-    The last group is what protocols differ in. `sessions`: there is a session, if only in memory. `wording`: in whose
+    The last group is what protocols differ in. `needs_key`: nothing starts without a provider's key; otherwise prompts
+    are refused for as long as there is none. `sessions`: there is a session, if only in memory. `wording`: in whose
     words tools answer. `retry_runs`: a run that failed for a passing reason is run again, and the client is told;
     otherwise the provider tries its request again, and nobody is. `keep_messages`: a compaction keeps so many;
     otherwise it keeps `compact_keep` tokens' worth. `calls_at_once`: so many tools may run side by side.
@@ -114,12 +118,14 @@ class Config(Struct, frozen=True, kw_only=True):
     mcp_wait: Seconds | None = None
     extensions: Sequence[Path] | None = None
     find_extensions: bool | None = None
+    extension_wait: Seconds | None = None
     extension_flags: Mapping[str, Any] | None = None
     hook_timeout: Seconds | None = None
     pass_keys: bool | None = None
     sandbox: bool | None = None
     sandbox_network: bool | None = None
 
+    needs_key: bool | None = None
     sessions: bool | None = None
     wording: Literal["zot", "pi"] | None = None
     retry_runs: bool | None = None
@@ -128,14 +134,19 @@ class Config(Struct, frozen=True, kw_only=True):
     calls_at_once: Count | None = None
 
 
-_ADDED_UP = ("rules", "template_paths", "skill_paths")  # Of rules, the last that fits wins, whoever said it.
+_ADDED_UP = (
+    "rules",
+    "template_paths",
+    "skill_paths",
+    "extensions",
+)  # Of rules, the last that fits wins, whoever said it.
 
 
 def layered(*layers: Config) -> Config:
     """One layer for all of them: field by field, the last that says something wins.
 
-    Rules, templates and skills are collected, and servers by name. A layer that names a provider has done with the
-    model and the address that were meant for another one.
+    Rules, templates, skills and extensions are collected, and servers by name. A layer that names a provider has done
+    with the model and the address that were meant for another one.
     """
     said: dict[str, Any] = {}
     for layer in layers:
@@ -183,10 +194,12 @@ DEFAULTS = Config(
     mcp=True,
     mcp_wait=10,
     find_extensions=True,
+    extension_wait=30,
     hook_timeout=10,
     pass_keys=False,
     sandbox=False,
     sandbox_network=False,
+    needs_key=True,
     sessions=False,
     wording="zot",
     retry_runs=False,
@@ -197,4 +210,6 @@ ZOT = Config(keep_messages=4)
 SDK = Config(keep_messages=4, retry_runs=True, auto_compaction=True)
 LINNET_ZOT = Config(stands_in_for="zot", skills=False)  # It looks for skills only if it is asked to.
 LINNET_PI = Config(stands_in_for="pi")
+KEYLESS = Config(needs_key=False)  # pi's rpc mode.
 PI = Config(save=True, sessions=True, wording="pi", retry_runs=True, auto_compaction=True)
+PI_LEGACY = replace(PI, compact_reserve=20_000)  # As its document says.

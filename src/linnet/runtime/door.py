@@ -36,8 +36,15 @@ class Door:
     that come meanwhile, too.
     """
 
-    def __init__(self, extending: Extending, jobs: Jobs, passing: Callable[[Waiting], None]) -> None:
-        """`passing` carries out a command that may pass; it may raise LinnetError."""
+    def __init__(
+        self,
+        extending: Extending,
+        jobs: Jobs,
+        passing: Callable[[Waiting], None],
+        before_reload: Callable[[], None],
+        broke: Callable[[LinnetError], None],
+    ) -> None:
+        """`passing` carries out a command that may pass; it may raise LinnetError. `broke` is told why none will."""
         self._extending = extending
         self._jobs = jobs
         self._lock = jobs.lock
@@ -48,29 +55,34 @@ class Door:
         self._asking: CancelToken | None = None
         self._doomed: set[int] = set()
         self._closed = False
+        self._before_reload = before_reload
+        self._broke = broke
+        self._shut: LinnetError | None = None  # Why nobody passes any more.
+        self._shutting = False  # Those who waited are being told.
 
     @property
     def busy(self) -> bool:
         """Whether anybody waits here, or is on the way through. That extensions are being loaded keeps nobody."""
-        return self._passing is not None or bool(self._waiting)
+        return self._passing is not None or bool(self._waiting) or self._shutting
 
     def submit(self, waiting: Waiting) -> None:
         """Never raises."""
         with self._lock:
-            if not self._closed:
+            refusal = Closed() if self._closed else self._shut
+            if refusal is None:
                 self._waiting.append(waiting)
                 if self._seen_to:
                     return
                 self._seen_to = True
-        if self._closed:
-            waiting.requester.refused(Closed())
+        if refusal is not None:
+            waiting.requester.refused(refusal)
             return
         self._see_to_all(may_block=False)
 
     def begin(self) -> None:
         """See that extensions are loaded, before anybody needs them."""
         with self._lock:
-            if self._seen_to or self._closed:
+            if self._seen_to or self._closed or self._shut is not None:
                 return
             self._seen_to = True
         self._see_to_all(may_block=False)
@@ -122,7 +134,11 @@ class Door:
                 if not may_block:
                     self._hand_over()
                     return
-                self._extending.load()
+                try:
+                    self._extending.load(unless=self._next_is_doomed)
+                except Exception as fault:
+                    self._shut_for_good(as_error(fault, "extensions could not be loaded"))
+                    return
             with self._lock:
                 if not self._waiting:
                     self._seen_to = False
@@ -136,6 +152,22 @@ class Door:
                 self._hand_over()
                 return
             self._see_to(self._passing)
+
+    def _next_is_doomed(self) -> bool:
+        """Called under the session's lock."""
+        return bool(self._waiting) and self._waiting[0].number in self._doomed
+
+    def _shut_for_good(self, error: LinnetError) -> None:
+        """Tell everybody who waits, and then that it is over: whoever ends the process for it has told them all."""
+        with self._lock:
+            self._shut, self._shutting = error, True
+            refused, self._waiting = list(self._waiting), deque()
+        for each in refused:
+            each.requester.refused(error)
+        self._broke(error)
+        with self._lock:
+            self._shutting = self._seen_to = False
+            self._jobs.look_idle()
 
     def _hand_over(self) -> None:
         try:
@@ -170,6 +202,7 @@ class Door:
         with self._lock:
             if self._jobs.active:
                 raise BadInput(AT_WORK)
+        self._before_reload()
         self._extending.reload()
         waiting.requester.finished(commands.Ok())
 

@@ -1,15 +1,20 @@
 """The extensions of a session: found, loaded and closed; told what happens; and what they bring, where it belongs."""
 
 import os
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from threading import Lock
+from types import ModuleType
 
 from linnet.core.events import PASSING, Cleared, Event, HookFailed, SessionEntered
 from linnet.core.observed import SessionEnded, SessionStarted, observed
 from linnet.core.slash import Location, SlashCommand
-from linnet.extensions.chain import Chain
+from linnet.errors import ConfigError
+from linnet.extensions.chain import Chain, explained
+from linnet.extensions.extension import Extension
 from linnet.extensions.installed import GROUP, installed
-from linnet.extensions.loader import Loaded, found, load, tell_failure
+from linnet.extensions.loader import MODULES, Loaded, found, load, tell_failure
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.hosting import SessionHost
@@ -35,12 +40,14 @@ class Extending(Listener):
         self._host = host
         self._loading = Lock()
         self._hurry = CancelToken()
+        self._closing = CancelToken()
         self._closed = False
         self._loaded = False
 
     def adopt(self, settings: Settings) -> None:
         """Look where these say, from the next time that they are read."""
         self._settings = settings
+        self._host.adopt(settings)
 
     @property
     def chain(self) -> Chain | None:
@@ -51,26 +58,37 @@ class Extending(Listener):
         """Whether they are loaded, and nobody was in a hurry meanwhile: then some may not be heard of yet."""
         return self._loaded and not self._hurry.is_set
 
-    def load(self) -> None:
-        """Unless that was done. What cannot be loaded is told. Blocks; not to be called under the session's lock."""
+    def load(self, unless: Callable[[], bool] = lambda: False) -> None:
+        """Unless that was done. What cannot be loaded is told. Blocks; not to be called under the session's lock.
+
+        Where somebody was in a hurry, those that are not there yet are waited for now, `unless` there is again no point
+        in that: it is asked under the session's lock. Raises ConfigError if one that was named cannot be had.
+        """
         with self._loading:
             if not self._loaded:
-                self._load()
+                self._enter(self._read(self._hurry))
             elif self._hurry.is_set:
-                hurry = self._hurry = CancelToken()
-                for extension in self.chain.extensions if self.chain is not None else ():
-                    extension.wait_ready(PATIENCE, hurry)
+                with self._broadcast.lock:  # Whoever is in a hurry from here on is heard.
+                    if unless():
+                        return
+                    hurry = self._hurry = CancelToken()
+                chain = self.chain
+                for extension in chain.extensions if chain is not None else ():
+                    self._await(extension, hurry)
 
     def hurry(self) -> None:
         """Whoever waits for `load` waits no longer for what can join later. Returns at once."""
         self._hurry.set()
 
     def reload(self) -> None:
-        """Close them, and read them again."""
-        with self._loading:
-            self._hurry = CancelToken()
+        """Read them again, and then close those that there were. Raises ConfigError if one that was named cannot be
+        had; then those that there were stay.
+        """
+        with self._loading, self._kept_modules():
+            loaded = self._read(self._closing)
             self._end("reload")
-            self._load()
+            self._enter(loaded)
+            self._hurry = CancelToken()
 
     def close(self) -> None:
         """Idempotent."""
@@ -78,16 +96,16 @@ class Extending(Listener):
             if self._closed:
                 return
             self._closed = True
+        self._closing.set()
         self.hurry()
         self._host.close()
         self._end("quit")
 
     def commands(self) -> Sequence[SlashCommand]:
-        if self.chain is None:
-            return ()
+        chain = self.chain  # Asked once: another thread may take it away.
         return [
             SlashCommand(command.name, command.description, "extension", extension.location, extension.path)
-            for extension, command in self.chain.commands()
+            for extension, command in (chain.commands() if chain is not None else ())
         ]
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -100,7 +118,7 @@ class Extending(Listener):
             for told in observed(event):
                 chain.tell(told)
 
-    def _load(self) -> None:
+    def _read(self, hurry: CancelToken) -> Loaded:
         settings = self._settings
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         others = (
@@ -109,8 +127,31 @@ class Extending(Listener):
             else ((), (), ())
         )
         places = found(settings.extensions, *others)
-        loaded = load(places, self._host, PATIENCE, settings.hook_timeout, self._hurry)
-        chain = Chain(loaded.extensions, self._host.failed, settings.hook_timeout) if loaded.extensions else None
+        loaded = load(places, self._host, PATIENCE, settings.extension_wait, settings.hook_timeout, hurry)
+        if not loaded.missing or self._closed:
+            return loaded
+        for extension in loaded.extensions:
+            extension.close(0)
+        raise self._told(*loaded.missing)
+
+    def _await(self, extension: Extension, hurry: CancelToken) -> None:
+        try:
+            extension.wait_ready(max(PATIENCE, self._settings.extension_wait), hurry)
+        except Exception as fault:
+            raise self._told((extension.path, explained(fault))) from None
+
+    def _told(self, *missing: tuple[str, str]) -> ConfigError:
+        """What to raise about those that were named and cannot be had, once that was told."""
+        with self._broadcast.lock:
+            self._broadcast.publish([HookFailed(path, "load", error) for path, error in missing])
+        from linnet.extensions.named import unusable
+
+        return unusable(*missing[0])
+
+    def _enter(self, loaded: Loaded) -> None:
+        chain = None
+        if loaded.extensions:
+            chain = Chain(loaded.extensions, self._host.failed, self._settings.hook_timeout)
         with self._broadcast.lock:
             closed = self._closed
             if not closed:
@@ -120,6 +161,18 @@ class Extending(Listener):
         if closed:
             for extension in loaded.extensions:
                 extension.close(0)
+
+    @contextmanager
+    def _kept_modules(self) -> Iterator[None]:
+        """If the body fails, modules of extensions are those that there were: the functions in them still use them."""
+        before = _extension_modules()
+        try:
+            yield
+        except BaseException:
+            for name in _extension_modules():
+                del sys.modules[name]
+            sys.modules.update(before)
+            raise
 
     def _start(self, chain: Chain | None, loaded: Loaded) -> None:
         for path, error in loaded.failures:
@@ -138,6 +191,10 @@ class Extending(Listener):
             chain.close(CLOSING)
 
 
+def _extension_modules() -> dict[str, ModuleType]:
+    return {name: module for name, module in sys.modules.copy().items() if name.startswith(MODULES)}
+
+
 def extension_folders(home: str, project: str | None) -> list[tuple[str | None, Location]]:
     """Where extensions are looked for: in the folder of a project, if that is trusted, and in the user's own."""
     return [(project and os.path.join(project, FOLDER), "project"), (os.path.join(home, FOLDER), "user")]
@@ -148,5 +205,5 @@ def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
     if settings.zot_home is None:
         return []
     user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")
-    project = os.path.join(settings.cwd, ".zot", FOLDER)
-    return [(project, "project"), user] if settings.project.trusted else [user]
+    project = settings.project.folder(".zot")
+    return [(os.path.join(project, FOLDER), "project"), user] if project is not None else [user]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from linnet.core.instructions import Instructions
 from linnet.runtime.belongings import Belongings, folders, repository
-from linnet.runtime.text_files import Files, Text, is_inside
+from linnet.runtime.text_files import Files, Open, Text, is_inside
 
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
 MOST_OF_ALL = 256 * 1024
@@ -16,10 +16,10 @@ PI_NAMES = ("AGENTS.override.md", *NAMES)
 class Guidance:
     """As it was at the last look. `system` stands in for linnet's own words, `addition` follows them."""
 
-    def __init__(self, belongings: Belongings) -> None:
+    def __init__(self, belongings: Belongings, open: Open = os.open) -> None:
         self._belongings = belongings
-        self._instructions = Files(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True)
-        self._others = Files(lambda file: file.text.strip())
+        self._instructions = Files(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True, open=open)
+        self._others = Files(lambda file: file.text.strip(), open=open)
         self.instructions: tuple[Instructions, ...] = ()
         self.system: str | None = None
         self.addition: str | None = None

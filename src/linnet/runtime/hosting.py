@@ -84,6 +84,10 @@ class SessionHost:
         self._clock = clock
         self._memory: dict[str, Any] = {}
 
+    def adopt(self, settings: Settings) -> None:
+        """Say what these say, from now on."""
+        self._settings = settings
+
     @property
     def cwd(self) -> str:
         return self._settings.cwd

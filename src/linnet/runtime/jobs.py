@@ -167,10 +167,10 @@ class Jobs:
         with self._changed:
             self._changed.wait_for(lambda: not self._busy, timeout)
 
-    def wait_inactive(self) -> None:
-        """Until no job is active."""
+    def wait_inactive(self, timeout: float | None = None) -> None:
+        """Until no job is active, or the time is over; without a time, until the session is closed."""
         with self._changed:
-            self._changed.wait_for(lambda: not self.active or self.closed)
+            self._changed.wait_for(lambda: not self.active or (timeout is None and self.closed), timeout)
 
     def abort_active(self) -> None:
         with self._deciding() as feed:

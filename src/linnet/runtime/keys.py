@@ -38,17 +38,19 @@ class Key(Struct, frozen=True):
 class StoredKeys:
     """What `auth.json` says: {"anthropic": "sk-…"}, or as pi writes it, {"anthropic": {"type": "api_key", "key": "…"}}.
 
-    Read when it is first needed, and only once.
+    Read when it is first needed, and again when it has changed: somebody may log in while an agent lives.
     """
 
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "auth.json")
-        self._entries: dict[str, Any] | None = None
+        self._entries: dict[str, Any] = {}
+        self._seen: tuple[int, int, int] | None = None
 
     def key(self, provider: str) -> Key:
         """Raises ConfigError if the file cannot be used, or others can read it."""
-        if self._entries is None:
-            self._entries = _entries(self.path)
+        state = _state(self.path)
+        if state != self._seen:
+            self._entries, self._seen = _entries(self.path), state
         match self._entries.get(provider):
             case None:
                 return Key()
@@ -91,7 +93,7 @@ class StoredKeys:
             )
         finally:
             os.close(lock)
-        self._entries = None
+        self._seen = None
 
 
 def _replace(path: str, content: bytes) -> None:
@@ -107,6 +109,17 @@ def _replace(path: str, content: bytes) -> None:
     except BaseException:
         os.unlink(temporary)
         raise
+
+
+def _state(path: str) -> tuple[int, int, int] | None:
+    """Return what differs once a file was written again; None if there is none."""
+    try:
+        found = os.stat(path)
+    except FileNotFoundError:
+        return None
+    except OSError:
+        return 0, 0, 0  # Reading it will say what is wrong.
+    return found.st_ino, found.st_mtime_ns, found.st_size
 
 
 def _entries(path: str) -> dict[str, Any]:

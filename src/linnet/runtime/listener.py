@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event
+from linnet.errors import LinnetError
 
 
 class Listener:
@@ -21,6 +22,9 @@ class Listener:
 
     def warned(self, sentence: str) -> None:
         """Called by a run with something that people should know and that changes nothing. Each sentence comes once."""
+
+    def broke(self, error: LinnetError) -> None:
+        """Called when the session can do nothing any more, for this reason. Whatever waited has been answered."""
 
     def idle(self) -> None:
         """Called when the last job or background command has ended, under the session's lock."""

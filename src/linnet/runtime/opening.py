@@ -6,7 +6,7 @@ from linnet.core.events import ModelSet, ThinkingSet
 from linnet.errors import ConfigError, MissingKey
 from linnet.runtime.remembered import remembered
 from linnet.runtime.sessions import Place, Sessions
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import Settings, lacking_key
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
 from linnet.store.store import Sources
@@ -37,6 +37,9 @@ def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
         remarks.append(f"this session is not saved: {place.problem}")
     if unusable:
         remarks.append(f"{unusable}; going on with {state.model.provider}/{state.model.id}")
+    if not settings.needs_key:
+        lacking = lacking_key(settings.accounts, state.model, needed=False)
+        remarks += [each for each in lacking if each not in settings.remarks]
     return remarks
 
 
@@ -55,7 +58,8 @@ def _choose(settings: Settings, state: State, place: Place) -> str:
     for each in remembers:
         state.apply(each)
     try:
-        settings.accounts.require(state.model.provider)
+        if settings.needs_key:
+            settings.accounts.require(state.model.provider)
     except MissingKey as error:
         raise (ConfigError(f"{unusable}, and {error}") if unusable else error) from None
     return unusable

@@ -1,5 +1,6 @@
 """What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
 
+import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
@@ -82,7 +83,12 @@ class Resources:
 
                 settings = self._settings
                 self._servers = McpServers(
-                    settings.mcp, self.processes, settings.cwd, only=settings.mcp_tools, patience=settings.mcp_wait
+                    settings.mcp,
+                    self.processes,
+                    settings.cwd,
+                    only=settings.mcp_tools,
+                    patience=settings.mcp_wait,
+                    neutral=None if settings.project.trusted else _neutral_folder(settings),
                 )
                 if self._closed:
                     self._servers.close()
@@ -103,7 +109,7 @@ class Resources:
             if self._guidance is None:
                 from linnet.runtime.guidance import Guidance
 
-                self._guidance = Guidance(self._settings.belongings)
+                self._guidance = Guidance(self._settings.belongings, self._open_file)
             return self._guidance
 
     @property
@@ -112,7 +118,7 @@ class Resources:
             if self._templates is None:
                 from linnet.runtime.templates import Templates
 
-                self._templates = Templates(self._settings.belongings)
+                self._templates = Templates(self._settings.belongings, self._open_file)
             return self._templates
 
     @property
@@ -121,7 +127,8 @@ class Resources:
             if self._skills is None:
                 from linnet.runtime.skills import Skills
 
-                self._skills = Skills(self._settings.belongings, lenient=self._settings.wording == "zot")
+                lenient = self._settings.wording == "zot"
+                self._skills = Skills(self._settings.belongings, lenient=lenient, open=self._open_file)
             return self._skills
 
     @property
@@ -195,6 +202,14 @@ class Resources:
 
         return Bounds(self._sandbox.view)
 
+    def _open_file(self, path: str, flags: int) -> int:
+        """What people wrote for the agent is read by the agent, within the bounds of its tools."""
+        if self._sandbox is None:
+            return os.open(path, flags)
+        from linnet.tools.opened import opened
+
+        return opened(path, flags, self._sandbox.view)
+
     def provider(self, name: str, cancel: "Cancel") -> "Provider":
         """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
         key = "" if name in self._providers else self._key(name, cancel)
@@ -203,8 +218,9 @@ class Resources:
     def warm(self) -> None:
         """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
         name = self._settings.model.provider
-        key = self._settings.accounts.key(name)
-        if not key.command:  # That waits until the key is needed.
+        accounts = self._settings.accounts
+        key = accounts.key(name)
+        if not key.command and accounts.usable(name):  # A command, or a key that is missing, waits until it is needed.
             self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
@@ -288,9 +304,14 @@ class Resources:
         )
 
 
-def _sandbox(settings: Settings) -> "Sandbox":
-    import os
+def _neutral_folder(settings: Settings) -> str:
+    """Where the user's own programs are started while the working folder is a stranger's: never in there."""
+    home = os.path.realpath(settings.sessions.home)
+    inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
+    return "/" if inside else os.path.join(home, "mcp")
 
+
+def _sandbox(settings: Settings) -> "Sandbox":
     from linnet.tools.sandbox import Sandbox
 
     return Sandbox(settings.cwd, settings.sessions.home, os.environ, network=settings.sandbox_network)

@@ -33,7 +33,7 @@ from linnet.core.run import (
     Run,
     RunTool,
     Task,
-    not_run,
+    cut_off,
 )
 from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
@@ -48,6 +48,8 @@ from linnet.tools.context import ToolContext
 if TYPE_CHECKING:
     from linnet.runtime.run_hooks import RunHooks
 
+NOT_USED = "appeared while the agent worked in a sandbox, and is not used: {}"
+MOST_NAMED = 5
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
 
 
@@ -92,6 +94,9 @@ class Runner:
         tasks = SideBySide(self._carry_out)
         following = self._job.advance(run, prompted)
         self._resources.look()
+        if (appeared := self._settings.project.appeared()) is not None:
+            job.emit([appeared])
+            job.warn(NOT_USED.format(", ".join(appeared.changed[:MOST_NAMED])))
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
         self.limit = run.limit
@@ -227,7 +232,8 @@ class Runner:
             cancel.check()
             output = self._toolbox.tools.run(call, context)
         except Cancelled:
-            return not_run(call, self._job.now())
+            late = self._job.limit is not None
+            return cut_off(call, self._job.now(), begun=context.has_begun, late=late)
         return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)
 
 

@@ -1,5 +1,6 @@
 """One conversation, and the one door for whatever is asked of it. How it is told to anybody is not known here."""
 
+import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from linnet.store.header import Header
 
 EXTENSIONS = "linnet.extensions"  # The group of entry points.
+ENDING = 5.0  # Seconds for an aborted run to tell its end: a moment, but on a busy machine, or if it cannot be killed.
 _ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
 NOT_QUEUED = (
     'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
@@ -59,6 +61,9 @@ class Session:
 
         Raises SessionError or ConfigError if a session was asked for that cannot be used.
         """
+        _check_named(settings)
+        if settings.sandbox:
+            settings.project.watch()
         state = State(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
@@ -180,12 +185,15 @@ class Session:
         self._jobs.wait(None)
 
     def close(self, timeout: float = 0.5) -> None:
-        """Refuse what waits, abort what runs, leave no child behind. Idempotent."""
+        """Refuse what waits, abort what runs, leave no child behind; what runs in the background has so many seconds to
+        end. The last events of a run are waited for longer: whoever follows it depends on them. Idempotent.
+        """
         self._questions.close()
         if self._door is not None:
             self._door.close()
         self._jobs.close()
         self._jobs.wait(timeout)
+        self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
         if self._extending is not None:
             self._extending.close()
@@ -195,35 +203,53 @@ class Session:
 
     def _trust(self, command: commands.Trust, requester: Requester) -> None:
         """Files are read without the lock. What follows from them is for the next run."""
-        from linnet.runtime.adoption import Adoption
-
-        settings, was = self._settings, self._settings.project.trusted
+        settings, was = self._settings, self._settings.project.standing
         try:
             settings.project.answer(command.answer)
         except BadInput:
             self.survey()  # There is something else by now, which should be seen before it is trusted.
             raise
-        if settings.project.trusted != was:
+        changed = settings.project.standing != was
+        if changed:
             settings = self._resolved_again(settings)
         with self._broadcast.lock:
-            if settings.project.trusted != was:
-                if self._adoption is None:
-                    self._adoption = Adoption(self._settings, self._adopt)
-                    self._broadcast.add(self._adoption)
-                self._adoption.offer(settings, active=self._jobs.active)
+            if changed:
+                self._offer(settings)
             requester.finished(commands.Ok())
+
+    def _offer(self, settings: Settings) -> None:
+        """For the next run, whenever that is. Called under the lock."""
+        from linnet.runtime.adoption import Adoption
+
+        if self._adoption is None:
+            self._adoption = Adoption(self._settings, self._adopt)
+            self._broadcast.add(self._adoption)
+        self._adoption.offer(settings, active=self._jobs.active)
+
+    def _decide_again(self) -> None:
+        """Before extensions are read again: is the project what was trusted? Files are read without the lock. Raises
+        ConfigError if what holds then cannot be used.
+        """
+        if self._settings.project.decide_again():
+            settings = self._settings.again()
+            with self._broadcast.lock:
+                self._offer(settings)
+                self._stale = False  # They are about to be read.
+        self.survey()
 
     @staticmethod
     def _resolved_again(settings: Settings) -> Settings:
         try:
-            return settings.again()
+            settings = settings.again()
+            _check_named(settings)
+            return settings
         except ConfigError:
             settings.project.withdraw()  # What cannot be used is not trusted either.
             raise
 
     def _adopt(self, settings: Settings, events: list[Event]) -> None:
         self._settings, self._accounts = settings, settings.accounts
-        for holder in (self._queries, self._resources, self._toolbox, self._jobs):
+        for holder in (self._queries, self._storage, self._resources, self._toolbox, self._jobs):
             holder.adopt(settings)
         self._looked = False
         if self._extending is not None:
@@ -235,6 +261,8 @@ class Session:
         """Raises LinnetError for what is refused at once."""
         if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
             command = self._typed(command)
+        if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
+            self._accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
@@ -275,7 +303,7 @@ class Session:
         self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
         self._broadcast.add(self._extending)
         self._slash.add(self._extending.commands)
-        return Door(self._extending, self._jobs, self._let_in)
+        return Door(self._extending, self._jobs, self._let_in, self._decide_again, self._broadcast.broke)
 
     def _let_in(self, waiting: "Waiting") -> None:
         """What came through the door. Raises LinnetError for what is refused at once."""
@@ -344,6 +372,14 @@ class Session:
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
+
+
+def _check_named(settings: Settings) -> None:
+    """Raises ConfigError if an extension that was named is not there. Nothing is imported where none was."""
+    if settings.extensions:
+        from linnet.extensions.named import check
+
+        check(settings.extensions, os.environ)
 
 
 def _has_extensions(settings: Settings) -> bool:

@@ -49,6 +49,11 @@ class Sessions:
         self.remarks: list[str] = []  # Newer sessions that could not be read, where the newest was asked for.
         self.folder = options.folder or sessions.folder(options.home, cwd)
 
+    def adopt(self, options: SessionOptions) -> None:
+        """The next session is kept as these say; the one that is open stays where it is."""
+        self._options = options
+        self.folder = options.folder or sessions.folder(options.home, self._cwd)
+
     def begin(self) -> Place:
         """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
         options = self._options

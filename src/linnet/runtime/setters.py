@@ -92,6 +92,8 @@ class Setters:
         state = self._state
         if possible("high", state.model, with_tools=state.has_tools()) == "off":
             return [], commands.ThinkingCycled(None)
-        at = LEVELS.index(state.thinking) if state.thinking in LEVELS else -1
-        level = LEVELS[(at + 1) % len(LEVELS)]
+        highest = possible("xhigh", state.model, with_tools=state.has_tools())
+        levels = (*LEVELS, highest) if highest == "xhigh" else LEVELS
+        at = levels.index(state.thinking) if state.thinking in levels else -1
+        level = levels[(at + 1) % len(levels)]
         return [ThinkingSet(level)], commands.ThinkingCycled(level)

@@ -22,6 +22,7 @@ EXCLUDED = {
     "fork": "belongs to one start",
     "api_key": "is a secret, which has a file of its own: auth.json",
     "permission_callback": "is a function",
+    "needs_key": "belongs to the protocol",
     "wording": "belongs to the protocol",
     "sessions": "belongs to the protocol",
     "stands_in_for": "belongs to the program's name",

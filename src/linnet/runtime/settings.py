@@ -12,7 +12,7 @@ from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions import Mode, Rule
 from linnet.core.spelling import Spelling, flag
-from linnet.errors import ConfigError, Contradiction, UnknownModel, UnknownProvider
+from linnet.errors import ConfigError, Contradiction, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
 from linnet.runtime.config import ZOT, Callback, Config, Path, layered
@@ -82,6 +82,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     compact_keep: int
     keep_messages: int | None
     calls_at_once: int
+    needs_key: bool
     wording: Literal["zot", "pi"]
     sessions: SessionOptions
     permission: Mode
@@ -97,6 +98,7 @@ class Settings(Struct, frozen=True, kw_only=True):
     mcp_wait: float
     extensions: tuple[str, ...]
     find_extensions: bool
+    extension_wait: float
     extension_flags: Mapping[str, Any]
     hook_timeout: float
     pass_keys: bool
@@ -187,13 +189,14 @@ def _resolved(
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = _session_options(config, asked, home, spelled)
-    if config.provider is not None or not sessions.remembers:
-        accounts.require(model.provider)  # Or else the session's own provider may be another.
+    remarks = list(layers.remarks)
+    if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
+        remarks += lacking_key(accounts, model, needed=_given(config.needs_key))
     return Settings(
         asked=asked,
         environ=environ,
         below=below,
-        remarks=tuple(layers.remarks),
+        remarks=tuple(remarks),
         model=model,
         accounts=accounts,
         cwd=project.root,
@@ -216,6 +219,7 @@ def _resolved(
         compact_keep=_given(config.compact_keep),
         keep_messages=config.keep_messages,
         calls_at_once=_given(config.calls_at_once),
+        needs_key=_given(config.needs_key),
         wording=_given(config.wording),
         sessions=sessions,
         permission=_given(config.permission),
@@ -231,12 +235,24 @@ def _resolved(
         mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
         find_extensions=_given(config.find_extensions),
+        extension_wait=_given(config.extension_wait),
         extension_flags=dict(config.extension_flags or {}),
         hook_timeout=_given(config.hook_timeout),
         pass_keys=_given(config.pass_keys),
         sandbox=_given(config.sandbox),
         sandbox_network=_given(config.sandbox_network),
     )
+
+
+def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
+    """Return what whoever started this should know about a key that is missing. Raises MissingKey if it is needed."""
+    try:
+        accounts.require(model.provider)
+    except MissingKey as error:
+        if needed:
+            raise
+        return [f"{error}. Prompts are refused until then"]
+    return []
 
 
 def _given(value: T | None) -> T:
@@ -358,7 +374,7 @@ def _mcp(
     def read(path: str) -> bytes | None:
         return project.read(path) if path.startswith(inside) else None
 
-    return load(files, config.mcp_servers, environ, spelled, read)
+    return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":

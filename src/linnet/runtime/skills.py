@@ -11,7 +11,7 @@ from linnet.core.skill import Skill
 from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, LinnetError
 from linnet.runtime.belongings import Belongings, Place
-from linnet.runtime.text_files import MOST, Files, Text, entries, read
+from linnet.runtime.text_files import MOST, Files, Open, Text, entries, read
 
 FILE = "SKILL.md"
 DEEPEST = 8  # Folders below the one that is searched.
@@ -27,11 +27,12 @@ class Found(Struct, frozen=True):
 class Skills:
     """`found` are those of the last look, in the order of their places; of a name that is there twice, the first."""
 
-    def __init__(self, belongings: Belongings, *, lenient: bool = False) -> None:
+    def __init__(self, belongings: Belongings, *, lenient: bool = False, open: Open = os.open) -> None:
         """`lenient`: a skill need not say what it is for, as with zot."""
         self._belongings = belongings
         self._lenient = lenient
-        self._files = Files(self._skill)
+        self._open = open
+        self._files = Files(self._skill, open=open)
         self._lock = Lock()
         self.found: tuple[Found, ...] = ()
 
@@ -52,7 +53,7 @@ class Skills:
     def body(self, found: Skill) -> str:
         """As it is in the file now. Raises BadInput if that cannot be read any more."""
         try:
-            text, cut = read(found.path, MOST)
+            text, cut = read(found.path, MOST, open=self._open)
             if not cut:
                 return skill.parse(found.path, "", text)[1]
             problem = "it has become too long"

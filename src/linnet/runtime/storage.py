@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from linnet.runtime.broadcast import Broadcast
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
+    from linnet.runtime.settings import Settings
 
 NO_SESSIONS = "this agent keeps no session; start it with {} or {}"
 
@@ -31,6 +32,11 @@ class Storage(Listener):
         self.broadcast: Broadcast | None = None
         self._new_id = new_id
         self._blank: list[str] = []
+
+    def adopt(self, settings: "Settings") -> None:
+        """Keep the next session as these say."""
+        if self.sessions is not None:
+            self.sessions.adopt(settings.sessions)
 
     def new_id(self) -> str:
         """One that no entry of the session has."""

@@ -7,7 +7,7 @@ from linnet.core import template
 from linnet.core.slash import SlashCommand
 from linnet.core.template import Template
 from linnet.runtime.belongings import Belongings, Place
-from linnet.runtime.text_files import Files, Text, entries
+from linnet.runtime.text_files import Files, Open, Text, entries
 
 MOST = 1000  # Templates of one folder.
 _END = ".md"
@@ -16,9 +16,9 @@ _END = ".md"
 class Templates:
     """Looked for each time they are asked for; each file is read again only when it has changed."""
 
-    def __init__(self, belongings: Belongings) -> None:
+    def __init__(self, belongings: Belongings, open: Open = os.open) -> None:
         self._belongings = belongings
-        self._files = Files(_template)
+        self._files = Files(_template, open=open)
 
     def expanded(self, name: str, arguments: str) -> str | None:
         """None if there is no such template."""

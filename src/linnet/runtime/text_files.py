@@ -15,6 +15,8 @@ MOST = 256 * 1024  # Bytes of a file that somebody wrote by hand.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY  # Opening a FIFO would wait for its other end.
 _TRIES = 3
 Signature: TypeAlias = tuple[int, int, int, int]
+Open: TypeAlias = Callable[[str, int], int]
+"""As `os.open`; it may raise BadInput for what may not be opened."""
 
 
 class Text(Struct, frozen=True):
@@ -31,11 +33,14 @@ class Files(Generic[T]):
     Nothing is raised: what cannot be used counts as not there, and that is told, in one line, once.
     """
 
-    def __init__(self, make: Callable[[Text], T], *, most: int = MOST, cuts: bool = False) -> None:
+    def __init__(
+        self, make: Callable[[Text], T], *, most: int = MOST, cuts: bool = False, open: Open = os.open
+    ) -> None:
         """`make` raises BadInput for a text that cannot be used. What is longer than `most` is left out, or cut."""
         self._make = make
         self._most = most
         self._cuts = cuts
+        self._open = open
         self._known: dict[tuple[str, str | None], tuple[Signature, T | None]] = {}
         self._told: set[str] = set()
         self._lock = Lock()
@@ -71,9 +76,9 @@ class Files(Generic[T]):
                 path_in_full = os.path.realpath(path)
                 if not is_inside(path_in_full, within):
                     raise BadInput(f"it is a link that leads out of {named(within)}")
-                text, cut = read(path_in_full, self._most, os.O_NOFOLLOW)
+                text, cut = read(path_in_full, self._most, os.O_NOFOLLOW, open=self._open)
             else:
-                text, cut = read(path, self._most)
+                text, cut = read(path, self._most, open=self._open)
             if cut and not self._cuts:
                 raise BadInput(f"it has more than {self._most // 1024} KiB")
             return self._make(Text(path, text, cut))
@@ -85,12 +90,12 @@ class Files(Generic[T]):
         self.tell(_sentence(path, error))
 
 
-def read(path: str, most: int, more_flags: int = 0) -> tuple[str, bool]:
+def read(path: str, most: int, more_flags: int = 0, *, open: Open = os.open) -> tuple[str, bool]:
     """The beginning of a text file, at most so many bytes, and whether there is more. Never waits for anybody.
 
     Raises OSError, or BadInput with the end of a sentence about the file.
     """
-    fd = os.open(path, _FLAGS | more_flags)
+    fd = open(path, _FLAGS | more_flags)
     try:
         for _ in range(_TRIES):
             before = os.fstat(fd)

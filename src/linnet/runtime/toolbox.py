@@ -87,7 +87,8 @@ class Toolbox(Listener):
         if self.resources.has_skill_tool:
             own.append(("skill", OWN))
         functions = [(function.spec.name, FUNCTION) for function in self._settings.functions]
-        found = self.chain.extensions if self.chain is not None else ()
+        chain = self.chain  # Asked once: another thread may take it away.
+        found = chain.extensions if chain is not None else ()
         theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
         return [*own, *functions, *theirs]
 

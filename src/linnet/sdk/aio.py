@@ -146,9 +146,11 @@ class AsyncRuntime(Configured):
         await awaiting.end()
         return awaiting.followed.summary
 
-    async def bash(self, command: str) -> BashRun:
-        """Run a shell command, also beside a run. The model is shown it with the next prompt. Cancelling kills it."""
-        return await self._ask(questions.bash(command))
+    async def bash(self, command: str, *, private: bool = False) -> BashRun:
+        """Run a shell command, also beside a run. The model is shown it with the next prompt; if `private`, never.
+        Cancelling kills it.
+        """
+        return await self._ask(questions.bash(command, private=private))
 
     async def list_commands(self) -> Sequence[SlashCommand]:
         """What can be said as `/name`: commands of extensions, templates, skills."""

@@ -94,10 +94,10 @@ def said(text: str, images: Sequence[Picture], when: Literal["steer", "follow_up
     return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
 
-def bash(command: str) -> Question[BashRun]:
+def bash(command: str, *, private: bool = False) -> Question[BashRun]:
     if not command.strip():
         raise BadInput("a command cannot be empty")
-    return Question(commands.Bash(command), commands.BashDone, lambda answer: answer.run)
+    return Question(commands.Bash(command, private), commands.BashDone, lambda answer: answer.run)
 
 
 def set_model(model: str) -> list[Question[frames.ModelInfo]]:

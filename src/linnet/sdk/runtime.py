@@ -167,9 +167,9 @@ class Runtime(Configured):
         """Replace all but the newest messages by a summary, and return it."""
         return self._followed(commands.Compact(instructions)).summary
 
-    def bash(self, command: str) -> BashRun:
-        """Run a shell command, also beside a run. The model is shown it with the next prompt."""
-        return ask(self._session, questions.bash(command))
+    def bash(self, command: str, *, private: bool = False) -> BashRun:
+        """Run a shell command, also beside a run. The model is shown it with the next prompt; if `private`, never."""
+        return ask(self._session, questions.bash(command, private=private))
 
     def abort_bash(self) -> None:
         """Kill what `bash` runs."""

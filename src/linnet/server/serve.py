@@ -20,6 +20,8 @@ from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
 CHUNK = 64 * 1024
+MOST_READS = 1024  # Of what was sent to an agent that turns out to be of no use; a client may never stop.
+LAST_WORDS = 5.0  # Seconds that a client has to read why it is over.
 
 
 class Server(Listener):
@@ -33,6 +35,7 @@ class Server(Listener):
         self._source = stdio.source
         self._wakeup = Wakeup()
         self._outlet = Outlet(stdio.sink, self._wakeup.wake)
+        self._fault: LinnetError | None = None
         self._session = open_session(self)
         self._gate = gate
         self._lines = Lines()
@@ -45,6 +48,10 @@ class Server(Listener):
     def warned(self, sentence: str) -> None:
         say(sentence)
 
+    def broke(self, error: LinnetError) -> None:
+        self._fault = error
+        self._wakeup.wake()
+
     def idle(self) -> None:
         if self._ended:
             self._wakeup.wake()
@@ -56,15 +63,19 @@ class Server(Listener):
         return self._outlet.is_behind
 
     def run(self) -> int:
-        """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop."""
+        """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop; or until it
+        turns out that nothing can be done, which is 1.
+        """
         self._wakeup.on_signals()
         if not self._wakeup.wait(self._source, block=False):
             self._warm_up()
         while True:
             if self._wakeup.signal:
                 self._session.close()
-                self._outlet.flush(timeout=0.3)
+                self._outlet.flush(timeout=1)
                 return 128 + self._wakeup.signal
+            if self._fault is not None:
+                return self._give_up(self._fault)
             # In this order: whoever ends a run has written its last words by then.
             done = self._ended and not self._session.busy and not self._outlet.unread
             if done or self._outlet.broken:
@@ -74,6 +85,16 @@ class Server(Listener):
             if self._wakeup.wait(self._source if may_read else None) and not self._read():
                 return 1
             self._warm_up()  # Whoever had asked already has been answered by now.
+
+    def _give_up(self, fault: LinnetError) -> int:
+        """Answer what was sent until now, too: whoever sent it waits for an answer."""
+        for _ in range(MOST_READS):
+            if self._ended or not self._wakeup.wait(self._source, block=False) or not self._read():
+                break
+        self._session.close()
+        self._outlet.flush(timeout=LAST_WORDS)
+        say(str(fault))
+        return 1
 
     def _read(self) -> bool:
         """Take in what stdin has. False if the gate stayed shut."""

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from threading import Lock
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
@@ -50,6 +51,26 @@ class ToolContext:
         self.bounds = bounds
         self.shell = shell or Shell()
         self._ask = ask
+        self._begun = False
+        self._beginning = Lock()
+
+    def begin(self) -> None:
+        """Called by whoever hands the work to somebody else: from here on it may have been done, whatever comes of it.
+
+        Raises Cancelled if there was an abort before; then it must not be begun.
+        """
+        with self._beginning:  # Whoever asks after an abort hears what is so, and stays so.
+            self.cancel.check()
+            self._begun = True
+
+    @property
+    def has_begun(self) -> bool:
+        with self._beginning:
+            return self._begun
+
+    def ended(self) -> None:
+        """It was done."""
+        self._begun = True
 
     def confirm(self, title: str, message: str = "") -> bool:
         """Ask whoever drives the agent, and wait. No answer is no. Raises Cancelled."""

@@ -2,7 +2,7 @@
 
 import os
 import stat
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -32,7 +32,17 @@ class EditArgs(Struct):
     ]
 
 
-@tool(EditArgs)
+def with_edits(args: dict[str, Any]) -> dict[str, Any]:
+    """Return the arguments with a single `oldText` and `newText` of pi's as one more of the edits."""
+    edits = args.get("edits", [])
+    if not isinstance(edits, list) or not ("oldText" in args or "newText" in args):
+        return args
+    single = {name: args[name] for name in ("oldText", "newText") if name in args}
+    rest = {name: value for name, value in args.items() if name not in single}
+    return {**rest, "edits": [*edits, single]}
+
+
+@tool(EditArgs, with_edits)
 def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     """Change parts of a text file by exact replacement; the result is a diff.
 

@@ -51,6 +51,7 @@ class FunctionTool:
     def run(self, args: dict[str, Any], given: Given) -> ToolOutput:
         """Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does."""
         keywords = self._keywords(args, lambda: self._context_type(given))
+        given.inner.begin()
         return output(given.foreign.call(self._function, given.inner.cancel, **keywords))
 
     def bound(self, args: dict[str, Any], context: object) -> Callable[[], Any]:

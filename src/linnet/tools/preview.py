@@ -3,7 +3,6 @@
 from msgspec import MsgspecError, json
 
 from linnet.core.messages import ToolCall
-from linnet.decoding import converted
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.truncate import keep_head
@@ -29,10 +28,10 @@ def preview(call: ToolCall, context: ToolContext) -> str:
 
 def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.diff import diff
-    from linnet.tools.edit import EditArgs
+    from linnet.tools.edit import edit
     from linnet.tools.replace import Source, locate
 
-    args = converted(call.args, EditArgs)
+    args = edit.parse(call.args)
     with open(context.resolve(args.path), "rb") as file:
         source = Source(file.read().decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
@@ -43,9 +42,9 @@ def _written(call: ToolCall, context: ToolContext) -> str:
     """A new file is shown as it will be, an existing one as what changes."""
     from linnet.tools.diff import diff
     from linnet.tools.replace import Change
-    from linnet.tools.write import WriteArgs
+    from linnet.tools.write import write
 
-    args = converted(call.args, WriteArgs)
+    args = write.parse(call.args)
     try:
         with open(context.resolve(args.path), "rb") as file:
             old = file.read().decode("utf-8", "replace")

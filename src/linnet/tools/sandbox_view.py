@@ -56,11 +56,14 @@ class View(Struct, frozen=True):
 
 def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, str], ours: Iterable[str]) -> View:
     """`own` is linnet's home folder, which nobody sees; `ours` are folders that linnet's own programs need. All are
-    real paths. Raises ConfigError for a working folder that would give away what the sandbox is there to protect.
+    real paths. Raises ConfigError for a working or temporary folder that would give away what the sandbox is there to
+    protect: what can be written to is mounted over all else.
     """
-    for kept in (home, own, temporary, *SYSTEM, "/dev", "/proc", "/run", "/sys", "/var", "/tmp"):
-        if within(os.path.realpath(kept), cwd):
-            raise ConfigError(f"--sandbox needs a working folder that does not hold {kept}; {cwd} does")
+    kept = [home, own, *SYSTEM, "/dev", "/proc", "/run", "/sys", "/var", "/tmp"]
+    for kind, folder, others in (("working", cwd, [*kept, temporary]), ("temporary", temporary, [*kept, cwd])):
+        for each in others:
+            if within(os.path.realpath(each), folder):
+                raise ConfigError(f"--sandbox needs a {kind} folder that does not hold {each}; {folder} does")
     for system in ("/dev", "/proc", "/sys"):
         if within(cwd, system):
             raise ConfigError(f"--sandbox needs a working folder that is not in {system}")
@@ -72,7 +75,9 @@ def view(cwd: str, temporary: str, home: str, own: str, environ: Mapping[str, st
     shown = tuple(path for path in dict.fromkeys(found) if _may_be_shown(path, cwd, home, own, temporary))
     veiled = [path for path in (own,) if any(within(path, each) for each in (*SYSTEM, *shown))]
     root = os.geteuid() == 0
-    return View(cwd, home, temporary, shown, (*veiled, *(unshared("/etc") if root else ())), root)
+    if root:
+        veiled += [path for path in unshared("/etc") if not (within(path, cwd) or within(path, temporary))]
+    return View(cwd, home, temporary, shown, tuple(veiled), root)
 
 
 def unshared(folder: str) -> list[str]:
@@ -113,7 +118,9 @@ def within(path: str, folder: str) -> bool:
 
 
 def _may_be_shown(path: str, cwd: str, home: str, own: str, temporary: str) -> bool:
-    """What is in the working folder is there already. What holds it, or more than programs, is not shown for them."""
-    if not os.path.exists(path) or within(path, cwd) or any(within(path, system) for system in SYSTEM):
+    """What is in a folder that can be written to is there already. What holds one, or more than programs, is not shown
+    for them.
+    """
+    if not os.path.exists(path) or any(within(path, each) for each in (cwd, temporary, *SYSTEM)):
         return False
     return not any(within(kept, path) for kept in (cwd, home, temporary)) and not within(path, own)

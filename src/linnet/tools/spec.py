@@ -24,16 +24,26 @@ class ToolOutput(msgspec.Struct, frozen=True):
 
 
 class Tool(Generic[Args]):
-    def __init__(self, args: type[Args], body: Callable[[Args, ToolContext], str | ToolOutput]) -> None:
+    """`understood` turns other spellings of the arguments into the one that the schema tells of."""
+
+    def __init__(
+        self,
+        args: type[Args],
+        body: Callable[[Args, ToolContext], str | ToolOutput],
+        understood: Callable[[dict[str, Any]], dict[str, Any]] = dict,
+    ) -> None:
         self.spec = ToolSpec(body.__name__, described(body.__doc__ or ""), schema_of(args))
         self._args = args
         self._body = body
+        self._understood = understood
 
     def run(self, args: dict[str, Any], context: ToolContext) -> ToolOutput:
-        output = self._body(self._parse(args), context)
+        output = self._body(self.parse(args), context)
         return ToolOutput((Text(output),)) if isinstance(output, str) else output
 
-    def _parse(self, args: dict[str, Any]) -> Args:
+    def parse(self, args: dict[str, Any]) -> Args:
+        """Return the arguments, checked. Raises ToolFailed."""
+        args = self._understood(args)
         try:
             return converted(args, self._args)
         except msgspec.ValidationError as error:
@@ -45,9 +55,11 @@ class Tool(Generic[Args]):
             raise ToolFailed(f"invalid args: {problem}") from None
 
 
-def tool(args: type[Args]) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:
+def tool(
+    args: type[Args], understood: Callable[[dict[str, Any]], dict[str, Any]] = dict
+) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:
     """The function's name and docstring are what the model reads."""
-    return lambda body: Tool(args, body)
+    return lambda body: Tool(args, body, understood)
 
 
 def check_args(call: ToolCall) -> None:

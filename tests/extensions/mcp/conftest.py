@@ -53,8 +53,8 @@ class Bench:
         self.processes = processes
         self._stack = stack
 
-    def toolset(self, *configs: ServerConfig, patience: float = LONG) -> McpServers:
-        toolset = McpServers(configs, self.processes, str(self.cwd), patience=patience)
+    def toolset(self, *configs: ServerConfig, patience: float = LONG, neutral: str | None = None) -> McpServers:
+        toolset = McpServers(configs, self.processes, str(self.cwd), patience=patience, neutral=neutral)
         self._stack.callback(toolset.close)
         return toolset
 

@@ -31,6 +31,7 @@ def tool(name: str, /, **properties: str) -> dict[str, Any]:
 
 TOOLS = [tool("echo", text="string"), tool("die"), tool("hang"), tool("fail"), tool("huge", size="integer")]
 TOOLS += [tool("progress", steps="integer"), tool("grow"), tool("kinds"), tool("env", name="string"), tool("pid")]
+TOOLS += [tool("where")]
 
 
 def listed(cursor: str | None) -> dict[str, Any]:
@@ -40,6 +41,10 @@ def listed(cursor: str | None) -> dict[str, Any]:
         return {"tools": page, **({"nextCursor": str(start + 10)} if start + 10 < MANY else {})}
     if "endless" in BEHAVIOURS:
         return {"tools": [tool(f"tool{cursor or 0}")], "nextCursor": str(int(cursor or 0) + 1)}
+    if "wordy" in BEHAVIOURS:
+        wordy = {**tool("wordy"), "description": "x" * (30 << 20)}
+        odd = {**tool("odd"), "inputSchema": {"type": "object", "title": "y" * (1 << 20)}}
+        return {"tools": [wordy, tool("plain"), odd]}
     if "clashes" in BEHAVIOURS:
         return {"tools": [tool("a.b"), tool("a_b"), tool("x" * 80)]}
     return {"tools": TOOLS}
@@ -88,6 +93,8 @@ def call(id: Any, name: str, args: dict[str, Any], token: Any) -> dict[str, Any]
             return {"content": KINDS, "structuredContent": {"a": 1}}
         case "env":
             return text(os.environ.get(args["name"], "(not set)"))
+        case "where":
+            return text(os.getcwd())
         case "pid":
             return text(str(os.getpid()))
         case _:

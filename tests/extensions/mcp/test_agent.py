@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from linnet import Runtime
+from linnet.core.run import BEGUN
 from linnet.errors import ConfigError
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
@@ -18,11 +19,12 @@ from linnet.testing.processes import alive, wait_until
 SCRIPTED = Path(__file__).with_name("scripted_server.py")
 Spawn = Callable[..., Agent]
 LONG = ("--mcp-wait", "100")
-slow = pytest.mark.timeout(120)
 
 
 def entry(*behaviours: str, **fields: Any) -> dict[str, Any]:
-    return {"command": sys.executable, "args": [str(SCRIPTED), *behaviours], "startTimeout": 100, **fields}
+    """It notes what it is told where the agent works."""
+    command = {"command": sys.executable, "args": [str(SCRIPTED), *behaviours], "cwd": "."}
+    return {**command, "startTimeout": 100, **fields}
 
 
 def file(path: Path, **servers: dict[str, Any]) -> str:
@@ -35,7 +37,6 @@ def result(frames: list[Frame]) -> str:
     return "".join(block["text"] for block in found["content"])
 
 
-@slow
 def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot: Spawn, tmp_path: Path) -> None:
     home = tmp_path / "home"
     home.mkdir()
@@ -51,7 +52,33 @@ def test_servers_of_the_home_and_of_two_files_are_used_and_the_last_one_wins(zot
     assert seen == {"odd": "first", "own": "own", "more": "second"}
 
 
-@slow
+@pytest.mark.parametrize("trust", [(), ("--trust",)])
+def test_servers_of_ones_own_do_not_start_in_a_folder_that_is_not_trusted(
+    zot: Spawn, tmp_path: Path, trust: tuple[str, ...]
+) -> None:
+    home, work = tmp_path / "home", tmp_path / "work"
+    home.mkdir()
+    plain = {"command": sys.executable, "args": [str(SCRIPTED)], "startTimeout": 100}
+    module = {**plain, "args": ["-m", "planted"]}
+    here = {**plain, "cwd": ".", "env": {"WHERE": "${LINNET_CWD}"}}
+    file(home / "mcp.json", plain=plain, module=module, here=here)
+    agent = zot(*LONG, *trust, env={"LINNET_HOME": str(home)})
+    (work / "planted.py").write_text("open('ran', 'w').close()")
+
+    def answer(tool: str, **args: str) -> str:
+        return result(agent.prompt(f"!tool mcp__{tool} {json.dumps(args)}"))
+
+    neutral = work if trust else home / "mcp"
+    safe = "(not set)" if trust else "1"
+    assert answer("plain__where") == str(neutral)
+    assert answer("plain__env", name="PYTHONSAFEPATH") == safe
+    assert answer("here__where") == answer("here__env", name="WHERE") == str(work)
+    assert answer("here__env", name="PYTHONSAFEPATH") == "(not set)"
+    assert (work / "ran").exists() == bool(trust)
+    if not trust:
+        assert (neutral.stat().st_mode & 0o777, list(neutral.iterdir())) == (0o700, [])
+
+
 def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
     zot: Spawn, server: ModelServer, tmp_path: Path
 ) -> None:
@@ -62,7 +89,6 @@ def test_the_model_is_told_of_the_tools_and_a_list_of_tools_may_name_them(
     assert told == {"read", "mcp__odd__echo", *(f"mcp__more__tool{number}" for number in range(25))}
 
 
-@slow
 @pytest.mark.parametrize("flags", [("--no-mcp",), ("--no-tools",), ("--tools", "read")])
 def test_servers_that_are_not_wanted_are_not_started(zot: Spawn, tmp_path: Path, flags: tuple[str, ...]) -> None:
     config = file(tmp_path / "mcp.json", odd={"command": "sh", "args": ["-c", f"touch {tmp_path}/started"]})
@@ -90,7 +116,6 @@ def test_a_process_without_servers_imports_nothing_for_them(zot: Spawn) -> None:
     assert not {name for name in imported if name.startswith("linnet.extensions")}
 
 
-@slow
 def test_the_first_answer_does_not_wait_for_servers(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", late=entry("slow"))
     agent = zot("--mcp-config", config, *LONG)
@@ -101,7 +126,6 @@ def test_the_first_answer_does_not_wait_for_servers(zot: Spawn, tmp_path: Path) 
     assert result(agent.until("done")) == "hi"
 
 
-@slow
 def test_an_abort_ends_the_wait_for_a_server(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", late=entry("slow"))
     agent = zot("--mcp-config", config, *LONG)
@@ -112,7 +136,6 @@ def test_an_abort_ends_the_wait_for_a_server(zot: Spawn, tmp_path: Path) -> None
     assert end["stop"] == "aborted"
 
 
-@slow
 def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", odd=entry())
     agent = zot("--mcp-config", config, *LONG)
@@ -120,12 +143,11 @@ def test_an_abort_ends_a_call_and_the_server_answers_the_next(zot: Spawn, tmp_pa
     noted = tmp_path / "work" / "noted.txt"
     wait_until(lambda: noted.exists() and "hanging" in noted.read_text(), 100)
     agent.ask("abort")
-    agent.until("done")
+    assert result(agent.until("done")) == BEGUN.format("the turn was aborted")
     wait_until(lambda: "cancelled" in noted.read_text())
     assert result(agent.prompt('!tool mcp__odd__echo {"text": "again"}')) == "again"
 
 
-@slow
 @pytest.mark.parametrize("end", ["eof", "SIGTERM", "SIGKILL"])
 def test_no_server_outlives_the_agent(zot: Spawn, tmp_path: Path, end: str) -> None:
     config = file(tmp_path / "mcp.json", odd=entry("holds-stdout"))
@@ -140,7 +162,6 @@ def test_no_server_outlives_the_agent(zot: Spawn, tmp_path: Path, end: str) -> N
     wait_until(lambda: not alive(pid))
 
 
-@slow
 def test_a_server_that_is_broken_is_told_on_stderr_and_the_run_goes_on(zot: Spawn, tmp_path: Path) -> None:
     config = file(tmp_path / "mcp.json", bad=entry("broken"), odd=entry())
     agent = zot("--mcp-config", config, *LONG)
@@ -150,7 +171,6 @@ def test_a_server_that_is_broken_is_told_on_stderr_and_the_run_goes_on(zot: Spaw
     )
 
 
-@slow
 def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: ModelServer, tmp_path: Path) -> None:
     options: dict[str, Any] = {"base_url": server.url, "api_key": "x", "cwd": tmp_path}
     with Runtime(**options, mcp_servers={"odd": entry()}, mcp_wait=100) as runtime:
@@ -160,7 +180,6 @@ def test_a_program_that_hosts_the_runtime_names_servers_as_a_file_does(server: M
         Runtime(**options, mcp_servers={"odd": {}})
 
 
-@slow
 def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
     agent = zot("--mcp-config", file(tmp_path / "mcp.json", odd=entry()), *LONG)
     assert agent.ask("get_commands")["data"]["commands"] == []  # Listing starts nothing.
@@ -187,7 +206,6 @@ def test_a_prompt_of_a_server_is_typed_as_a_command(zot: Spawn, server: ModelSer
     assert len(server.requests) == asked + 1
 
 
-@slow
 def test_an_abort_ends_the_wait_for_a_servers_prompt(zot: Spawn, server: ModelServer, tmp_path: Path) -> None:
     agent = zot("--mcp-config", file(tmp_path / "mcp.json", late=entry("slow")), *LONG)
     agent.send({"type": "prompt", "id": "p", "message": "/mcp__late__greet Ada"})

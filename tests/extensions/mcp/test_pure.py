@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from linnet.core.messages import Image, Text
 from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.mcp.bounded import bounded
 from linnet.extensions.mcp.lines import answered
 from linnet.extensions.mcp.naming import LONGEST, clashes, names
+from linnet.extensions.mcp.offers import Offers, Prompt, Resource, Tool
 from linnet.extensions.mcp.results import content, progress_text, prompt_text, resource_text
 
 tools = st.lists(st.tuples(st.text(max_size=50), st.text(max_size=50)), max_size=20)
@@ -118,3 +120,42 @@ def test_progress_is_a_line() -> None:
     assert progress_text(1, None, None) == "1\n"
     assert progress_text(1, 4, None) == "1/4\n"
     assert progress_text(0.5, 1, "half") == "half (0.5/1)\n"
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from([1, 300]), st.sampled_from([0, 70_000]), st.sampled_from([0, 300_000])), max_size=20
+    ),
+    st.integers(0, 20),
+)
+def test_what_is_accepted_of_a_server_is_bounded_and_the_rest_is_told(
+    sizes: list[tuple[int, int, int]], most: int
+) -> None:
+    tools = tuple(
+        Tool("n" * name + str(at), "d" * said, {"s": "x" * schema}) for at, (name, said, schema) in enumerate(sizes)
+    )
+    prompts = tuple(Prompt(tool.name, tool.description, ((tool.schema["s"], True),)) for tool in tools)
+    resources = tuple(Resource(tool.schema["s"], tool.name, tool.description) for tool in tools)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("linnet.extensions.mcp.bounded.MOST_TOOLS", most)
+        kept, told = bounded(Offers(tools, prompts, resources))
+    small = [at for at, (name, said, schema) in enumerate(sizes) if name < 256 and not said and not schema]
+    first = [at for at in small if at < most]
+    for offered, accepted in ((tools, kept.tools), (prompts, kept.prompts), (resources, kept.resources)):
+        assert list(accepted) == [offered[at] for at in first]
+    assert bool(told) == (len(first) < len(sizes))
+    assert all(len(sentence) < 300 for sentence in told)
+
+
+def test_what_a_server_offers_in_all_is_bounded() -> None:
+    kept, told = bounded(Offers(tuple(Tool(str(at), "d" * 60_000, {}) for at in range(100))))
+    assert 60 < len(kept.tools) < 100
+    assert told == [
+        f"{100 - len(kept.tools)} of its tools are left out: more than 1000 of them, and 4 MiB, are not accepted"
+    ]
+
+
+def test_what_no_vendor_could_be_sent_is_left_out() -> None:
+    kept, told = bounded(Offers((Tool("half", "\ud800", {}), Tool("whole", "", {}))))
+    assert [tool.name for tool in kept.tools] == ["whole"]
+    assert told == ['its tool "half" is left out: it cannot be written as JSON']

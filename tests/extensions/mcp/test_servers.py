@@ -12,6 +12,7 @@ import pytest
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import BadInput, Cancelled
 from linnet.extensions.mcp import server
+from linnet.extensions.mcp.config import ServerConfig, Stdio
 from linnet.extensions.mcp.servers import McpServers
 from linnet.runtime.cancel import CancelToken
 from linnet.testing.processes import alive, wait_until
@@ -50,6 +51,34 @@ def test_all_pages_of_a_list_are_read(bench: "Bench") -> None:
 
 def test_a_server_that_hands_out_pages_for_ever_is_cut_off(bench: "Bench") -> None:
     assert len(bench.toolset(bench.scripted("endless")).specs) == 1000
+
+
+def test_a_server_that_says_too_much_is_told_of_and_its_other_tools_are_used(
+    bench: "Bench", caplog: pytest.LogCaptureFixture
+) -> None:
+    toolset = bench.toolset(bench.scripted("wordy"))
+    assert [spec.name for spec in toolset.specs] == ["mcp__odd__plain"]
+    assert [record.message.partition(", and")[0] for record in caplog.records] == [
+        'MCP server odd: its tool "wordy" is left out: its description has 31457280 characters',
+        'MCP server odd: its tool "odd" is left out: its schema has 1048604 bytes',
+    ]
+
+
+def test_a_server_that_was_found_where_it_is_not_started_any_more_says_so(bench: "Bench") -> None:
+    config = ServerConfig(name="near", transport=Stdio("./near"), start_timeout=100)
+    toolset = bench.toolset(config, neutral=str(bench.cwd.parent / "mcp"))
+    assert toolset.specs == ()
+    [status] = toolset.status()
+    assert status.problem.endswith(
+        f"It is not started in {bench.cwd}, which is not trusted, unless its entry has a cwd"
+    )
+
+
+def test_a_folder_that_cannot_be_made_is_the_root_instead(bench: "Bench") -> None:
+    (bench.cwd / "file").write_text("")
+    toolset = bench.toolset(bench.scripted(), neutral=str(bench.cwd / "file" / "mcp"))
+    assert toolset.specs
+    assert bench.words(bench.call(toolset, "mcp__odd__where")) == "/"
 
 
 def test_names_that_differ_too_little_get_a_mark_and_this_is_told(

@@ -275,11 +275,14 @@ def test_tools_of_one_name_belong_to_the_first_and_both_owners_are_named(zot: St
     assert str(two) in json.dumps(error)
 
 
-def test_load_failures_are_a_line_on_stderr_and_told_to_the_client(zot: Start, tmp_path: Path) -> None:
-    good = extension(tmp_path / "good", HELLO + TOOL + READY + SILENT)
-    broken = extension(tmp_path / "broken", "", exec="./nope")
-    nameless = extension(tmp_path / "nameless", "", name="")
-    agent = zot(*(word for folder in (good, broken, nameless) for word in ("--extension", str(folder))))
+def test_load_failures_of_what_was_found_are_a_line_on_stderr_and_told_to_the_client(
+    zot: Start, tmp_path: Path
+) -> None:
+    folder = tmp_path / "home" / "extensions"
+    extension(folder / "good", HELLO + TOOL + READY + SILENT)
+    broken = extension(folder / "broken", "", exec="./nope")
+    nameless = extension(folder / "nameless", "", name="")
+    agent = zot(env={"LINNET_HOME": str(tmp_path / "home")})
     agent.prompt("hello")
     errors = {frame["path"]: frame["error"] for frame in agent.seen if frame["type"] == "ext_error"}
     assert errors[str(broken)].startswith("spawn: ")
@@ -373,7 +376,7 @@ def test_reload_starts_them_again(zot: Start, tmp_path: Path) -> None:
     agent.prompt("hello")
     assert agent.ask("reload")["success"] is True
     agent.prompt("hello")
-    assert (folder / "noted").read_text().split() == ["started", "ended", "started"]
+    wait_until(lambda: (folder / "noted").read_text().split() == ["started", "started", "ended"])
 
 
 def test_an_agent_without_programs_imports_nothing_of_them(tmp_path: Path) -> None:

@@ -85,7 +85,7 @@ def test_one_that_never_says_ready_is_ready_when_it_is_quiet(run: Run, session: 
     assert [spec.name for spec in program.tools.specs] == ["tt"]
     noted = tmp_path / "guard" / "noted"
     wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")
-    assert "auto-readying after idle" in (tmp_path / "logs/ext-guard.log").read_text()
+    wait_until(lambda: "auto-readying after idle" in (tmp_path / "logs/ext-guard.log").read_text())
 
 
 def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_speaks(
@@ -98,6 +98,37 @@ def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_sp
     wait_until(lambda: [spec.name for spec in program.tools.specs] == ["tt"])
     program.wait_ready(10, CancelToken())
     assert len(session.failures) == 1
+
+
+def test_a_late_one_that_never_says_ready_joins_when_it_is_quiet(run: Run, session: Session, tmp_path: Path) -> None:
+    subscribe = 'send(type="subscribe", events=["session_start"])\nnote(take("event")["event"])'
+    run(f'while not os.path.exists("go"): time.sleep(0.01)\n{HELLO}{TOOL}{subscribe}', ready=0.05)
+    assert session.wait_for("load").startswith("has said nothing for 0.05 s")
+    (tmp_path / "guard" / "go").touch()
+    noted = tmp_path / "guard" / "noted"
+    wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")
+
+
+def test_one_whose_hello_comes_as_the_patience_ends_is_given_the_time_to_subscribe(run: Run, tmp_path: Path) -> None:
+    subscribe = 'send(type="subscribe", events=["session_start"])\n' + READY + 'note(take("event")["event"])'
+    wait_for_go = 'while not os.path.exists("go"): time.sleep(0.01)\n'
+    program = run(HELLO + TOOL + wait_for_go + subscribe, wait=False, idle=600)
+    wait_until(lambda: len(program.tools.specs) == 1)  # It has said hello, and is not done.
+    program.wait_ready(0, CancelToken())
+    (tmp_path / "guard" / "go").touch()
+    noted = tmp_path / "guard" / "noted"
+    wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")
+
+
+def test_one_that_cannot_be_listened_to_is_ended_and_told_of(
+    run: Run, session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(session, "owner", lambda tool, path: 1 / 0)
+    program = run(HELLO + GUARD + TOOL + READY + 'take("x")')
+    why = "could not be listened to (ZeroDivisionError: division by zero)"
+    assert session.wait_for("exit") == f"extension {why}; what it offered is gone, and what it guards is denied"
+    with pytest.raises(LinnetError, match="could not be listened to"):
+        judge(program)
 
 
 def test_whoever_is_in_a_hurry_does_not_wait_for_a_silent_one_and_may_wait_later(run: Run, tmp_path: Path) -> None:

@@ -243,6 +243,8 @@ def test_one_that_does_not_begin_with_hello_is_killed_and_told_of(line: bytes, w
         {"name": "ok", "schema": "object"},
         {"name": "ok", "schema": {"type": "string"}},
         {"name": "weather", "schema": OBJECT},
+        {"name": "ok", "schema": OBJECT, "description": "x" * 70_000},
+        {"name": "ok", "schema": {**OBJECT, "title": "x" * 300_000}},
     ],
 )
 def test_a_tool_that_no_vendor_would_accept_is_refused_as_it_is_registered(frame: dict[str, Any]) -> None:

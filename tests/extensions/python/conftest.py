@@ -73,12 +73,17 @@ class Asked(Requester):
 class Extended(Listener):
     """A session with extensions, and whoever drives it."""
 
-    def __init__(self, folder: Path, sources: Sequence[str], turns: Sequence[Any], **config: Any) -> None:
+    def __init__(
+        self, folder: Path, sources: Sequence[str], turns: Sequence[Any], *, named: bool = True, **config: Any
+    ) -> None:
+        """`named`: or else they are found in the user's folder of extensions."""
         self._changed = Condition()
         self.events: list[Event] = []
+        self.broken: LinnetError | None = None
         paths = []
         for at, source in enumerate(sources):
-            paths.append(folder / (f"ext{at}.py" if at else "ext.py"))
+            paths.append((folder if named else folder / "home/extensions") / (f"ext{at}.py" if at else "ext.py"))
+            paths[-1].parent.mkdir(parents=True, exist_ok=True)
             paths[-1].write_text(textwrap.dedent(source))
         self.path = str(paths[0]) if paths else ""
         script = folder / "script.json"
@@ -86,7 +91,7 @@ class Extended(Listener):
         chosen = {
             "cwd": folder,
             "script": script,
-            "extensions": paths,
+            "extensions": paths if named else [],
             "session_dir": folder / "sessions",
             "retry_delay": 0.01,
             **config,
@@ -98,6 +103,11 @@ class Extended(Listener):
     def hear(self, events: Sequence[Event]) -> None:
         with self._changed:
             self.events += events
+            self._changed.notify_all()
+
+    def broke(self, error: LinnetError) -> None:
+        with self._changed:
+            self.broken = error
             self._changed.notify_all()
 
     def begin(self, command: commands.Command) -> Asked:

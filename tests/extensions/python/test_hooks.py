@@ -1,6 +1,7 @@
 """Each hook: when it is asked, what it may decide, and what becomes of that."""
 
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -287,6 +288,28 @@ def test_a_move_that_is_called_off_changes_nothing(extended: Start) -> None:
     assert agent.heard(SessionEntered) == []
 
 
+@pytest.mark.parametrize(
+    ("short", "command"),
+    [
+        ("before_switch", commands.NewSession()),
+        ("before_branch", commands.CloneSession()),
+        ("before_fork", commands.CloneSession()),
+        ("session_before_fork", commands.CloneSession()),
+    ],
+)
+def test_hooks_have_the_names_of_pis_documents(extended: Start, short: str, command: commands.Command) -> None:
+    agent = extended(
+        f"""
+        def extend(linnet):
+            @linnet.on("{short}")
+            def refuse(event, ctx):
+                return linnet.cancel()
+        """
+    )
+    agent.prompt("first")
+    assert agent.ask(command) == commands.SessionOpened(cancelled=True)
+
+
 def test_a_move_that_is_called_off_ends_no_run(extended: Start) -> None:
     agent = extended(SWITCH, turns=[[{"call": "bash", "args": {"command": "cat fifo"}}], [{"text": "done"}]])
     run = agent.begin(commands.Prompt("go"))
@@ -397,12 +420,13 @@ def compactable(extended: Start, source: str) -> Extended:
     return agent
 
 
-def test_a_compaction_may_be_called_off(extended: Start) -> None:
+@pytest.mark.parametrize("name", ["session_before_compact", "before_compact"])
+def test_a_compaction_may_be_called_off(extended: Start, name: str) -> None:
     agent = compactable(
         extended,
-        """
+        f"""
         def extend(linnet):
-            @linnet.on("session_before_compact")
+            @linnet.on("{name}")
             def no(event, ctx):
                 return linnet.cancel()
         """,
@@ -500,3 +524,28 @@ def test_a_session_with_extensions_is_the_same_for_the_store(extended: Start) ->
     agent.ask(commands.CloneSession())
     copied = agent.ask(commands.GetMessages()).messages
     assert [texts(each.content) for each in copied] == [texts(each.content) for each in answer.messages]
+
+
+@pytest.mark.parametrize("apart", [True, False])
+@pytest.mark.parametrize("then", ["None", "linnet.replace(args={'command': 'touch ran'})", "linnet.block('second')"])
+def test_of_two_guards_the_first_that_says_no_is_the_last_that_is_asked(
+    extended: Start, tmp_path: Path, apart: bool, then: str
+) -> None:
+    first = """
+        def extend(linnet):
+            @linnet.on("tool_call")
+            def no(event, ctx):
+                return linnet.block("first")
+    """
+    second = f"""
+            @linnet.on("tool_call")
+            def other(event, ctx):
+                open({str(tmp_path / "asked")!r}, "w").close()
+                return {then}
+    """
+    sources = [first, f"\n        def extend(linnet):{second}"] if apart else [first.rstrip(" ") + second]
+    agent = extended(*sources, turns=[[{"call": "bash", "args": {"command": "touch ran"}}], [{"text": "done"}]])
+    agent.prompt()
+    assert agent.results == ["first"]
+    assert not (tmp_path / "ran").exists()
+    assert not (tmp_path / "asked").exists()

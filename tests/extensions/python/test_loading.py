@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from linnet.core import commands, shown
 from linnet.core.events import ReplyStarted, ToolFinished
+from linnet.core.run import BEGUN
 from linnet.extensions.installed import GROUP, Installed, installed
-from linnet.extensions.loader import found, listed, tell_failure
-from linnet.extensions.python.loading import PREFIX
+from linnet.extensions.loader import MODULES, found, listed, tell_failure
 from linnet.runtime.packages import entry_points
 from linnet.testing.agent import Agent
 from tests.extensions.python.conftest import Extended
@@ -49,10 +49,10 @@ def names(agent: Extended) -> list[str]:
         ("def extend(linnet): linnet.tool(lambda *args: 1)", "TypeError: <lambda>: a model cannot give *args"),
     ],
 )
-def test_one_that_cannot_be_loaded_is_told_and_stops_no_other(
+def test_one_that_was_found_and_cannot_be_loaded_is_told_and_stops_no_other(
     extended: Start, source: str, error: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    agent = extended(source, GREET.format(name="other"))
+    agent = extended(source, GREET.format(name="other"), named=False)
     assert names(agent) == ["other"]
     [(event, told)] = agent.failures
     assert event == "load"
@@ -64,11 +64,11 @@ def test_one_that_cannot_be_loaded_is_told_and_stops_no_other(
 @pytest.mark.parametrize(
     "source", ["import time; time.sleep(600)", "import asyncio\nasync def extend(linnet): await asyncio.sleep(600)"]
 )
-def test_one_that_hangs_as_it_is_loaded_is_left_out_and_nothing_else_waits(
+def test_one_that_was_found_and_hangs_is_left_out_and_nothing_else_waits(
     extended: Start, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
     monkeypatch.setattr("linnet.runtime.extending.PATIENCE", 0.2)
-    agent = extended(source, GREET.format(name="other"))
+    agent = extended(source, GREET.format(name="other"), named=False)
     asking = agent.begin(commands.GetCommands())
     assert agent.ask(commands.Ping()) == commands.Pong()
     assert agent.ask(commands.GetState()).session_id
@@ -200,7 +200,7 @@ def test_an_abort_waits_for_no_tool_that_does_not_notice_it(extended: Start) -> 
     agent.until_heard(shown.Notified)
     agent.ask(commands.Abort())
     assert agent.wait(run).stop == "aborted"
-    assert agent.results == ["Not run: the turn was aborted."]
+    assert agent.results == [BEGUN.format("the turn was aborted")]
 
 
 def test_without_tools_extensions_have_none_either(extended: Start) -> None:
@@ -240,12 +240,13 @@ def test_a_folder_that_is_not_there_is_empty(tmp_path: Path) -> None:
 
 
 def test_they_are_read_again_between_runs(extended: Start, tmp_path: Path) -> None:
-    agent = extended(GREET.format(name="before"))
+    agent = extended(GREET.format(name="before"), named=False)
     assert names(agent) == ["before"]
-    (tmp_path / "ext.py").write_text(GREET.format(name="after!"))
+    file = tmp_path / "home/extensions/ext.py"
+    file.write_text(GREET.format(name="after!"))
     assert agent.ask(commands.Reload()) == commands.Ok()
     assert names(agent) == ["after!"]
-    (tmp_path / "ext.py").write_text("broken(")
+    file.write_text("broken(")
     assert agent.ask(commands.Reload()) == commands.Ok()
     assert names(agent) == []
     assert [event for event, _ in agent.failures] == ["load"]
@@ -373,7 +374,7 @@ def test_a_name_that_speaks_to_the_terminal_is_told_without_that(caplog: pytest.
 
 
 def test_the_bytecode_of_a_file_is_kept_beside_it_where_that_is_allowed(extended: Start, tmp_path: Path) -> None:
-    sys.modules.pop(f"{PREFIX}ext", None)  # One that was read before is read anew, whatever is beside it.
+    sys.modules.pop(f"{MODULES}ext", None)  # One that was read before is read anew, whatever is beside it.
     if not sys.dont_write_bytecode:
         names(extended(GREET.format(name="x")))
         assert list((tmp_path / "__pycache__").glob("ext.*.pyc"))

@@ -171,7 +171,7 @@ const scenes = {
     const clone = await client.getState();
     const switched = await client.switchSession(first.sessionFile);
     const back = await client.getState();
-    const missing = await refusal(client.switchSession("/nowhere.jsonl"));
+    const missing = await refusal(client.switchSession(`${options.cwd}/nowhere.jsonl`));
     const page = await client.exportHtml("page.html");
     const files = [first, branch, clone, back].map((state) => state.sessionFile);
     return { prompts, branched, branch, cloned, name, clone, switched, back, missing, page, files };

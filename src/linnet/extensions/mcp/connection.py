@@ -15,7 +15,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mcp.shared.exceptions import MCPError
 
 from linnet import __version__
+from linnet.core.toolspec import MOST_TOOLS
 from linnet.errors import ToolFailed
+from linnet.extensions.mcp.bounded import LARGEST_IN_ALL
 from linnet.extensions.mcp.config import Http
 from linnet.extensions.mcp.offers import Lost, Offers, Prompt, Resource, Tool
 from linnet.extensions.mcp.pipe import Pipe
@@ -64,8 +66,16 @@ class Connection:
             await self.lost.wait()
             tasks.cancel_scope.cancel()
 
-    async def call(self, tool: str, args: dict[str, Any], silence: float, report: Callable[[str], None]) -> Any:
+    async def call(
+        self,
+        tool: str,
+        args: dict[str, Any],
+        silence: float,
+        report: Callable[[str], None],
+        begin: Callable[[], None],
+    ) -> Any:
         """Return the result. Being cancelled, or `silence` seconds without a sign of life, tells the server to stop.
+        `begin` is called just before the server is; what it raises, this raises.
 
         Raises TimeoutError, Lost, or ToolFailed with what the server said.
         """
@@ -75,6 +85,7 @@ class Connection:
                 deadline.reschedule(asyncio.get_running_loop().time() + silence)
                 report(progress_text(progress, total, message))
 
+            begin()
             request = types.CallToolRequest(params=types.CallToolRequestParams(name=tool, arguments=args))
             return await self._ask(
                 self._session.send_request(request, types.CallToolResult, progress_callback=progressed)
@@ -170,15 +181,17 @@ async def connected(
 
 
 async def _pages(ask: Callable[..., Awaitable[Any]], items: Callable[[Any], list[T]]) -> list[T]:
-    """All pages of a list: a server that hands out cursors for ever is cut off."""
+    """All pages of a list: a server that hands out cursors for ever is cut off, and one that fills the memory."""
     found: list[T] = []
+    size = 0
     cursor: str | None = None
     for _ in range(MOST_PAGES):
         page = await ask(params=types.PaginatedRequestParams(cursor=cursor) if cursor else None)
         found += items(page)
+        size += len(page.model_dump_json())
         cursor = page.next_cursor
-        if not cursor:
-            break
+        if not cursor or size > LARGEST_IN_ALL or len(found) > MOST_TOOLS:
+            break  # What is too much is told when it is looked at.
     return found
 
 

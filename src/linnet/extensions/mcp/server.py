@@ -10,6 +10,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from linnet.errors import Closed, ToolFailed
+from linnet.extensions.mcp.bounded import bounded
 from linnet.extensions.mcp.config import Http, ServerConfig, Stdio
 from linnet.extensions.mcp.offers import Lost, Offers
 
@@ -22,6 +23,8 @@ T = TypeVar("T")
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0
 LAST_WORDS = 0.5  # Seconds to wait for the exit code of a server that closed its stdout.
 SHOWN_STDERR = 2000
+MOST_TOLD = 10  # Sentences about what is left out of a list.
+SAFE_PATH = "PYTHONSAFEPATH"
 
 
 class Server:
@@ -31,13 +34,22 @@ class Server:
     the model is told does not change with every accident.
     """
 
-    def __init__(self, config: ServerConfig, cwd: str, processes: "Processes", told: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        config: ServerConfig,
+        cwd: str,
+        processes: "Processes",
+        told: Callable[[str], None],
+        neutral: str | None = None,
+    ) -> None:
+        """`neutral` is where it is started if its entry says nothing about that; None is `cwd`, which is trusted."""
         self.config = config
         self.name = config.name
         self.offers = Offers()
         self.problem = ""
         self.state: Literal["idle", "starting", "ready", "down"] = "idle"
         self._cwd = cwd
+        self._neutral = neutral
         self._processes = processes
         self._told = told
         self._child: Child | None = None
@@ -48,6 +60,7 @@ class Server:
         self._failures = 0
         self._not_before = 0.0
         self._last_told = ""
+        self._left_out: set[str] = set()
 
     @property
     def stderr(self) -> str:
@@ -69,10 +82,12 @@ class Server:
             raise ToolFailed(self._gone())
         return self._connection
 
-    async def call(self, tool: str, args: dict[str, Any], progress: Callable[[str], None]) -> Any:
-        """Return the `mcp` package's result. Raises ToolFailed."""
+    async def call(
+        self, tool: str, args: dict[str, Any], progress: Callable[[str], None], begin: Callable[[], None]
+    ) -> Any:
+        """Return the `mcp` package's result. `begin` is called when it is sent. Raises ToolFailed."""
         silence = self.config.timeout
-        return await self._ask(lambda connection: connection.call(tool, args, silence, progress))
+        return await self._ask(lambda connection: connection.call(tool, args, silence, progress, begin))
 
     async def get_prompt(self, name: str, args: dict[str, str]) -> Any:
         return await self._ask(lambda connection: connection.get_prompt(name, args, self.config.timeout))
@@ -107,7 +122,7 @@ class Server:
             raise
         except BaseException as error:
             if not signs or signs[0].startswith("It printed"):
-                signs.insert(0, _reason(error, self.config.start_timeout))
+                signs.insert(0, _reason(error, self.config.start_timeout) + self._whereabouts(error))
         finally:
             self._end(". ".join(signs) or "the connection ended", stopped=stopped)
             threads.shutdown(wait=False)
@@ -137,17 +152,34 @@ class Server:
                         signs.append(f'It printed "{pipe.babble}" on stdout, where only messages belong')
 
     async def _start(self, stdio: Stdio, threads: ThreadPoolExecutor) -> "Child":
-        cwd = os.path.join(self._cwd, os.path.expanduser(stdio.cwd or "."))
         command = os.path.expanduser(stdio.command)
 
         def start() -> "Child":
-            return self._processes.start([command, *stdio.args], cwd=cwd, env=stdio.env)
+            cwd, env = self._place(stdio)
+            return self._processes.start([command, *stdio.args], cwd=cwd, env=env)
 
         self._child = await asyncio.get_running_loop().run_in_executor(threads, start)
         return self._child
 
+    def _place(self, stdio: Stdio) -> tuple[str, dict[str, str]]:
+        """The folder to start it in, and its variables. Programs run what they find around them: `npx` a package of the
+        folder that it is started in, `python -m` a module. So a stranger's folder is not where they are started.
+        """
+        if self._neutral is None or stdio.cwd is not None:
+            return os.path.join(self._cwd, os.path.expanduser(stdio.cwd or ".")), stdio.env
+        try:
+            os.makedirs(self._neutral, 0o700, exist_ok=True)
+            cwd = self._neutral
+        except OSError:
+            cwd = "/"
+        return cwd, {SAFE_PATH: "1", "PWD": cwd, **stdio.env}
+
     def _offer(self, offers: Offers) -> None:
-        self.offers = offers
+        self.offers, problems = bounded(offers)
+        for problem in problems[:MOST_TOLD]:
+            if problem not in self._left_out:
+                self._left_out.add(problem)
+                self._told(f"MCP server {self.name}: {problem}")
 
     def _end(self, reason: str, *, stopped: bool) -> None:
         self._failures = 0 if self._answered else self._failures + 1
@@ -160,6 +192,14 @@ class Server:
         if not stopped and reason != self._last_told:
             self._last_told = reason
             self._told(self._gone())
+
+    def _whereabouts(self, error: BaseException) -> str:
+        """For somebody whose server was found as long as it started elsewhere."""
+        stdio = self.config.transport
+        elsewhere = self._neutral is not None and isinstance(stdio, Stdio) and stdio.cwd is None
+        if not elsewhere or not isinstance(next(_leaves(error)), FileNotFoundError):
+            return ""
+        return f". It is not started in {self._cwd}, which is not trusted, unless its entry has a cwd"
 
     def _gone(self) -> str:
         words = self.stderr.rstrip()[-SHOWN_STDERR:]

@@ -67,10 +67,13 @@ class McpServers:
         *,
         only: Sequence[str] | None = None,
         patience: float = PATIENCE,
+        neutral: str | None = None,
     ) -> None:
-        """With `only`, no tools are offered but these: `mcp__server__tool`, or `mcp__server` for all of one."""
+        """With `only`, no tools are offered but these: `mcp__server__tool`, or `mcp__server` for all of one. `neutral`
+        is where servers start that do not say where; None is `cwd`.
+        """
         self._loop = Loop()
-        self._servers = {config.name: Server(config, cwd, processes, _tell) for config in configs}
+        self._servers = {config.name: Server(config, cwd, processes, _tell, neutral) for config in configs}
         self._only = only
         self._patience = patience
         self._lock = Lock()
@@ -109,7 +112,7 @@ class McpServers:
         try:
             check_args(call)
             result = self._wait_for(
-                lambda: server.call(tool, call.args, news.put), context.cancel, news, context.progress
+                lambda: server.call(tool, call.args, news.put, context.begin), context.cancel, news, context.progress
             )
         except ToolFailed as failure:
             return _error(str(failure))

@@ -9,6 +9,8 @@ from linnet.core.slash import Location
 from linnet.errors import ConfigError
 from linnet.extensions.programs.manifest import FILE, Manifest, parse
 
+DISABLED = 'it is disabled: its extension.json says "enabled": false'
+
 
 class Chosen(Struct, frozen=True):
     manifest: Manifest
@@ -18,9 +20,10 @@ class Chosen(Struct, frozen=True):
 def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[tuple[str, str]]]:
     """Return the programs to start, of those in these folders; and a folder, and why not, for each that cannot be.
 
-    One that is disabled is left out. A folder of the project hides one of the user's that has the same name, also if it
-    is disabled; an extension that was named by its path hides others that have the same name in their manifests. Two
-    that are left with one name are a mistake: the first one counts, and the other is told of.
+    One that is disabled is left out, unless it was named: then that is told. A folder of the project hides one of the
+    user's that has the same name, also if it is disabled; an extension that was named by its path hides others that
+    have the same name in their manifests. Two that are left with one name are a mistake: the first one counts, and the
+    other is told of.
     """
     found: dict[str, Chosen] = {}
     failed: list[tuple[str, str]] = []
@@ -34,6 +37,8 @@ def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[t
             failed.append((folder, str(error)))
             continue
         if not manifest.enabled:
+            if location == "path":
+                failed.append((folder, DISABLED))
             continue
         owner = found.setdefault(manifest.name, Chosen(manifest, location))
         if owner.manifest is not manifest and (owner.location != "path" or location == "path"):

@@ -26,8 +26,8 @@ DYING = 0.3  # How long it may take until a program that has closed its output i
 
 
 class Patience(Struct, frozen=True):
-    """Seconds, all of them zot's. `ready`: until a run goes on without it. `idle`: one that said hello and then nothing
-    for so long is ready. `call`, `command` and `judge`: for an answer. `end`: to exit by itself.
+    """Seconds, all of them zot's. `ready`: until a run goes on without it, or ends if it may not. `idle`: one that said
+    hello and then nothing for so long is ready. `call`, `command` and `judge`: for an answer. `end`: to exit by itself.
     """
 
     ready: float = 3.0
@@ -62,7 +62,6 @@ class Exchange:
         self._pipe: Pipe | None = None
         self._thread: Thread | None = None
         self._began = self._heard = monotonic()
-        self._late = False
         self.asking = 0  # Questions to the user that are open: the program cannot answer before they are.
 
     def start(self, processes: "Processes") -> None:
@@ -83,21 +82,14 @@ class Exchange:
             self._thread.start()
 
     def wait_until_ready(self, patience: float, cancel: "Cancel") -> None:
-        """As long as either patience lasts, counted from its start. Raises Cancelled."""
-        patience = min(patience, self.patience.ready)
+        """As long as patience lasts, counted from its start. Raises Cancelled."""
         until = self._began + patience
         with cancel.interrupting(self._notify), self._changed:
-            while (phase := self.machine.phase) in ("starting", "greeted") and not cancel.is_set:
-                limit = until if phase == "starting" else min(until, self._heard + self.patience.idle)
-                left = limit - monotonic()
+            while self.machine.phase in ("starting", "greeted") and not cancel.is_set:
+                left = until - monotonic()
                 if left <= 0:
                     break
                 self._changed.wait(left)
-        self.feed(facts.Idled())
-        if self.machine.phase == "starting" and not self._late:
-            self._late = True
-            why = f"has said nothing for {patience:g} s; the run goes on without it until it does"
-            self._told(effects.Report("load", why))
 
     def ask(
         self,
@@ -190,13 +182,28 @@ class Exchange:
             progress(item)
 
     def _serve(self, pipe: Pipe) -> None:
-        for batch in pipe.batches():
-            self._heard = monotonic()
-            for line in batch:
-                self.feed(facts.Heard(line))
+        """To its end, whatever happens: one that nobody listens to would be neither there nor gone."""
+        fault = ""
+        try:
+            for batch in pipe.batches(self._quiet):
+                if not batch:
+                    self.feed(facts.Idled())
+                    continue
+                self._heard = monotonic()
+                for line in batch:
+                    self.feed(facts.Heard(line))
+        except Exception as error:
+            fault = f"could not be listened to ({type(error).__name__}: {error})"
+            pipe.child.kill()
         code = pipe.child.wait(DYING)
         pipe.close()
-        self.feed(facts.Exited(self._how(pipe, code)))
+        self.feed(facts.Exited(fault or self._how(pipe, code)))
+
+    def _quiet(self) -> float | None:
+        """Seconds until one that has said hello counts as ready, if it says nothing more. This does not depend on
+        whether anybody still waits for it: it may have said hello when nobody did any more.
+        """
+        return self._heard + self.patience.idle - monotonic() if self.machine.phase == "greeted" else None
 
     def _how(self, pipe: Pipe, code: int | None) -> str:
         """It ended, as the rest of a sentence about it."""

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from linnet.extensions.programs.discovery import chosen
+from linnet.extensions.programs.exchange import Patience
 from linnet.extensions.programs.log import Log
 from linnet.extensions.programs.program import Program
 
@@ -14,13 +15,17 @@ if TYPE_CHECKING:
     from linnet.extensions.loader import Found
 
 
-def load(places: Sequence["Found"], host: "Host") -> tuple[list["Extension"], list[tuple[str, str]]]:
-    """Those that were begun, which the caller waits for; and a path, and why not, for each other."""
+def load(places: Sequence["Found"], host: "Host", wait: float) -> tuple[list["Extension"], list[tuple[str, str]]]:
+    """Those that were begun, which the caller waits for; and a path, and why not, for each other. One that was named
+    has `wait` seconds to say hello.
+    """
     found, failed = chosen((place.path, place.location) for place in places)
     begun: list[Extension] = []
     for each in found:
         log = Log(os.path.join(host.home, "logs", f"ext-{each.manifest.name}.log"))
-        program = Program(each.manifest, each.location, host, log)
+        named = each.location == "path"
+        patience = Patience(ready=wait) if named else Patience()
+        program = Program(each.manifest, each.location, host, log, patience, required=named)
         program.start(host.processes)
         begun.append(program)
     return begun, failed

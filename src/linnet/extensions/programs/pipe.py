@@ -3,8 +3,9 @@
 import os
 import select
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
+from math import ceil
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -66,9 +67,10 @@ class Pipe:
             self._flush()
         self._rouse()
 
-    def batches(self) -> Iterator[list[bytes | Oversized]]:
+    def batches(self, quiet: Callable[[], float | None]) -> Iterator[list[bytes | Oversized]]:
         """The lines that it prints, as they come, until it has ended or closed its output. When it has ended, so has
-        all that it started.
+        all that it started. `quiet` is asked for how many more seconds nothing may come: after that, an empty batch
+        does.
         """
         lines = Lines()
         stdout = self.child.stdout.fileno()
@@ -77,7 +79,8 @@ class Pipe:
             if data:
                 yield lines.feed(data)
             elif data is None:
-                self._wait(stdout)
+                if not self._wait(stdout, quiet()):
+                    yield []
             else:
                 return
             with self._lock:
@@ -86,17 +89,18 @@ class Pipe:
         while data := _read(stdout):
             yield lines.feed(data)
 
-    def _wait(self, stdout: int) -> None:
-        """For something to read, for room to write what is left, or to be roused."""
+    def _wait(self, stdout: int, seconds: float | None) -> bool:
+        """For something to read, for room to write what is left, or to be roused. False if nothing came in time."""
         poller = select.poll()
         for fd in (self._woken, stdout):
             poller.register(fd, select.POLLIN)
         stdin = self.child.stdin
         if self._pending and stdin is not None:
             poller.register(stdin, select.POLLOUT)
-        poller.poll()
+        came = poller.poll(None if seconds is None else ceil(max(0.0, seconds) * 1000))
         with suppress(BlockingIOError):
             os.read(self._woken, READ_SIZE)
+        return bool(came)
 
     def close(self) -> None:
         """End it and all it started, and close the pipes. For the thread that reads, when it has read all."""

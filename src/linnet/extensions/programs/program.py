@@ -47,11 +47,17 @@ class Program:
         host: "Host",
         log: Log,
         patience: Patience = Patience(),  # noqa: B008 (frozen)
+        *,
+        required: bool = False,
     ) -> None:
+        """`required`: nothing goes on without it, so that whoever waits for it is told what is wrong with it."""
         self.name = manifest.name
         self.path = manifest.folder
         self.location = location
         self._host = host
+        self._required = required
+        self._late = False
+        self._problem = ""  # Why it was not loaded, if it is required.
         self._open: set[CancelToken] = set()  # Questions of its to the user, and what withdraws each.
         model = host.model
         offers = frames.Offers(__version__, events=MORE_EVENTS, intercept=MORE_INTERCEPTS)
@@ -65,9 +71,23 @@ class Program:
         self._exchange.start(processes)
 
     def wait_ready(self, patience: float, hurry: "Cancel") -> None:
-        """As long as patience lasts. If it is not ready then, or has failed, that was told; it joins when it is."""
-        with suppress(Cancelled):
+        """As long as either patience lasts. If it is not ready then, or has failed, that is told, and it joins when it
+        is. If it is required and has not said hello, or is gone, this raises TimeoutError or LinnetError.
+        """
+        patience = min(patience, self._exchange.patience.ready)
+        try:
             self._exchange.wait_until_ready(patience, hurry)
+        except Cancelled:
+            return  # Whoever is in a hurry does not go on by this one's word; it is waited for again.
+        machine = self._exchange.machine
+        if self._required and machine.phase == "starting":
+            raise TimeoutError(f"it has said nothing for {patience:g} s")
+        if self._required and machine.phase == "gone":
+            raise LinnetError(self._problem or machine.how)
+        if machine.phase == "starting" and not self._late:
+            self._late = True
+            why = f"has said nothing for {patience:g} s; the run goes on without it until it does"
+            self._told(effects.Report("load", why))
 
     @property
     def commands(self) -> Sequence[Command]:
@@ -130,6 +150,8 @@ class Program:
         match effect:
             case effects.Notify(level, message):
                 self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
+            case effects.Report("load", error) if self._required:
+                self._problem = error
             case effects.Report("load", error):
                 tell_failure(self.path, error)
                 self._host.failed(self.path, "load", error)

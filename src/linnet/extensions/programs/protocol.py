@@ -11,7 +11,7 @@ from typing import Any, Literal, assert_never
 
 from msgspec import UNSET, Struct
 
-from linnet.core.toolspec import ToolSpec
+from linnet.core.toolspec import MOST_TOOLS, ToolSpec, excess
 from linnet.extensions.lines import Oversized
 from linnet.extensions.programs import frames, results
 from linnet.extensions.programs.effects import (
@@ -199,6 +199,10 @@ class Protocol:
             problem = "its schema must be a JSON schema object of type object"
         elif name in self.tools:
             problem = "it is registered already"
+        elif len(self.tools) >= MOST_TOOLS:
+            problem = f"more than {MOST_TOOLS} are not accepted"
+        elif too_much := excess(frame.description or "", schema):
+            problem = too_much
         else:
             spec = ToolSpec(name, frame.description or "", {"type": "object", "properties": {}, **schema})
             self.tools[name] = spec
@@ -211,6 +215,10 @@ class Protocol:
             problem = "a command's name is 1 to 64 characters, without spaces and /"
         elif name in self.commands:
             problem = "it is registered already"
+        elif len(self.commands) >= MOST_TOOLS:
+            problem = f"more than {MOST_TOOLS} are not accepted"
+        elif too_much := excess(frame.description or "", {}):
+            problem = too_much
         else:
             self.commands[name] = frame.description or ""
             return [OfferCommand(name, self.commands[name])]

@@ -30,6 +30,7 @@ class ProgramTools:
         if call.unparsed:
             return failed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
         exchange = self._exchange
+        context.begin()
         output = exchange.ask(
             lambda number: facts.CallAsked(number, call.name, call.args),
             exchange.patience.call,

@@ -68,6 +68,7 @@ class Linnet:
         """The function is called with each such event, and a Context. Before something happens, what it returns decides
         about it: `block`, `cancel`, `handled`, `replace`, or nothing.
         """
+        event = hooks.OTHER_NAMES.get(event, event)
         if event not in ASKED and event not in TOLD:
             raise ConfigError(f'no event is called "{event}"; there are {", ".join(sorted({*ASKED, *TOLD}))}')
 

@@ -1,11 +1,12 @@
 """An extension in Python, as the runtime knows extensions. What its functions do wrong stays in here."""
 
 from collections.abc import Callable, Collection, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from linnet.core import hooks, observed
 from linnet.core.cancel import Cancel
-from linnet.core.hooks import Decision, Misfit, decided
+from linnet.core.hooks import Decision, Misfit, Outcome, decided, folded
 from linnet.core.slash import Location
 from linnet.errors import Cancelled
 from linnet.extensions.chain import explained
@@ -54,16 +55,15 @@ class PythonExtension:
 
     def ask(self, event: hooks.Hook, cancel: Cancel, patience: float) -> Decision | None:
         """Its handlers one after the other, each of which sees what those before it changed."""
-        changes: dict[str, Any] = {}
-        for handler in self._handlers[event.name]:
-            decision = _decision(event.name, self._call(handler, event, cancel, patience))
-            if decision is None:
-                continue
-            outcome = decided(event, decision)
-            if outcome.stop is not None:
-                return outcome.stop
-            event = outcome.event
-            changes.update((name, getattr(event, name)) for name in cast("hooks.Replace", decision).changes)
+
+        def asked(handler: Callable[..., Any], event: hooks.Hook) -> Outcome[hooks.Hook]:
+            return decided(event, _decision(event.name, self._call(handler, event, cancel, patience)))
+
+        outcome = folded(event, (partial(asked, handler) for handler in self._handlers[event.name]))
+        if outcome.stop is not None:
+            return outcome.stop
+        after = {name: getattr(outcome.event, name) for name in event.replaceable}
+        changes = {name: value for name, value in after.items() if value is not getattr(event, name)}
         return hooks.Replace(changes) if changes else None
 
     def tell(self, event: observed.Observed) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from linnet.errors import ConfigError
 from linnet.extensions.host import Host
+from linnet.extensions.loader import MODULES
 from linnet.extensions.python.api import Linnet
 from linnet.extensions.python.extension import PythonExtension, is_async
 from linnet.extensions.python.workers import Broke, Call, Workers
@@ -16,7 +17,6 @@ from linnet.extensions.python.workers import Broke, Call, Workers
 if TYPE_CHECKING:
     from linnet.extensions.loader import Found
 
-PREFIX = "linnet_extension_"
 NO_EXTEND = "it has no function extend(linnet)"
 
 
@@ -73,7 +73,7 @@ def _module(path: str, name: str, *, of_project: bool) -> ModuleType:
     """A file, or a package, under a name that nothing else has. Next to what a project brings, and was trusted as it
     is, nothing is written.
     """
-    full = PREFIX + "".join(letter if letter.isalnum() else "_" for letter in name)
+    full = MODULES + "".join(letter if letter.isalnum() else "_" for letter in name)
     package = None if path.endswith(".py") else path
     source = path if package is None else os.path.join(path, "__init__.py")
     again = full in sys.modules

@@ -62,10 +62,14 @@ class ExtensionTools:
         own = ToolCallContext(self._host, self._owner, waiting, context, call.id)
         tool = self._tools[call.name]
         if not tool.is_async:
-            return output(tool.bound(call.args, own)())
+            bound = tool.bound(call.args, own)
+            context.begin()
+            return output(bound())
         from linnet.extensions.python.awaited import AsyncContext, awaited
 
-        return output(awaited(tool.bound(call.args, AsyncContext(own)), waiting, self._loop))
+        bound = tool.bound(call.args, AsyncContext(own))
+        context.begin()
+        return output(awaited(bound, waiting, self._loop))
 
 
 def _error(text: str) -> ToolOutput:

@@ -47,11 +47,9 @@ def write(request: Request) -> bytes:
 
 def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, Any]:
     if reasoning == "off":
-        return {"max_tokens": output_limit(model, prompt_bytes)}
+        return {"max_tokens": output_limit(model, prompt_bytes), **_unthinking(model)}
     if generation(model.id) >= (4, 6):
-        effort = _EFFORTS[reasoning]
-        if effort == "xhigh" and generation(model.id) == (4, 6):
-            effort = "high"
+        effort = _EFFORTS[reasoning if reasoning != "xhigh" or model.xhigh else "high"]
         return {
             "max_tokens": output_limit(model, prompt_bytes, _BUDGETS[reasoning]),
             "thinking": {"type": "adaptive", "display": "summarized"},
@@ -62,6 +60,15 @@ def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, 
     if budget < _LEAST_BUDGET:
         return {"max_tokens": limit}
     return {"max_tokens": limit, "thinking": {"type": "enabled", "budget_tokens": budget}}
+
+
+def _unthinking(model: Model) -> dict[str, Any]:
+    """What keeps a model from thinking that does so unless told otherwise; or makes it think least, and not show it."""
+    if not model.off:
+        return {}
+    if model.off in _EFFORTS:
+        return {"thinking": {"type": "adaptive", "display": "omitted"}, "output_config": {"effort": model.off}}
+    return {"thinking": {"type": model.off}}
 
 
 def generation(model_id: str) -> tuple[int, int]:

@@ -29,7 +29,7 @@ def write(request: Request) -> bytes:
         ]
     if effort := _effort(request):
         body["reasoning_effort"] = effort
-    if model.id.startswith("deepseek-v4"):
+    if model.off == "disabled":
         body["thinking"] = {"type": "disabled" if request.reasoning == "off" else "enabled"}
     text = encode(body)
     limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
@@ -41,19 +41,13 @@ def _effort(request: Request) -> str | None:
     model, wanted = request.model, request.reasoning
     if not model.reasoning or model.provider == "deepseek":
         return None  # There, thinking is on or off.
-    if model.provider == "openai":
-        generation = gpt_generation(model.id)
-        if request.tools and not thinks_with_tools(model):
-            return "none"
-        if wanted == "minimal" and generation != (5, 0):
-            return "low"
-        if wanted == "xhigh" and generation < (5, 2):
-            return "high"
-    elif wanted == "minimal":
+    if request.tools and not thinks_with_tools(model):
+        return "none"
+    if wanted == "off":
+        return model.off or None
+    if wanted == "minimal" and gpt_generation(model.id) != (5, 0):
         return "low"
-    elif wanted == "xhigh":
-        return "high"
-    return None if wanted == "off" else wanted
+    return "high" if wanted == "xhigh" and not (model.xhigh or "codex-max" in model.id) else wanted
 
 
 def _messages(request: Request) -> list[dict[str, Any]]:

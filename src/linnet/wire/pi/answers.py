@@ -10,13 +10,12 @@ from linnet.core.printable import printable
 from linnet.core.questions import QuestionAsked
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import frames, responses, words
-
-_words = words.Words()
+from linnet.wire.pi import responses, words
 
 
-def answer(asked: Asked, answer: commands.Answer) -> bytes:
-    response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=data(answer))
+def answer(asked: Asked, answer: commands.Answer, spelling: words.Words) -> bytes:
+    told = data(answer, spelling)
+    response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=told)
     return encode_lines([response])
 
 
@@ -24,12 +23,12 @@ def refuse(asked: Asked | Rejected, reason: str) -> bytes:
     return encode_lines([responses.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
-def data(answer: commands.Answer) -> Any:
+def data(answer: commands.Answer, spelling: words.Words) -> Any:
     match answer:
         case commands.State():
             return _state(answer)
         case commands.Transcript(transcript):
-            return responses.MessagesData(_listed(transcript))
+            return responses.MessagesData([spelling.message(message) for message in transcript])
         case commands.Stats():
             return _stats(answer)
         case commands.LastText(text):
@@ -155,10 +154,6 @@ def session_item(session: sessions.SessionInfo, current: str | None = None) -> r
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )
-
-
-def _listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
-    return [_words.message(message) for message in transcript]
 
 
 def _id(id: Raw) -> Raw | UnsetType:

@@ -2,6 +2,8 @@
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
+from msgspec.structs import replace
+
 from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
@@ -12,13 +14,12 @@ from linnet.wire.fields import Field, saving
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
-from linnet.wire.pi.prompts import content
+from linnet.wire.pi.prompts import WhenBusy, prompt
 
 if TYPE_CHECKING:
     from linnet.core.form import Form
 
 _Behavior: TypeAlias = Literal["steer", "followUp"]
-_WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class SetStream(commands.Ping, frozen=True):
@@ -46,6 +47,7 @@ _settled: Field[bool] = Field("settled", decoder_of(bool), "true or false")
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
 _enabled: Field[bool] = Field("enabled", decoder_of(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
+_excluded: Field[bool] = Field("excludeFromContext", decoder_of(bool), "true or false")
 
 _session: Field[str] = Field("sessionPath", _text, "the path of a session file, or the beginning of a session's id")
 _output: Field[str] = Field("outputPath", _text, "a path")
@@ -54,7 +56,7 @@ _since: Field[str] = Field("since", _text, "the id of an entry")
 _name: Field[str] = Field("name", _text, "a string")
 _all: Field[bool] = Field("all", decoder_of(bool), "true or false")
 
-_BEHAVIORS: dict[_Behavior | None, _WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
+_BEHAVIORS: dict[_Behavior | None, WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {
     "abort": commands.Abort(),
     "get_state": commands.GetState(),
@@ -106,7 +108,9 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "set_auto_retry":
             return commands.SetAutoRetry(_enabled.required(fields.enabled), saving(fields.save))
         case "bash":
-            return commands.Bash(_command.required(fields.command))
+            return commands.Bash(
+                _command.required(fields.command), _excluded.optional(fields.exclude_from_context) or False
+            )
         case "switch_session":
             return commands.SwitchSession(_session.required(fields.session_path))
         case "branch" | "fork":
@@ -178,12 +182,12 @@ def _named(fields: Line) -> commands.SetSessionName:
     return commands.SetSessionName(name)
 
 
-def _prompt(fields: Line, when_busy: _WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
-    sent = content(fields)
+def _prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
+    said = prompt(fields, when_busy, slash)
     form = _form(fields)
     if form is not None and when_busy != "refuse":
         raise BadInput("`outputSchema` is for a prompt that begins a run, not for one that is said to a run")
-    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash, form=form)
+    return said if form is None else replace(said, form=form)
 
 
 def _form(fields: Line) -> "Form | None":

@@ -10,6 +10,7 @@ from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi import answers
 from linnet.wire.pi.decode import SetStream, decode
 from linnet.wire.pi.encode import PiEncoder, Stream
+from linnet.wire.pi.prompts import Attached
 
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
@@ -27,11 +28,17 @@ class Pi:
         return "accepted" if isinstance(command, commands.Prompt) else "finished"
 
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
+        self._heed(asked)
+        return answers.answer(asked, answer, self._encoder.words)
+
+    def _heed(self, asked: Asked) -> None:
+        """Remember what a command says about lines that will be made later."""
         if isinstance(asked.command, SetStream):
             self._encoder.stream = asked.command.mode or self._encoder.stream
             if asked.command.settled is not None:
                 self._encoder.settled = asked.command.settled
-        return answers.answer(asked, answer)
+        elif isinstance(asked.command, Attached):
+            self._encoder.words.accept(asked.command)
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
         return answers.refuse(asked, reason)

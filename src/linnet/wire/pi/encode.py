@@ -53,7 +53,7 @@ class PiEncoder:
     def __init__(self, stream: Stream = "full", spelling: words.Words | None = None, *, settled: bool = False) -> None:
         self.stream = stream
         self.settled = settled
-        self._words = spelling or words.Words()
+        self.words = spelling or words.Words()
         self._in_run = False
         self._in_turn = False
         self._ran = False  # Since something was last settled.
@@ -96,12 +96,13 @@ class PiEncoder:
                 self._owed = kind == "prompt"
                 return []
             case events.UserSaid(said):
-                user = self._words.message(said)
+                self.words.recognise(said)
+                user = self.words.message(said)
                 return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
             case events.StepStarted():
                 return self._turn()
             case events.ReplyStarted(api, provider, model, time):
-                started = self._words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
+                started = self.words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
                 self._reply = Reply(encode_lines([started])[:-1])
                 return [frames.MessageStart(started)]
             case events.ReplyEnded(reply):
@@ -113,7 +114,7 @@ class PiEncoder:
                 return self._progressed(event)
             case events.ToolFinished(result):
                 self._running.pop(result.call_id, None)
-                shown = self._words.result(result)
+                shown = self.words.result(result)
                 end = frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error)
                 return [end, frames.MessageStart(shown), frames.MessageEnd(shown)]
             case events.StepEnded(reply, results):
@@ -131,6 +132,9 @@ class PiEncoder:
                 return [*self._settled(error if stop == "error" else ""), *over]
             case events.Settled():
                 return []
+            case events.SessionEntered(reason="new") | events.Cleared():
+                self.words.forget()
+                return []
             case _:
                 return [] if isinstance(event, events.Internal) else self._outside(event)
 
@@ -146,15 +150,15 @@ class PiEncoder:
         out: list[frames.Frame] = []
         if self._reply is None:
             empty = structs.replace(reply, content=(), usage=messages.Usage(), stop="end", error="")
-            out.append(frames.MessageStart(self._words.assistant(empty)))
+            out.append(frames.MessageStart(self.words.assistant(empty)))
         self._reply = None
-        return [*out, frames.MessageEnd(self._words.assistant(reply))]
+        return [*out, frames.MessageEnd(self.words.assistant(reply))]
 
     def _turn_ended(
         self, reply: messages.AssistantMessage, results: Iterable[messages.ToolResult] = ()
     ) -> frames.TurnEnd:
         self._in_turn = False
-        return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
+        return frames.TurnEnd(self.words.assistant(reply), [self.words.result(result) for result in results])
 
     def _settled(self, error: str) -> list[frames.Frame]:
         """Return what ends a run that broke, or that could not begin; empty for one that ended by itself.
@@ -180,7 +184,7 @@ class PiEncoder:
         self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
-        said = [self._words.message(message) for message in event.messages]
+        said = [self.words.message(message) for message in event.messages]
         return frames.AgentEnd(said, UNSET if told or not event.error else words.failure(event.error))
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
@@ -225,7 +229,7 @@ class PiEncoder:
             case events.BashRan():
                 return []
             case events.NoteAdded(note):
-                said = self._words.message(note)
+                said = self.words.message(note)
                 return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
             case events.OutputRead(value, problem):
                 return [frames.Output(error=problem) if problem else frames.Output(value)]

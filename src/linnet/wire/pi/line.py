@@ -29,6 +29,7 @@ class Line(Struct, frozen=True, rename="camel"):
     custom_instructions: Raw = ABSENT
     enabled: Raw = ABSENT
     command: Raw = ABSENT
+    exclude_from_context: Raw = ABSENT
     session_path: Raw = ABSENT
     output_path: Raw = ABSENT
     entry_id: Raw = ABSENT

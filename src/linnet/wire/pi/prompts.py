@@ -1,18 +1,23 @@
 """What comes with a prompt: images in either of two forms, and the attachments of the protocol before this one."""
 
 from binascii import Error, a2b_base64
+from typing import Literal, TypeAlias
 
-from msgspec import Struct
+from msgspec import Raw, Struct
 
+from linnet.core import commands
 from linnet.core.images import image, linked_image
 from linnet.core.messages import Image
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
-from linnet.wire.pi.line import Line
+from linnet.wire.pi.line import Line, one_line
 from linnet.wire.pi.source import Source
 
 BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no text.
+
+
+WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 
 
 class _Image(Struct, frozen=True, rename="camel"):
@@ -40,9 +45,36 @@ _attachments: Field[list[_Attachment]] = Field(
 )
 
 
+class Attached(commands.Prompt, frozen=True, kw_only=True):
+    """A prompt with what it said beside its attachments, which are as they were sent: clients are shown these."""
+
+    said: str
+    pictures: tuple[Image, ...]
+    attachments: Raw
+
+
 class Content(Struct, frozen=True):
     text: str
     images: tuple[Image, ...]
+
+
+def prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
+    """Raises BadInput."""
+    sent = content(fields)
+    if bytes(fields.attachments) in (b"", b"null", b"[]"):
+        return commands.Prompt(sent.text, sent.images, when_busy, slash=slash)
+    said = message.optional(fields.message) or ""
+    count = len(_images.optional(fields.images) or ())
+    attachments = one_line(fields.attachments).copy()  # Or else the whole line would be kept with it.
+    return Attached(
+        sent.text,
+        sent.images,
+        when_busy,
+        slash=slash,
+        said=said,
+        pictures=sent.images[:count],
+        attachments=attachments,
+    )
 
 
 def content(fields: Line) -> Content:

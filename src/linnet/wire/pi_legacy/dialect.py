@@ -6,7 +6,7 @@ from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.pi.encode import Stream
-from linnet.wire.pi_legacy.decode import Prompt, decode
+from linnet.wire.pi_legacy.decode import decode
 from linnet.wire.pi_legacy.encode import Error, LegacyEncoder
 
 BUSY = "Agent is already processing. Wait for agent_end, or abort, before the next prompt."
@@ -24,8 +24,7 @@ class PiLegacy(Pi):
         return decode(line)
 
     def answer(self, asked: Asked, answer: Answer) -> bytes:
-        if isinstance(asked.command, Prompt):
-            self._encoder.accept(asked.command)
+        self._heed(asked)
         return b""
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:

@@ -7,7 +7,6 @@ from msgspec import UNSET, UnsetType, structs
 from linnet.core import events, messages
 from linnet.wire.pi import frames, words
 from linnet.wire.pi.encode import Outside, PiEncoder, Stream
-from linnet.wire.pi_legacy.decode import Prompt
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):
@@ -23,45 +22,43 @@ class Error(frames.Frame, frozen=True, tag="error"):
 
 
 class LegacyWords(words.Words):
-    """`shown_as` is a message that came with attachments, and the prompt as it was sent."""
-
-    shown_as: tuple[messages.UserMessage, Prompt] | None = None
-
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
-        if self.shown_as is not None and self.shown_as[0] == message:
-            prompt = self.shown_as[1]
+        prompt = self.sent_as(message)
+        if prompt is not None:
             return frames.UserMessage(prompt.said, message.time, prompt.attachments)
         if all(isinstance(part, messages.Text) for part in message.content):
             return frames.UserMessage(messages.texts(message.content), message.time)
-        return super().user(message)
+        return structs.replace(super().user(message), attachments=UNSET)
 
     def usage(self, usage: messages.Usage) -> frames.Usage:
         return structs.replace(super().usage(usage), total_tokens=UNSET)
 
 
 class LegacyEncoder(PiEncoder):
-    def __init__(self, stream: Stream = "full") -> None:
-        self._spelling = LegacyWords()
-        self._accepted: list[Prompt] = []
-        super().__init__(stream, self._spelling)
+    """Invariant: a prompt has one `agent_start` and one `agent_end`, however often it is tried."""
 
-    def accept(self, prompt: Prompt) -> None:
-        """Remember a prompt that has attachments until its message is told; other lines may be made before that."""
-        if bytes(prompt.attachments):
-            self._accepted.append(prompt)
+    def __init__(self, stream: Stream = "full") -> None:
+        super().__init__(stream, LegacyWords())
+        self._ended: frames.AgentEnd | None = None  # What ends the runs of this prompt so far, not told yet.
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
-        if isinstance(event, events.UserSaid):
-            self._recognise(event.message)
-        return super()._frames(event)
-
-    def _recognise(self, message: messages.UserMessage) -> None:
-        images = tuple(part for part in message.content if isinstance(part, messages.Image))
-        for prompt in list(self._accepted):
-            if (prompt.text, prompt.images) == (messages.texts(message.content), images):
-                self._spelling.shown_as = (message, prompt)
-                self._accepted.remove(prompt)
-                return
+        told = super()._frames(event)
+        if not isinstance(event, events.RunStarted | events.RunEnded | events.Settled):
+            return told
+        before = self._ended
+        ends = [frame for frame in told if isinstance(frame, frames.AgentEnd)]
+        for end in ends:
+            said = [*(self._ended.messages if self._ended else ()), *end.messages]
+            self._ended = frames.AgentEnd(said, end.error_message)
+        inside = [
+            frame
+            for frame in told
+            if not isinstance(frame, frames.AgentEnd) and not (before and isinstance(frame, frames.AgentStart))
+        ]
+        if isinstance(event, events.Settled) and self._ended is not None:
+            inside.append(self._ended)
+            self._ended = None
+        return inside
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         return []

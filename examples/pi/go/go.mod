@@ -1,0 +1,3 @@
+module example.org/linnet-pi-client
+
+go 1.22

@@ -1,0 +1,48 @@
+"""Extensions that somebody named must be there: what can be seen of that without running any of them."""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+
+from linnet.errors import ConfigError
+from linnet.extensions.loader import MANIFEST, MISSING, NOT_OURS
+
+WITHOUT = "{} was named as an extension, and linnet does not go on without it: {}"
+
+
+def check(paths: Sequence[str], environ: Mapping[str, str]) -> None:
+    """Raises ConfigError about the first of these files and folders that cannot be an extension, or not be started."""
+    for path, why in _problems(paths, environ):
+        raise unusable(path, why)
+
+
+def unusable(path: str, why: str) -> ConfigError:
+    from linnet.core.printable import printable
+
+    return ConfigError(WITHOUT.format(printable(path), printable(why)))
+
+
+def _problems(paths: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    programs = [path for path in paths if os.path.isfile(os.path.join(path, MANIFEST))]
+    for path in paths:
+        if not os.path.exists(path):
+            yield path, MISSING
+        elif path not in programs and not _is_python(path):
+            yield path, NOT_OURS.format(os.path.basename(path))
+    if programs:
+        from linnet.extensions.programs.discovery import chosen
+
+        found, failed = chosen((path, "path") for path in dict.fromkeys(map(os.path.realpath, programs)))
+        yield from failed
+        for each in found:
+            word, folder = each.manifest.argv[0], each.manifest.folder
+            if not _can_be_run(word, folder, environ.get("PATH", os.defpath)):
+                yield folder, f"its exec is {word}, and there is no such program"
+
+
+def _is_python(path: str) -> bool:
+    return (path.endswith(".py") and os.path.isfile(path)) or os.path.isfile(os.path.join(path, "__init__.py"))
+
+
+def _can_be_run(word: str, folder: str, path: str) -> bool:
+    places = [word] if "/" in word else [os.path.join(folder, each, word) for each in path.split(os.pathsep)]
+    return any(os.path.isfile(place) and os.access(place, os.X_OK) for place in places)

@@ -1,0 +1,36 @@
+"""What people are told before a prompt runs."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from linnet.core.limits import Limits
+from linnet.providers import catalog
+from linnet.runtime.warnings import warnings
+
+DAY = 86_400_000
+THE_30TH = 1_795_996_800_000  # Of November 2026, midnight, UTC.
+
+
+def job(at: int, **changes: Any) -> Any:
+    model = catalog.find("anthropic", "claude-sonnet-4-5")
+    assert model is not None
+    return SimpleNamespace(
+        model=replace(model, **changes), limits=Limits(), asked_reasoning="off", reasoning="off", now=lambda: at
+    )
+
+
+def test_a_model_whose_day_has_come_warns_and_names_another() -> None:
+    ended = "anthropic has ended claude-sonnet-4-5 on 2026-11-30; take another model, such as claude-sonnet-5"
+    assert warnings(job(THE_30TH)) == [ended]
+    assert warnings(job(THE_30TH + 400 * DAY)) == [ended]
+
+
+@pytest.mark.parametrize(
+    ("at", "changes"),
+    [(THE_30TH - 1, {}), (THE_30TH, {"ends": ""}), (THE_30TH, {"base_url": "http://127.0.0.1:1"})],
+)
+def test_before_that_and_at_a_server_of_ones_own_nothing_is_said(at: int, changes: dict[str, str]) -> None:
+    assert warnings(job(at, **changes)) == []

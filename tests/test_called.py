@@ -1,0 +1,51 @@
+"""What the properties prove is what production runs: no pure function is there for the tests alone."""
+
+import ast
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent / "src" / "linnet"
+MODULES = sorted(ROOT.rglob("*.py"))
+# `decide` of the permissions says in one step what the gate does in two.
+LEFT_OUT = {ROOT / "core" / "permissions.py"}
+PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] in ("core", "wire") and path not in LEFT_OUT]
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    return ast.parse(path.read_text())
+
+
+@cache
+def named(path: Path) -> frozenset[str]:
+    """All that a module names, outside of its definitions, and all that it imports, with dots."""
+    found: set[str] = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.ImportFrom):
+            found.update(f"{node.module}.{alias.name}" for alias in node.names)
+    return frozenset(found)
+
+
+def dotted(path: Path) -> str:
+    parts = ("linnet", *path.relative_to(ROOT).with_suffix("").parts)
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def is_called(path: Path, function: str) -> bool:
+    module = dotted(path)
+    others = (named(each) for each in MODULES if each != path)
+    return function in named(path) or any(
+        f"{module}.{function}" in names or (module in names and function in names) for names in others
+    )
+
+
+@pytest.mark.parametrize("path", PURE, ids=dotted)
+def test_every_pure_function_is_called_by_production(path: Path) -> None:
+    functions = [node.name for node in parsed(path).body if isinstance(node, ast.FunctionDef)]
+    assert [name for name in functions if not is_called(path, name) and not name.startswith("__")] == []

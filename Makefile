@@ -39,7 +39,7 @@ clean:
 	python3 -m venv .venv
 
 # Compiled bytecode is part of an install: without it, every start pays for compiling.
-.venv/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml | .venv/bin/python
+.venv/.runtime: requirements/runtime.txt requirements/build.txt pyproject.toml scripts/linnet | .venv/bin/python
 	$(PY) -m pip install --quiet --require-hashes -r requirements/runtime.txt -r requirements/build.txt
 	$(PY) -m pip install --quiet --no-deps --no-build-isolation --editable .
 	$(PY) -m compileall -q src .venv/lib

@@ -55,7 +55,7 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from linnet.core import questions
+    from linnet import events, frames, questions
     from linnet.core.messages import BashRun, Image, ToolCall
     from linnet.core.sessions import OutlineEntry, SessionInfo
     from linnet.errors import (
@@ -84,7 +84,6 @@ if TYPE_CHECKING:
         UnknownProvider,
     )
     from linnet.runtime.config import Config
-    from linnet.sdk import events
     from linnet.sdk.aio import AsyncRun, AsyncRuntime
     from linnet.sdk.aio_sessions import AsyncSessions
     from linnet.sdk.questions import State, Stats
@@ -93,7 +92,6 @@ if TYPE_CHECKING:
     from linnet.sdk.sessions import Sessions
     from linnet.tools.call_context import AsyncContext, Context
     from linnet.tools.function import tool
-    from linnet.wire.zot import frames
 else:
     # Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone is 50 ms. Type checkers
     # do not see this, so that a name which is not there is an error to them.
@@ -117,7 +115,7 @@ else:
         "ToolCall": "core.messages",
         "tool": "tools.function",
     }
-    _MODULES = {"events": "sdk.events", "frames": "wire.zot.frames", "questions": "core.questions"}
+    _MODULES = ("events", "frames", "questions")
 
     def __getattr__(name):
         if name not in __all__:
@@ -125,7 +123,7 @@ else:
         from importlib import import_module
 
         if name in _MODULES:
-            return import_module(f"linnet.{_MODULES[name]}")
+            return import_module(f"linnet.{name}")
         return getattr(import_module(f"linnet.{_WHERE.get(name, 'errors')}"), name)
 
 

@@ -84,9 +84,9 @@ def default(key: Key) -> str:
 
 def schema() -> dict[str, Any]:
     """Return the JSON Schema of a file."""
-    from msgspec.json import schema
+    from linnet import decoding
 
-    found = schema(file_type())
+    found = decoding.schema(file_type())
     [definition] = found["$defs"].values()
     for name, key in keys().items():
         definition["properties"][name]["description"] = about(key)

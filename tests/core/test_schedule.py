@@ -15,6 +15,7 @@ from linnet.core.commands import (
     Navigate,
     NewSession,
     Prompt,
+    RunCommand,
     SwitchSession,
     Work,
 )
@@ -33,10 +34,13 @@ from linnet.core.schedule import (
     Effect,
     Fact,
     Idle,
+    InputEnded,
     Interrupt,
     Job,
     JobEnded,
     Launch,
+    Linger,
+    PatienceOver,
     Refuse,
     Schedule,
     Submitted,
@@ -77,6 +81,8 @@ class Agent(RuleBasedStateMachine):
         self.lost = 0  # Accepted, and told to be dropped as the agent closed.
         self.closed = False
         self.rested = True
+        self.input_ended = False
+        self.patience = False
 
     def feed(self, fact: Fact) -> list[Effect]:
         effects = self.schedule.feed(fact)
@@ -109,6 +115,10 @@ class Agent(RuleBasedStateMachine):
             case Interrupt(number):
                 assert number == self.active or number in self.waiting or number in self.background
                 self.interrupted.add(number)
+            case Linger():
+                assert self.input_ended
+                assert not self.patience, "once at a time"
+                self.patience = True
             case Tell(event):
                 self.see_event(event)
             case Idle():
@@ -193,6 +203,25 @@ class Agent(RuleBasedStateMachine):
     @rule(streaming=st.booleans())
     def stream(self, streaming: bool) -> None:
         self.streaming = streaming and isinstance(self.jobs[self.active or 0], Prompt)
+
+    @rule()
+    def end_input(self) -> None:
+        self.input_ended = True
+        self.feed(InputEnded())
+
+    @precondition(lambda self: self.patience)
+    @rule()
+    def lose_patience(self) -> None:
+        self.patience = False
+        effects = self.feed(PatienceOver())
+        interrupted = {effect.number for effect in effects if isinstance(effect, Interrupt)}
+        endless = {number for number, command in self.background.items() if isinstance(command, Bash)}
+        assert interrupted == (endless if self.active is None else set()), "never what a run may need"
+
+    @invariant()
+    def no_command_keeps_the_process_for_ever(self) -> None:
+        alone = self.active is None and any(isinstance(command, Bash) for command in self.background.values())
+        assert not (alone and self.input_ended and not self.closed) or self.patience
 
     @rule(which=st.sampled_from(["any", "active", "other"]))
     def abort(self, which: Literal["any", "active", "other"]) -> None:
@@ -345,3 +374,20 @@ def test_what_can_only_be_said_to_a_run_is_refused_when_none_hears_it() -> None:
     assert submitted(schedule, 4, said, listening=True) == [Accept(4), Tell(QueueChanged((Input("more"),), ()))]
     schedule.feed(AbortAsked())
     assert submitted(schedule, 5, said, listening=True) == [Refuse(5, "idle")]
+
+
+@pytest.mark.parametrize("command", [Bash("vim x"), RunCommand("deploy", "")])
+def test_a_command_that_goes_on_when_all_else_is_finished_is_ended_after_a_while(command: Background) -> None:
+    schedule = Schedule(Queues())
+    submitted(schedule, 1, Prompt("hi"))
+    schedule.feed(BackgroundSubmitted(2, command))
+    assert schedule.feed(InputEnded()) == []
+    assert schedule.feed(JobEnded()) == [Linger()]
+    assert schedule.feed(PatienceOver())[0] == Interrupt(2)
+    assert schedule.feed(BackgroundEnded(2)) == [Idle()]
+
+
+def test_a_page_that_is_being_written_is_not_ended() -> None:
+    schedule = Schedule(Queues())
+    schedule.feed(BackgroundSubmitted(1, ExportHtml()))
+    assert schedule.feed(InputEnded()) == []

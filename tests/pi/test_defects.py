@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import sys
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -329,6 +330,28 @@ def test_06_at_the_end_of_stdin_everything_that_was_asked_is_answered(pi: Callab
     assert said(frames)[1:] == ["but this first", "and this"]
     assert types(frames).count("agent_end") == 1
     wait_until(lambda: not marked(f"TEST_MARK={tmp_path}"))
+
+
+def test_06_a_command_that_never_ends_is_answered_and_does_not_keep_the_process(
+    pi: Callable[..., Agent], tmp_path: Path
+) -> None:
+    impatient = tmp_path / "impatient"
+    impatient.write_text(
+        f"#!{sys.executable}\nimport linnet.runtime.jobs\nfrom linnet.entry_points import main\n"
+        "linnet.runtime.jobs.PATIENCE = 0.01\nmain()\n"
+    )
+    impatient.chmod(0o755)
+    agent = pi(program=str(impatient))
+    # Its end comes after that of the prompt, however impatient we are with what is left.
+    agent.send(
+        {"id": "b", "type": "bash", "command": "echo up; touch up; exec sleep 61.5"},
+        {"id": "p", "type": "prompt", "message": '!tool bash {"command": "until [ -e up ]; do sleep 0.01; done"}'},
+    )
+    frames = agent.end()
+    assert agent.wait() == 0
+    assert types(frames)[-2:] == ["agent_end", "response"]
+    data = frames[-1]["data"]
+    assert (frames[-1]["id"], data["output"], data["cancelled"], data["exitCode"]) == ("b", "up\n", True, None)
 
 
 def test_06_a_retry_that_is_waited_for_at_the_end_of_stdin_is_made(pi: Callable[..., Agent]) -> None:

@@ -154,6 +154,9 @@ def test_it_takes_what_anthropic_takes(messages: list[Any]) -> None:
     assert check_anthropic({**BODY, "messages": messages}) is None
 
 
+THOUGHT = {"type": "thinking", "thinking": "x", "signature": "c2ln"}
+
+
 @pytest.mark.parametrize(
     ("messages", "why"),
     [
@@ -175,6 +178,8 @@ def test_it_takes_what_anthropic_takes(messages: list[Any]) -> None:
         ([*told("hi"), by_model(used("a.b")), by_user(answered("a.b"))], "bad tool_use id"),
         ([*told("hi"), by_model(used()), by_user(answered(is_error=True, content=[]))], "error needs"),
         ([*told("hi"), by_model({"type": "thinking", "thinking": "x", "signature": ""}), *told("x")], "signature"),
+        ([*told("hi"), by_model(text("x"), THOUGHT), *told("x")], "cannot be thinking"),
+        ([*told("hi"), by_model({"type": "redacted_thinking", "data": "x"}), *told("x")], "cannot be thinking"),
         ([by_user({"type": "video"})], "unknown block"),
         ([by_user({"type": "text"})], "malformed"),
     ],

@@ -9,21 +9,25 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from linnet.core.history import Sendable
+from linnet.core.draft import Draft
+from linnet.core.history import Sendable, repaired
 from linnet.core.messages import (
     AssistantMessage,
     Image,
     ReplyPart,
+    StopReason,
     Text,
     Thinking,
     ToolCall,
     ToolResult,
+    Usage,
     UserMessage,
 )
 from linnet.core.models import Model, Reasoning
 from linnet.core.toolspec import ToolSpec
 from linnet.providers import catalog
 from linnet.providers.anthropic import request as anthropic
+from linnet.providers.anthropic.response import Reader
 from linnet.providers.base import Request
 from linnet.providers.openai_chat import request as openai_chat
 from linnet.testing.model_rules import check_anthropic, check_openai
@@ -286,7 +290,7 @@ arguments = st.dictionaries(words, words | st.integers() | st.none(), max_size=2
 
 @st.composite
 def histories(draw: st.DrawFn) -> list[Sendable]:
-    """Any repaired history: it begins with the user, every call is answered, the last word is not the assistant's."""
+    """Any history, repaired: replies are cut anywhere, in a thought as well, and users say nothing at all."""
     messages: list[Sendable] = [UserMessage(draw(user_parts), 0)]
     for turn in range(draw(st.integers(0, 4))):
         by = draw(st.sampled_from([model(), model(id="claude-opus-4-5"), model("openai"), model("deepseek")]))
@@ -295,9 +299,9 @@ def histories(draw: st.DrawFn) -> list[Sendable]:
         rest = draw(st.lists(words.map(Text) | thoughts, max_size=3))
         messages.append(AssistantMessage((*rest, *calls), 0, by.provider, by.id))
         messages += [ToolResult(call.id, "read", draw(user_parts), 0, draw(st.booleans())) for call in calls]
-        if not calls or draw(st.booleans()):
+        if draw(st.booleans()):
             messages.append(UserMessage(draw(user_parts), 0))
-    return messages
+    return repaired(messages) or [user("hi")]
 
 
 def consumed(value: Any) -> Any:
@@ -342,3 +346,47 @@ def test_any_history_is_a_request_that_openais_types_and_rules_accept(
 ) -> None:
     body = to_openai(*history, reasoning=level, tools=tools)
     assert consumed(openai_type.validate_python(body)) == body
+
+
+def stream() -> list[bytes]:
+    """A reply of everything that may follow and precede a thought, as the payloads of Anthropic's events."""
+    events: list[dict[str, Any]] = [{"type": "message_start", "message": {"usage": {"input_tokens": 1}}}]
+    blocks: list[tuple[dict[str, Any], list[dict[str, Any]]]] = [
+        ({"type": "redacted_thinking", "data": "hidden"}, []),
+        ({"type": "thinking", "thinking": "", "signature": ""}, [*thought("Let me "), *signed("c2", "ln")]),
+        ({"type": "text", "text": ""}, [{"type": "text_delta", "text": part} for part in (" ", "Now", " ")]),
+        ({"type": "thinking", "thinking": "", "signature": ""}, [*thought("see."), *signed("c2ln")]),
+        (
+            {"type": "tool_use", "id": "toolu_1", "name": "read", "input": {}},
+            [{"type": "input_json_delta", "partial_json": part} for part in ('{"path":', '"a"}')],
+        ),
+        ({"type": "thinking", "thinking": "", "signature": ""}, [*thought("Done?"), *signed("c2ln")]),
+    ]
+    for index, (block, deltas) in enumerate(blocks):
+        events.append({"type": "content_block_start", "index": index, "content_block": block})
+        events += [{"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas]
+        events.append({"type": "content_block_stop", "index": index})
+    events.append({"type": "message_delta", "delta": {"stop_reason": "max_tokens"}})
+    return [json.dumps(event).encode() for event in [*events, {"type": "message_stop"}]]
+
+
+def thought(*parts: str) -> list[dict[str, Any]]:
+    return [{"type": "thinking_delta", "thinking": part} for part in parts]
+
+
+def signed(*parts: str) -> list[dict[str, Any]]:
+    return [{"type": "signature_delta", "signature": part} for part in parts]
+
+
+@pytest.mark.parametrize("stop", ["aborted", "error", "length", None])
+def test_a_stream_cut_anywhere_leaves_a_conversation_that_goes_on(stop: StopReason | None) -> None:
+    payloads = stream()
+    for cut in range(len(payloads) + 1):
+        draft = Draft()
+        draft.add(Reader().feed(payloads[:cut]))
+        reply = draft.message(0, model(), Usage(), stop)
+        history = repaired([user("go"), reply, user("on"), reply, reply, user("and on")])
+        body = to_anthropic(*history, reasoning="high")
+        roles = [message["role"] for message in body["messages"]]
+        assert roles == [("user", "assistant")[at % 2] for at in range(len(roles))]
+        to_openai(*history)

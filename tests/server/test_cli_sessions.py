@@ -406,7 +406,8 @@ def test_a_folder_that_is_gone_is_only_needed_where_it_matters(tmp_path: Path) -
         )
 
     file, page = tmp_path / "kept" / "x_one.jsonl", tmp_path / "page.html"
-    assert run("sessions").stderr == "linnet: the current folder no longer exists; pass --cwd\n"
+    *_, last = run("sessions").stderr.splitlines()  # The shell that starts linnet may have noticed it, too.
+    assert last == "linnet: the current folder no longer exists; pass --cwd"
     assert run("sessions", "--all").returncode == 0
     assert run("export", str(file), "-o", str(page)).returncode == 0
     assert page.exists()

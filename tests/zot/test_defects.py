@@ -60,14 +60,16 @@ def test_04_a_stream_cut_by_the_network_is_an_error(zot: Callable[..., Agent], p
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
-@pytest.mark.parametrize("cut", ["!droptool", "!lengthtool", "!sseerror overloaded_error"])
+@pytest.mark.parametrize(
+    "cut", ["!droptool", "!lengthtool", "!sseerror overloaded_error", "!thinkcut 4", "!thinklength"]
+)
 def test_05_a_reply_cut_inside_a_call_does_not_spoil_the_next_request(
     zot: Callable[..., Agent], provider: str, cut: str
 ) -> None:
     agent = zot(provider=provider)
     frames = agent.prompt(cut)
     assert "tool_result" not in types(frames)
-    assert agent.prompt("next")[-2]["stop"] == "end_turn"  # The server refuses a call without its result.
+    assert agent.prompt("next")[-2]["stop"] == "end_turn"  # The server refuses what the vendor would.
 
 
 def test_06_after_an_abort_no_further_call_runs(agent: Agent, tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from threading import Thread
 from typing import Any, Generic, TypeVar
 from weakref import WeakSet
 
-from linnet.client.changes import Changes
+from linnet.changes import Changes
 from linnet.client.child import CHUNK, Child, Tail, read
 from linnet.client.conversation import Answered, Conversation, Heard, Output
 from linnet.client.request import Request

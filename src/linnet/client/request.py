@@ -7,6 +7,7 @@ from typing import Any, Concatenate, Generic, ParamSpec, Protocol, TypeVar, over
 from msgspec import DecodeError, Struct, ValidationError, field
 from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadAnswer, Refused
 from linnet.wire.incoming import Reply
 
@@ -41,19 +42,19 @@ def nothing(_: bytes) -> None:
 @cache
 def a(kind: type[T]) -> Callable[[bytes], T]:
     """Reads this type."""
-    decoder = Decoder(kind)
+    decoder = decoder_of(kind)
     return lambda data: decoder.decode(data or b"{}")
 
 
 @cache
 def perhaps(kind: type[T]) -> Callable[[bytes], T | None]:
     """Reads this type, or null."""
-    decoder: Decoder[T | None] = Decoder(kind | None)
+    decoder: Decoder[T | None] = decoder_of(kind | None)
     return lambda data: decoder.decode(data or b"null")
 
 
 def anything(data: bytes) -> Any:
-    return Decoder(Any).decode(data or b"null")
+    return decoder_of(Any).decode(data or b"null")
 
 
 def given(**fields: Any) -> dict[str, Any]:

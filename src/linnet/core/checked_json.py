@@ -13,6 +13,7 @@ from msgspec.json import decode, encode
 from msgspec.structs import fields
 
 from linnet.core.json_position import Path, line_at, line_of, spelled
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError, nearest
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Misfit(Struct, frozen=True):
 def checked(text: bytes, kind: type[T], file: str) -> T:
     """Return what the text says. Raises ConfigError: `FILE:LINE: key: what was expected`."""
     try:
-        return decode(text, type=kind)
+        return decoder_of(kind).decode(text)
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise explained(text, kind, error).in_file(file) from None
 
@@ -122,7 +123,7 @@ def _alone(content: Any, path: Path, name: str) -> Any:
 
 def _refused(content: Any, kind: Any, problem: str) -> bool:
     try:
-        decode(encode(content), type=kind)
+        decoder_of(kind).decode(encode(content))
     except ValidationError as error:
         return str(error).partition(" - at `")[0] == problem
     return False

@@ -1,7 +1,12 @@
-"""What may be sent to a model: no call without its result, no result without its call, nothing empty."""
+"""What may be sent to a model: no call without its result, no result without its call, nothing empty.
+
+A reply never ends in a thought: cut there, it would be refused by Anthropic, and with it every request from then on.
+"""
 
 from collections.abc import Iterable
 from typing import TypeAlias
+
+from msgspec.structs import replace
 
 from linnet.core.messages import (
     AssistantMessage,
@@ -9,8 +14,10 @@ from linnet.core.messages import (
     BranchSummary,
     Message,
     Note,
+    ReplyPart,
     Summary,
     Text,
+    Thinking,
     ToolCall,
     ToolResult,
     UserMessage,
@@ -79,7 +86,21 @@ def _plain(message: Message) -> Sendable:
         return UserMessage(message.content, message.time)
     if isinstance(message, BashRun):
         return UserMessage((Text(bash_text(message)),), message.time)
+    if isinstance(message, AssistantMessage):
+        return _concluded(message)
     return message
+
+
+def _concluded(reply: AssistantMessage) -> AssistantMessage:
+    """Return the reply up to its last word or call. One that was cut while it thought has nothing left."""
+    end = len(reply.content)
+    while end and _says_nothing(reply.content[end - 1]):
+        end -= 1
+    return reply if end == len(reply.content) else replace(reply, content=reply.content[:end])
+
+
+def _says_nothing(part: ReplyPart) -> bool:
+    return isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.strip())
 
 
 def _unanswered(call: ToolCall, time: int) -> ToolResult:

@@ -6,10 +6,11 @@ Whoever asks them, and when, is not known here. What they are only told, afterwa
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 
-from msgspec import Struct, ValidationError, convert
+from msgspec import Struct, ValidationError
 from msgspec.structs import fields, replace
 
 from linnet.core.messages import Image, Message, Text, UserPart
+from linnet.decoding import converted
 
 Name: TypeAlias = Literal[
     "input",
@@ -270,7 +271,7 @@ def _fitting(event: Hook, name: str, value: Any) -> Any:
         return (Text(value),)
     [kind] = [field.type for field in fields(event) if field.name == name]
     try:
-        return convert(value, kind)
+        return converted(value, kind)
     except ValidationError as error:
         raise Misfit(f"{event.name}: {name}: {error}") from None
 

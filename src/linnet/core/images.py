@@ -11,6 +11,7 @@ _MAGIC = (
     (b"GIF87a", "image/gif"),
     (b"GIF89a", "image/gif"),
 )
+UNSEEN = "it is no image that models see: PNG, JPEG, GIF or WebP"
 
 
 def image(data: str, mime_type: str = "") -> Image:
@@ -25,6 +26,18 @@ def image(data: str, mime_type: str = "") -> Image:
     if not mime_type.startswith("image/"):
         raise BadInput(f'"{mime_type}" is not an image type' if mime_type else "the image needs a mime type")
     return Image(mime_type, data)
+
+
+def checked_image(given: Image) -> Image:
+    """Return one that a program made, if it can be sent: a wrong one would spoil the conversation. Raises BadInput."""
+    if not all(isinstance(field, str) for field in (given.mime_type, given.data, given.url)):
+        raise BadInput('an image needs a type such as "image/png", and bytes or base64')
+    if given.url:
+        return linked_image(given.url)
+    checked = image(given.data, given.mime_type)
+    if not sniffed(a2b_base64(checked.data[:24])):
+        raise BadInput(UNSEEN)
+    return checked
 
 
 def linked_image(url: str) -> Image:

@@ -109,6 +109,6 @@ def past_space(text: bytes, at: int) -> int:
 
 
 def _unquoted(name: bytes) -> str:
-    from msgspec.json import decode
+    from linnet.decoding import decoder_of
 
-    return decode(name, type=str)
+    return decoder_of(str).decode(name)

@@ -1,8 +1,10 @@
 """What a conversation is made of. How any wire or vendor spells it is not known here."""
 
-from typing import Any, Literal, TypeAlias
+from binascii import b2a_base64
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 StopReason: TypeAlias = Literal["end", "tool_use", "length", "error", "aborted"]
 
@@ -26,8 +28,17 @@ class Image(Struct, frozen=True, tag="image"):
     """`data` is empty for one that the vendor fetches from `url`."""
 
     mime_type: str
-    data: str  # Base64, as every vendor and both wires carry it.
+    data: str  # Base64, as every vendor and both wires carry it. Whoever makes one may give bytes.
     url: str = ""
+
+    if TYPE_CHECKING:
+
+        def __init__(self, mime_type: str, data: str | bytes, url: str = "") -> None: ...
+
+    def __post_init__(self) -> None:
+        given: Any = self.data
+        if isinstance(given, bytes | bytearray | memoryview):
+            force_setattr(self, "data", b2a_base64(given, newline=False).decode())
 
     @property
     def size(self) -> int:

@@ -68,6 +68,14 @@ class BashAbortAsked(Struct, frozen=True):
     pass
 
 
+class InputEnded(Struct, frozen=True):
+    """Nobody can ask for anything any more, nor abort what runs."""
+
+
+class PatienceOver(Struct, frozen=True):
+    """So long after `Linger`."""
+
+
 class CloseAsked(Struct, frozen=True):
     pass
 
@@ -101,6 +109,10 @@ class Interrupt(Struct, frozen=True):
     number: int
 
 
+class Linger(Struct, frozen=True):
+    """Only commands are left that nobody can abort any more: have patience with them for a while."""
+
+
 class Tell(Struct, frozen=True):
     event: Event
 
@@ -110,9 +122,17 @@ class Idle(Struct, frozen=True):
 
 
 Fact: TypeAlias = (
-    Submitted | JobEnded | AbortAsked | BackgroundSubmitted | BackgroundEnded | BashAbortAsked | CloseAsked
+    Submitted
+    | JobEnded
+    | AbortAsked
+    | BackgroundSubmitted
+    | BackgroundEnded
+    | BashAbortAsked
+    | InputEnded
+    | PatienceOver
+    | CloseAsked
 )
-Effect: TypeAlias = Accept | Refuse | Begin | Launch | Interrupt | Tell | Idle
+Effect: TypeAlias = Accept | Refuse | Begin | Launch | Interrupt | Linger | Tell | Idle
 
 
 class _Background(Struct):
@@ -136,6 +156,8 @@ class Schedule:
         self._doomed: set[int] = set()  # Waiting jobs that are interrupted as soon as they begin.
         self._background: dict[int, _Background] = {}
         self._ran: list[BashRun] = []  # Commands that ended while a job was active.
+        self._input_ended = False
+        self._lingers = False
         self._closed = False
 
     @property
@@ -160,6 +182,15 @@ class Schedule:
         return any(job is not None and job.number == number for job in (self._active, *self._waiting))
 
     def feed(self, fact: Fact) -> list[Effect]:
+        effects = self._feed(fact)
+        # Whoever began a command and left would otherwise keep the process for as long as the command likes.
+        alone = self._active is None and not self._closed and self._commands()
+        if alone and self._input_ended and not self._lingers:
+            self._lingers = True
+            effects.append(Linger())
+        return effects
+
+    def _feed(self, fact: Fact) -> list[Effect]:
         match fact:
             case Submitted():
                 return self._submitted(fact)
@@ -176,6 +207,12 @@ class Schedule:
                 return self._background_ended(number, session, run)
             case BashAbortAsked():
                 return self._interrupt_background(Bash)
+            case InputEnded():
+                self._input_ended = True
+                return []
+            case PatienceOver():
+                self._lingers = False
+                return [] if self._active is not None else self._interrupt_commands()
             case CloseAsked():
                 return self._close()
             case _:
@@ -266,8 +303,16 @@ class Schedule:
                 told = [Tell(BashHeld(run))]
         return [*told, *self._idle()]
 
-    def _interrupt_background(self, *kinds: type[Background]) -> list[Effect]:
-        return [Interrupt(number) for number, each in self._background.items() if isinstance(each.command, kinds)]
+    def _interrupt_commands(self) -> list[Effect]:
+        return [Interrupt(number) for number in self._commands()]
+
+    def _interrupt_background(self, kind: type[Background]) -> list[Effect]:
+        return [Interrupt(number) for number in self._commands(kind)]
+
+    def _commands(self, *kinds: type[Background]) -> list[int]:
+        """What runs in the background and may take for ever: commands of the client's, and of extensions."""
+        wanted = kinds or (Bash, RunCommand)
+        return [number for number, each in self._background.items() if isinstance(each.command, wanted)]
 
     def _close(self) -> list[Effect]:
         if self._closed:
@@ -281,7 +326,7 @@ class Schedule:
         ]
         if lost:
             effects.append(self._tell_queue(tuple(lost)))
-        return [*effects, *self._cut_short(), *self._interrupt_background(Bash, RunCommand)]
+        return [*effects, *self._cut_short(), *self._interrupt_commands()]
 
     def _idle(self) -> list[Effect]:
         return [] if self.busy else [Idle()]

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from linnet import decoding
+
 
 def is_model(kind: Any) -> bool:
     """Whether it is a class that describes and checks itself, as pydantic's models do."""
@@ -17,12 +19,12 @@ def schema(kind: Any) -> dict[str, Any]:
     """Raises TypeError for a type that cannot be described."""
     if is_model(kind):
         return dict(kind.model_json_schema())
-    return msgspec.json.schema(kind, schema_hook=schema_hook)
+    return decoding.schema(kind, schema_hook)
 
 
 def decode(text: str, kind: Any) -> Any:
     """Raises msgspec.ValidationError, a ValueError, for what does not fit."""
-    return msgspec.json.decode(text, type=kind, dec_hook=dec_hook)
+    return decoding.decoder_of(kind, dec_hook).decode(text)
 
 
 def schema_hook(kind: type) -> dict[str, Any]:

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.monitor.words import NOTHING, Detail, Tokens, Word, beginning, fields, number, text, tokens
 from linnet.wire.jsonl import decode_line
@@ -102,8 +102,8 @@ class _Whole(Struct):
     message: _Content | None = None
 
 
-_update = Decoder(_Update)
-_whole = Decoder(_Whole)
+_update = decoder_of(_Update)
+_whole = decoder_of(_Whole)
 _ROLES: Final[dict[Any, Any]] = {"user": "user", "assistant": "assistant"}
 _KINDS: Final[dict[str, Any]] = {"text": "text", "thinking": "thinking", "toolcall": "call"}
 

@@ -3,8 +3,8 @@
 from typing import Any, Final
 
 from msgspec import Struct, field
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.monitor import pi, zot
 from linnet.monitor.states import (
@@ -43,7 +43,7 @@ class _Head(Struct):
     type: str
 
 
-_head = Decoder(_Head)
+_head = decoder_of(_Head)
 
 
 class Watch(Struct):

@@ -3,8 +3,8 @@
 from typing import Any, Final, Literal, TypeAlias
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.jsonl import decode_line
 
@@ -71,7 +71,7 @@ class Detail(Struct, frozen=True):
 
 
 NOTHING: Final = Detail()
-_object = Decoder(dict[str, Any])
+_object = decoder_of(dict[str, Any])
 
 
 def fields(line: bytes) -> dict[str, Any]:

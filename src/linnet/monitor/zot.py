@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.monitor.words import NOTHING, Detail, Word, beginning, fields, text, tokens
 
 # As it is in the document that this monitor was written for, entry by entry.
@@ -82,7 +82,7 @@ class _Piece(Struct):
     delta: Any = None
 
 
-_piece = Decoder(_Piece)
+_piece = decoder_of(_Piece)
 
 _SIMPLE = frozenset(("turn_start", "assistant_start", "done", "tool_use_end"))
 

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import ContextOverflow, ProviderError, ProviderRejected, ProviderUnavailable
 
 _SHOWN = 2048
@@ -59,7 +59,7 @@ class _Envelope(Struct):
     error: Fault | str | None = None
 
 
-_decode = Decoder(_Envelope).decode
+_decode = decoder_of(_Envelope).decode
 
 
 def from_status(provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:

@@ -1,6 +1,7 @@
 """What went wrong, for whoever asked and for whoever looks after the program."""
 
-from threading import Thread
+from collections.abc import Callable
+from threading import Thread, Timer
 
 from linnet.errors import LinnetError
 from linnet.logs import broke
@@ -27,3 +28,11 @@ def start(thread: Thread) -> None:
         thread.start()
     except RuntimeError:
         raise LinnetError("the system is at its limits: it gives this process no further thread") from None
+
+
+def later(seconds: float, act: Callable[[], None]) -> Timer:
+    """Return a timer that has been started. Raises LinnetError, as `start` does."""
+    timer = Timer(seconds, act)
+    timer.name, timer.daemon = "linnet-timer", True
+    start(timer)
+    return timer

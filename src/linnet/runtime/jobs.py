@@ -2,7 +2,7 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import count
 from threading import Condition, Thread, Timer
 from typing import TYPE_CHECKING, TypeAlias, assert_never
@@ -14,7 +14,7 @@ from linnet.core.schedule import Job, Schedule
 from linnet.errors import Busy, Closed, LinnetError, NotRunning
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
-from linnet.runtime.fault import as_error, start
+from linnet.runtime.fault import as_error, later, start
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings import Settings
 from linnet.runtime.storage import Storage
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 SHUTTING_DOWN = "the agent is shutting down"
 NO_LIMITS = Limits()
+PATIENCE = 20.0  # Seconds for a command of the client's to go on, when stdin has ended and all else is finished.
 Interruption: TypeAlias = Callable[[], None]
 
 
@@ -152,6 +153,11 @@ class Jobs:
                 return
             feed(schedule.AbortAsked(number))
 
+    def end_input(self) -> None:
+        """Nobody can abort a command any more: one that does not end is not waited for."""
+        with self._deciding() as feed:
+            feed(schedule.InputEnded())
+
     def close(self) -> None:
         with self._deciding() as feed:
             feed(schedule.CloseAsked())
@@ -221,6 +227,9 @@ class Jobs:
                     todo.extend(self._launch(number))
                 case schedule.Interrupt(number):
                     interruptions.append(self._requests[number].cancel.set)
+                case schedule.Linger():
+                    with suppress(LinnetError):
+                        later(PATIENCE, self._lose_patience)
                 case schedule.Tell(event):
                     self._broadcast.publish([event])
                 case schedule.Idle():
@@ -269,9 +278,7 @@ class Jobs:
                 self._settings.limits if kind == "prompt" else NO_LIMITS,
             )
             if running.limits.seconds is not None:
-                request.timer = Timer(running.limits.seconds, self._time_up, (number, running))
-                request.timer.name, request.timer.daemon = "linnet-timer", True
-                start(request.timer)
+                request.timer = later(running.limits.seconds, lambda: self._time_up(number, running))
             thread = Thread(target=self._run, args=(number, work, running), name="linnet-run", daemon=True)
             self._running = running
             start(thread)
@@ -305,6 +312,10 @@ class Jobs:
             if self._running is running and not running.cancel.is_set:
                 running.limit = running.limits.out_of_time()
                 feed(schedule.AbortAsked(number))
+
+    def _lose_patience(self) -> None:
+        with self._deciding() as feed:
+            feed(schedule.PatienceOver())
 
     def _end(self, number: int, outcome: "Outcome") -> None:
         self._running = None
@@ -381,12 +392,5 @@ class Jobs:
 
 
 def _refusal(why: schedule.Why) -> LinnetError:
-    match why:
-        case "busy":
-            return Busy()
-        case "idle":
-            return NotRunning()
-        case "closed":
-            return Closed()
-        case "closing":
-            return Closed(SHUTTING_DOWN)
+    kinds = {"busy": Busy, "idle": NotRunning, "closed": Closed}
+    return kinds[why]() if why in kinds else Closed(SHUTTING_DOWN)

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any, Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct
-from msgspec.json import decode
 
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
 from linnet.files.reading import MOST, read
 
@@ -113,6 +113,6 @@ def _entries(path: str) -> dict[str, Any]:
     if found.mode & 0o077:  # Refused, as ssh does.
         raise ConfigError(f"{path} can be read by others; run: chmod 600 {path}")
     try:
-        return decode(found.data or b"{}", type=dict[str, Any])
+        return decoder_of(dict[str, Any]).decode(found.data or b"{}")
     except (MsgspecError, UnicodeError, RecursionError) as error:
         raise ConfigError(f"{path} cannot be used: {error}") from None

@@ -182,8 +182,12 @@ class Session:
         self._resources.warm()
 
     def end_input(self) -> None:
-        """Nobody will answer any more: what is asked, and what will be, counts as not answered."""
+        """Nobody will answer any more: what is asked, and what will be, counts as not answered.
+
+        Nor will anybody abort a command: one that goes on when all else is finished is ended.
+        """
         self._questions.close()
+        self._jobs.end_input()
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""

@@ -4,13 +4,14 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, get_origin
 
-from msgspec import UNSET, ValidationError, convert
+from msgspec import UNSET, ValidationError
 from msgspec.json import decode
 from msgspec.structs import asdict
 
 from linnet.core.checked_json import checked, explained, misplaced, near
 from linnet.core.permissions.rule import Rule
 from linnet.core.permissions.spelling import said_rule
+from linnet.decoding import converted
 from linnet.errors import BadInput, ConfigError, nearest
 from linnet.runtime.config import Config
 from linnet.runtime.setting_keys import EXCLUDED, Key, file_type, keys
@@ -68,7 +69,7 @@ def parsed(key: Key, word: str, where: str) -> Any:
     if word.startswith(("[", "{")) and get_origin(key.kind) in (list, dict):
         return checked(word.encode(), key.kind, where)
     try:
-        return convert(value, key.kind, strict=False)
+        return converted(value, key.kind, strict=False)
     except ValidationError as error:
         encoded = word.encode(errors="replace")
         problem = explained(_quoted(encoded), key.kind, error).problem

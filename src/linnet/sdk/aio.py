@@ -8,7 +8,7 @@ from typing import Any, TypeVar, overload
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
-from linnet.core.messages import BashRun, Image
+from linnet.core.messages import BashRun
 from linnet.core.models import Reasoning
 from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
@@ -20,6 +20,7 @@ from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
 from linnet.sdk.host_loop import HostLoop
+from linnet.sdk.pictures import Picture
 from linnet.sdk.questions import Question, State, Stats, prompt_command
 from linnet.sdk.result import Result
 from linnet.wire.zot import frames
@@ -98,24 +99,22 @@ class AsyncRuntime(Configured):
         return self._sessions
 
     def prompt(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
     ) -> AsyncRun:
         """`async for event in runtime.prompt(…)`. Raises Busy while another run goes on."""
         return AsyncRun(self._follow(prompt_command(text, images, output), streams=True))
 
     @overload
-    async def run(self, text: str, images: Sequence[bytes | Image] = ()) -> Result[None]: ...
+    async def run(self, text: str, images: Sequence[Picture] = ()) -> Result[None]: ...
 
     @overload
-    async def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: type[T]) -> Result[T]: ...
+    async def run(self, text: str, images: Sequence[Picture] = (), *, output: type[T]) -> Result[T]: ...
 
     @overload
-    async def run(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: Mapping[str, Any]
-    ) -> Result[Any]: ...
+    async def run(self, text: str, images: Sequence[Picture] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
 
     async def run(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
     ) -> Result[Any]:
         """Run a prompt to its end. A run that fails raises nothing: its result says so. Cancelling aborts it.
 
@@ -124,11 +123,11 @@ class AsyncRuntime(Configured):
         """
         return await self._run(prompt_command(text, images, output))
 
-    async def steer(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    async def steer(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""
         await self._opening.say(questions.said(text, images, "steer"))
 
-    async def follow_up(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    async def follow_up(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something that the run that goes on sees to when it would otherwise end. Raises NotRunning."""
         await self._opening.say(questions.said(text, images, "follow_up"))
 

@@ -4,10 +4,12 @@ from collections.abc import Callable
 from threading import Lock
 from typing import TypeVar
 
+from linnet.changes import Changes
 from linnet.core import commands
 from linnet.errors import LinnetError
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
+from linnet.sdk.beside import beside
 from linnet.sdk.questions import Question
 
 T = TypeVar("T")
@@ -15,15 +17,18 @@ T = TypeVar("T")
 
 def ask(session: Session, question: Question[T]) -> T:
     """Submit it, and wait for its answer. Raises what it was refused with."""
-    from threading import Event
+    changes = Changes()
 
-    given = Event()
-    answered = Answered(given.set)
-    answered.submit(session, question.command)
+    def tell() -> None:
+        with changes.lock:
+            changes.tell()
+
+    answered = Answered(tell)
     try:
-        given.wait()
+        beside.begin(lambda: answered.submit(session, question.command))
+        changes.wait_for(lambda: answered.is_there, None)
     except BaseException:  # KeyboardInterrupt, say: what nobody waits for is not left running.
-        answered.abort()
+        beside.begin(answered.abort)
         raise
     return question.read(answered.take())
 
@@ -31,7 +36,7 @@ def ask(session: Session, question: Question[T]) -> T:
 def say(session: Session, prompt: commands.Prompt) -> None:
     """To the agent that is working. Raises NotRunning if none is."""
     answered = Answered(lambda: None)
-    answered.submit(session, prompt)
+    beside.do(lambda: answered.submit(session, prompt))
     answered.check()
 
 
@@ -72,6 +77,10 @@ class Answered(Requester):
     def refused(self, error: LinnetError) -> None:
         self._error = error
         self._notify()
+
+    @property
+    def is_there(self) -> bool:
+        return self._answer is not None or self._error is not None
 
     def check(self) -> None:
         if self._error is not None:

@@ -12,6 +12,7 @@ from linnet.errors import BadInput, Busy, Cancelled, Closed, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
+from linnet.sdk.beside import beside
 from linnet.sdk.events import encode
 from linnet.sdk.result import Recording, Result
 from linnet.sdk.stream import ROOM, Stream
@@ -148,6 +149,11 @@ class Followed(Requester):
         self.abandoned = True
         self.stream.close()
         self.abort()
+
+    def let_go(self) -> None:
+        """The same for whoever was interrupted; another job may be asked for from here on."""
+        self.abandoned = True
+        beside.begin(self.abandon)
 
     def started(self) -> None:
         assert self._session is not None

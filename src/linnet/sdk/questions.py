@@ -1,7 +1,6 @@
 """What can be asked of a runtime: a command, and how its answer is read. The faces differ in how they wait."""
 
 import os
-from base64 import b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, Generic, Literal, TypeVar, get_args
 
@@ -10,14 +9,14 @@ from msgspec import UNSET, Struct, UnsetType
 from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.form import Form
-from linnet.core.images import image
-from linnet.core.messages import AssistantMessage, BashRun, Image, ToolResult, UserMessage
+from linnet.core.messages import AssistantMessage, BashRun, ToolResult, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.sessions import OutlineEntry, SessionInfo
 from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, CalledOff
 from linnet.runtime.config import Path
 from linnet.runtime.settings import check_reasoning
+from linnet.sdk.pictures import Picture, read
 from linnet.wire.zot import answers, frames
 from linnet.wire.zot.transcript import listed, tokens
 
@@ -74,14 +73,14 @@ def _told(command: commands.Command) -> Question[None]:
     return Question(command, object, lambda _: None)
 
 
-def prompt_command(text: str, images: Sequence[bytes | Image], output: Any = None) -> commands.Prompt:
+def prompt_command(text: str, images: Sequence[Picture], output: Any = None) -> commands.Prompt:
     """`output` is a type or a JSON Schema, which the answer is to fit.
 
-    Raises BadInput for a prompt that says nothing, for bytes that are no image, and for an output that is neither.
+    Raises BadInput for a prompt that says nothing, for what is no image, and for an output that is neither.
     """
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
-    return commands.Prompt(text, tuple(map(_image, images)), form=None if output is None else _form(output))
+    return commands.Prompt(text, tuple(map(read, images)), form=None if output is None else _form(output))
 
 
 def _form(output: Any) -> Form:
@@ -90,7 +89,7 @@ def _form(output: Any) -> Form:
     return Output(output)
 
 
-def said(text: str, images: Sequence[bytes | Image], when: Literal["steer", "follow_up"]) -> commands.Prompt:
+def said(text: str, images: Sequence[Picture], when: Literal["steer", "follow_up"]) -> commands.Prompt:
     prompt = prompt_command(text, images)
     return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
@@ -245,10 +244,6 @@ def listed_sessions(*, everywhere: bool) -> Question[Sequence[SessionInfo]]:
 def export_html(path: Path | None) -> Question[str]:
     command = commands.ExportHtml(None if path is None else os.fspath(path))
     return Question(command, commands.Exported, lambda answer: answer.path)
-
-
-def _image(given: bytes | Image) -> Image:
-    return image(b64encode(given).decode()) if isinstance(given, bytes) else given
 
 
 def _checked(mode: QueueMode) -> QueueMode:

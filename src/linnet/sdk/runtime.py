@@ -3,21 +3,24 @@
 import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from threading import Thread, current_thread
 from types import TracebackType
 from typing import Any, TypeVar, overload
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
-from linnet.core.messages import BashRun, Image
+from linnet.core.messages import BashRun
 from linnet.core.models import Reasoning
 from linnet.core.slash import SlashCommand
 from linnet.errors import UnknownModel
 from linnet.sdk import questions
 from linnet.sdk.answer import ask, say
+from linnet.sdk.beside import beside
 from linnet.sdk.configured import Configured
 from linnet.sdk.events import Event
 from linnet.sdk.follow import Ear, Followed
+from linnet.sdk.pictures import Picture
 from linnet.sdk.questions import State, Stats, prompt_command
 from linnet.sdk.result import Result
 from linnet.sdk.sessions import Sessions
@@ -67,7 +70,7 @@ class Run(Iterator[Event]):
 
     def __del__(self) -> None:
         """Wherever that happens: it may be in the run's own thread, or while somebody holds a lock."""
-        if self._stream.has_ended or sys.is_finalizing():
+        if not hasattr(self, "_taken") or self._stream.has_ended or sys.is_finalizing():
             return
         closing = Thread(target=self._end, name="linnet-closing", daemon=True)
         closing.start()
@@ -75,8 +78,12 @@ class Run(Iterator[Event]):
             closing.join(CLOSING)
 
     def _end(self) -> None:
-        self._followed.abandon()
-        self._stream.wait()
+        try:
+            beside.do(self._followed.abandon)
+            self._stream.wait()
+        except BaseException:  # An interrupt, of which nobody knows how far we were.
+            self._followed.let_go()
+            raise
 
 
 class Runtime(Configured):
@@ -87,6 +94,8 @@ class Runtime(Configured):
     """
 
     def _set_up(self) -> None:
+        with suppress(RuntimeError):
+            beside.start()
         self._ear = Ear()
         self._session = self._open_session(self._ear)
         self._sessions = Sessions(self._session)
@@ -105,24 +114,30 @@ class Runtime(Configured):
         return self._sessions
 
     def prompt(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
     ) -> Run:
-        """Start a run and iterate over its events. Images are given as their bytes; `output`: see `run`."""
-        followed = self._follow(prompt_command(text, images, output), streams=True)
-        followed.check()
-        return Run(followed)
+        """Start a run and iterate over its events. Images are paths, bytes or `Image`s; `output`: see `run`."""
+        command = prompt_command(text, images, output)
+        followed = Followed(self._ear, streams=True)
+        try:
+            self._begin(followed, command)
+            followed.check()
+            return Run(followed)
+        except BaseException:  # KeyboardInterrupt, say: nobody would ever take its events.
+            followed.let_go()
+            raise
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = ()) -> Result[None]: ...
+    def run(self, text: str, images: Sequence[Picture] = ()) -> Result[None]: ...
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: type[T]) -> Result[T]: ...
+    def run(self, text: str, images: Sequence[Picture] = (), *, output: type[T]) -> Result[T]: ...
 
     @overload
-    def run(self, text: str, images: Sequence[bytes | Image] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
+    def run(self, text: str, images: Sequence[Picture] = (), *, output: Mapping[str, Any]) -> Result[Any]: ...
 
     def run(
-        self, text: str, images: Sequence[bytes | Image] = (), *, output: type[Any] | Mapping[str, Any] | None = None
+        self, text: str, images: Sequence[Picture] = (), *, output: type[Any] | Mapping[str, Any] | None = None
     ) -> Result[Any]:
         """Run a prompt to its end. A run that fails raises nothing: its result says so.
 
@@ -131,11 +146,11 @@ class Runtime(Configured):
         """
         return self._run(prompt_command(text, images, output))
 
-    def steer(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    def steer(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something to the run that goes on: the model hears it after the tool that runs. Raises NotRunning."""
         say(self._session, questions.said(text, images, "steer"))
 
-    def follow_up(self, text: str, images: Sequence[bytes | Image] = ()) -> None:
+    def follow_up(self, text: str, images: Sequence[Picture] = ()) -> None:
         """Say something that the run that goes on sees to when it would otherwise end. Raises NotRunning."""
         say(self._session, questions.said(text, images, "follow_up"))
 
@@ -143,16 +158,14 @@ class Runtime(Configured):
         """Cancel what runs, if anything does, and drop what waits to be said to it. Its last events follow."""
         latest = self._ear.latest
         if latest is not None:
-            latest.abort()
+            beside.do(latest.abort)
         ask(self._session, questions.abort())
 
     cancel = abort
 
     def compact(self, instructions: str = "") -> str:
         """Replace all but the newest messages by a summary, and return it."""
-        followed = self._follow(commands.Compact(instructions), streams=False)
-        self._wait(followed)
-        return followed.summary
+        return self._followed(commands.Compact(instructions)).summary
 
     def bash(self, command: str, *, private: bool = False) -> BashRun:
         """Run a shell command, also beside a run. The model is shown it with the next prompt; if `private`, never."""
@@ -237,22 +250,22 @@ class Runtime(Configured):
     def close(self) -> None:
         """Abort what runs and leave no child process behind. Idempotent."""
         if not sys.is_finalizing():  # Or else the other threads are gone, with whatever locks they held.
-            self._session.close(timeout=5)
+            beside.do(lambda: self._session.close(timeout=5))
 
     def _run(self, prompt: commands.Prompt) -> Result[Any]:
-        followed = self._follow(prompt, streams=False)
-        self._wait(followed)
-        return followed.result
+        return self._followed(prompt).result
 
-    def _follow(self, work: commands.Prompt | commands.Compact, *, streams: bool) -> Followed:
-        followed = Followed(self._ear, streams=streams)
-        self._ear.take_up(followed)
-        followed.submit(self._session, work)
-        return followed
-
-    def _wait(self, followed: Followed) -> None:
+    def _followed(self, work: commands.Prompt | commands.Compact) -> Followed:
+        """See it through to its end."""
+        followed = Followed(self._ear, streams=False)
         try:
+            self._begin(followed, work)
             followed.stream.wait()
         except BaseException:  # KeyboardInterrupt, say: nobody would ever take up its result.
-            followed.abandon()
+            followed.let_go()
             raise
+        return followed
+
+    def _begin(self, followed: Followed, work: commands.Prompt | commands.Compact) -> None:
+        self._ear.take_up(followed)
+        beside.do(lambda: followed.submit(self._session, work))

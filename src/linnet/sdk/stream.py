@@ -2,8 +2,8 @@
 
 from collections import deque
 from collections.abc import Callable, Sequence
-from threading import Condition
 
+from linnet.changes import Changes
 from linnet.core.cancel import Cancel
 from linnet.sdk.events import Event
 
@@ -17,7 +17,7 @@ class Stream:
 
     def __init__(self, room: int = ROOM) -> None:
         self._room = room
-        self._changed = Condition()
+        self._changes = Changes()
         self._events: deque[Event] = deque()
         self._closed = False
         self._ended = False  # The run itself is over, whether or not anybody listens.
@@ -26,37 +26,37 @@ class Stream:
     def put(self, events: Sequence[Event]) -> None:
         if not events:
             return
-        with self._changed:
+        with self._changes.lock:
             if self._closed:
                 return
             was_empty = not self._events
             self._events.extend(events)
-            self._changed.notify_all()
+            self._changes.tell()
         if was_empty:  # Or else whoever takes them has been told, and has not come yet.
             self.notify()
 
     def end(self) -> None:
         """There is nothing more to come."""
-        with self._changed:
+        with self._changes.lock:
             self._ended = True
-            self._changed.notify_all()
+            self._changes.tell()
         self.notify()
 
     def pace(self, cancel: Cancel) -> None:
         if len(self._events) <= self._room:
             return
-        with cancel.interrupting(self._wake), self._changed:
-            self._changed.wait_for(lambda: len(self._events) <= self._room or self._closed or cancel.is_set)
+        with cancel.interrupting(self._wake):
+            self._changes.wait_for(lambda: len(self._events) <= self._room or self._closed or cancel.is_set, None)
 
     def take(self, most: int, *, block: bool) -> list[Event]:
         """The next events; none when there are none, and with `block` there will never be any."""
-        with self._changed:
-            if block:
-                self._changed.wait_for(lambda: self._events or self._closed or self._ended)
+        if block:
+            self._changes.wait_for(lambda: bool(self._events) or self._closed or self._ended, None)
+        with self._changes.lock:
             was_behind = len(self._events) > self._room
             taken = [self._events.popleft() for _ in range(min(most, len(self._events)))]
             if was_behind and len(self._events) <= self._room:
-                self._changed.notify_all()
+                self._changes.tell()
             return taken
 
     @property
@@ -66,7 +66,7 @@ class Stream:
     @property
     def is_over(self) -> bool:
         """The run has ended and all of it was taken, or nobody listens any more."""
-        with self._changed:
+        with self._changes.lock:
             return self._closed or (self._ended and not self._events)
 
     @property
@@ -74,16 +74,15 @@ class Stream:
         return self._ended
 
     def close(self) -> None:
-        with self._changed:
+        with self._changes.lock:
             self._closed = True
             self._events.clear()
-            self._changed.notify_all()
+            self._changes.tell()
 
     def wait(self) -> None:
         """Until the run is over."""
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended)
+        self._changes.wait_for(lambda: self._ended, None)
 
     def _wake(self) -> None:
-        with self._changed:
-            self._changed.notify_all()
+        with self._changes.lock:
+            self._changes.tell()

@@ -1,8 +1,8 @@
 """The first line of a session file."""
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.store.lines import decoded, one_line
 
 VERSION = 3
@@ -18,7 +18,7 @@ class Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel
     version: int = 1
 
 
-_header = Decoder(Header)
+_header = decoder_of(Header)
 
 
 def header(line: bytes) -> Header | None:

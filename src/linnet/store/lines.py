@@ -6,12 +6,13 @@ What a line says beyond what is known stays in the file, and goes along when lin
 from functools import cache
 from typing import Any, TypeVar
 
-from msgspec import UNSET, MsgspecError, Struct, UnsetType, convert, structs
+from msgspec import UNSET, MsgspecError, Struct, UnsetType, structs
 from msgspec.json import Decoder, encode
 
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.timestamps import milliseconds
+from linnet.decoding import converted, decoder_of
 from linnet.errors import BadInput
 from linnet.store.entries import (
     MOVED,
@@ -112,9 +113,9 @@ def _with_unparsed(part: messages.ReplyPart) -> frames.ReplyBlock:
 
 
 _words = _DiskWords()
-_glance = Decoder(Glance)
-_place = Decoder(_Place)
-_any = Decoder(Any)
+_glance = decoder_of(Glance)
+_place = decoder_of(_Place)
+_any = decoder_of(Any)
 _OF_OTHERS = ("arguments", "details", "data")  # Fields that tools and extensions fill.
 
 
@@ -153,7 +154,7 @@ def decoded(decoder: Decoder[T], line: bytes) -> T | None:
 
 @cache
 def _entries() -> Decoder[ReadEntry]:
-    return Decoder(ReadEntry)  # 0.7 ms that a new session, in which there is nothing to read, should not pay.
+    return decoder_of(ReadEntry)  # 0.7 ms that a new session, in which there is nothing to read, should not pay.
 
 
 def _content(found: ReadEntry, stamp: str) -> Content:
@@ -193,7 +194,7 @@ def _custom(found: CustomEntry[SpelledUsage]) -> Content:
 
 def _ran(data: Any) -> Content:
     try:
-        said = message(convert(data, Spelled))
+        said = message(converted(data, Spelled))
     except MsgspecError:
         return Unknown()
     return Ran(said) if isinstance(said, messages.BashRun) else Unknown()
@@ -201,7 +202,7 @@ def _ran(data: Any) -> Content:
 
 def _compaction(found: CompactionEntry[SpelledUsage], stamp: str) -> Compaction:
     try:
-        files = convert(found.details, _Files)
+        files = converted(found.details, _Files)
     except MsgspecError:
         files = _Files()
     summary = messages.Summary(found.summary, rounded(found.tokens_before), milliseconds(stamp))

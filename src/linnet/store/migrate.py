@@ -6,13 +6,14 @@ Version 1 was a list: its entries had no ids. Version 2 called a note a `hookMes
 from collections.abc import Sequence
 from typing import Any
 
-from msgspec.json import Decoder, encode
+from msgspec.json import encode
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.store.header import VERSION
 from linnet.wire.jsonl import decode_line
 
-_any = Decoder(Any)
+_any = decoder_of(Any)
 
 
 def migrated_header(line: bytes) -> bytes:

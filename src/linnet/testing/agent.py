@@ -31,7 +31,7 @@ class Agent:
         pass_fds: tuple[int, ...] = (),
         program: str = "linnet",
     ) -> None:
-        executable = Path(sys.executable).with_name(program)
+        executable = Path(sys.executable).parent / program
         base = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on exit)
         self.process = subprocess.Popen(

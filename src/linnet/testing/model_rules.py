@@ -89,6 +89,10 @@ def _anthropic_messages(body: dict[str, Any]) -> None:
         _demand(blocks, f"messages.{at}: content must not be empty")
         for block in blocks:
             _anthropic_block(block, role, at)
+        _demand(
+            role == "user" or blocks[-1]["type"] not in ("thinking", "redacted_thinking"),
+            f"messages.{at}: the final block in an assistant message cannot be thinking",
+        )
         answered = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
         _demand(len(answered) == len(set(answered)), f"messages.{at}: one tool_result for each tool_use")
         missing = [id for id in called if id not in answered]

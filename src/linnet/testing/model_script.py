@@ -213,6 +213,12 @@ def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
             return (Say("No call."), Stop("tool"))
         case "droptool", _:
             return (Call("write", json.dumps({"path": "a.txt", "content": "half"}), 4, shown=2), Cut())
+        case "thinkcut", [count]:
+            half = '{"path":"big.txt","content":"' + "x" * (int(count) * 4)
+            return (Think("Let me "), Think("write."), Call("write", half, int(count)), Cut())
+        case "thinklength", _:
+            half = json.dumps({"path": "a.txt", "content": "half"})
+            return (Think("Let me write."), Call("write", half, 4, shown=2), Stop("length"))
         case "lengthtool", _:
             return (Call("write", json.dumps({"path": "a.txt", "content": "half"}), 4, shown=2), Stop("length"))
         case "length", _:

@@ -21,6 +21,8 @@ The newest user text decides what the model does. If it starts with `!`, its fir
     !toolnone             stops to call a tool, but calls none
     !lengthtool           runs out of tokens inside a call's arguments
     !droptool             the connection ends inside a call's arguments
+    !thinkcut N           a signed thought, then a `write` call whose arguments come in N deltas and never end
+    !thinklength          a signed thought, then a call inside which it runs out of tokens
     !length               runs out of tokens
     !refusal              refuses (OpenAI: says so in its `refusal` field)
     !filter               stopped by a content filter (Anthropic: refuses)
@@ -43,8 +45,8 @@ The newest user text decides what the model does. If it starts with `!`, its fir
 Anything else is answered `Hello from the scripted model.` in two deltas, and a request to summarise (no tools, `summar`
 in the system prompt or the newest text) with `SUMMARY: scripted`; if what is to be summarised says `HOLD SUMMARY NAME`,
 when `release(NAME)` is called. A request that the real API would refuse is refused with status 400: calls without
-results, results without calls, empty text, roles out of order. So is a missing key, with status 401, and the key
-`bad-key`.
+results, results without calls, empty text, roles out of order, a reply that ends in a thought. So is a missing key,
+with status 401, and the key `bad-key`.
 """
 
 import argparse

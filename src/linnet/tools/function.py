@@ -9,9 +9,10 @@ from typing import Any, get_type_hints, overload
 import msgspec
 
 from linnet.core import typed
-from linnet.core.images import image, sniffed
+from linnet.core.images import checked_image, image, sniffed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
+from linnet.decoding import converted
 from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.context import ToolContext
@@ -59,7 +60,7 @@ class FunctionTool:
 
     def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
         try:
-            checked = msgspec.convert(args, self._args, strict=False, dec_hook=typed.dec_hook)
+            checked = converted(args, self._args, strict=False, dec_hook=typed.dec_hook)
         except msgspec.ValidationError as error:
             raise ToolFailed(f"invalid args: {error}") from None
         given = {self._context: context()} if self._context else {}
@@ -130,11 +131,18 @@ def _parts(value: Any) -> list[UserPart]:
         case str():
             return [Text(value)] if value else []
         case Image():
-            return [value]
+            return [_sendable(value)]
         case bytes():
             return [_picture(value)]
         case _:
             return [Text(msgspec.json.encode(value, enc_hook=typed.enc_hook).decode())]
+
+
+def _sendable(value: Image) -> Image:
+    try:
+        return checked_image(value)
+    except BadInput as error:
+        raise ToolFailed(f"the tool returned an image that cannot be sent: {error}") from None
 
 
 def _picture(data: bytes) -> UserPart:

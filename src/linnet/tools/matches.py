@@ -6,9 +6,8 @@ from base64 import b64decode
 from collections.abc import Callable
 
 from msgspec import DecodeError, Struct, field
-from msgspec.json import Decoder
-from msgspec.json import decode as decode_json
 
+from linnet.decoding import decoder_of
 from linnet.tools.engines import Enough
 from linnet.tools.globs import PathGlob
 from linnet.tools.listing import Listing, shown
@@ -47,7 +46,8 @@ class _Record(Struct, frozen=True):
     data: _Data
 
 
-_decode = Decoder(_Record).decode
+_decode = decoder_of(_Record).decode
+_text = decoder_of(str)
 
 
 class _File:
@@ -209,7 +209,7 @@ class _PartialRecord:
         if self._number is None:
             raise ValueError("a long line that is not a record")
         if found := _TEXT.search(self.head):
-            text = decode_json(found[1].decode("utf-8", "ignore").encode() + b'"', type=str)
+            text = _text.decode(found[1].decode("utf-8", "ignore").encode() + b'"')
             return _Record(kind, _Data(lines=_Words(text), line_number=self._number))
         found = _BYTES.search(self.head)
         words = _Words(base64=found[1].decode()) if found else _Words()

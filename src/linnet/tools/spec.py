@@ -8,6 +8,7 @@ import msgspec
 
 from linnet.core.messages import Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec
+from linnet.decoding import converted, schema_components
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
 
@@ -44,14 +45,14 @@ class Tool(Generic[Args]):
         """Return the arguments, checked. Raises ToolFailed."""
         args = self._understood(args)
         try:
-            return msgspec.convert(args, self._args)
+            return converted(args, self._args)
         except msgspec.ValidationError as error:
             problem = error
         except RecursionError:
             raise ToolFailed("invalid args: they are nested too deeply") from None
         try:
             # Models write "2" for 2 now and then. Tried second, so that it never changes what is right as it is.
-            return msgspec.convert(args, self._args, strict=False)
+            return converted(args, self._args, strict=False)
         except msgspec.ValidationError:
             raise ToolFailed(f"invalid args: {problem}") from None
 
@@ -80,7 +81,7 @@ def schema_of(args: type[Any]) -> dict[str, Any]:
 
     Raises TypeError for a type that has none.
     """
-    (schema,), components = msgspec.json.schema_components([args], ref_template="{name}", schema_hook=_foreign_schema)
+    (schema,), components = schema_components([args], ref_template="{name}", schema_hook=_foreign_schema)
 
     def inline(node: Any) -> Any:
         if isinstance(node, dict):

@@ -49,8 +49,10 @@ def main() -> None:
     gc.disable()  # Nothing here makes cycles, and reapers share the memory that nobody writes to.
     orders = _socket.socket(fileno=os.dup(0))
     os.dup2(1, 0)  # The null device.
-    # A command finds signals as whoever started the agent left them, ignored ones included.
-    resets = [signal.SIGPIPE, signal.SIGXFSZ, *(s for s in POLITE if signal.getsignal(s) != signal.SIG_IGN)]
+    # Whoever started the agent may have blocked or ignored signals; a command finds none of it, and nor do we.
+    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+    ignored = [number for number in signal.valid_signals() if signal.getsignal(number) == signal.SIG_IGN]
+    resets = [*{*ignored, *POLITE}]
     for number in POLITE:
         signal.signal(number, signal.SIG_IGN)
     Supervisor(orders, resets).run(watched(int(sys.argv[-1])))

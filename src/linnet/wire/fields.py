@@ -6,6 +6,7 @@ from typing import Generic, TypeVar
 from msgspec import Raw
 from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.jsonl import decode_line
 
@@ -49,7 +50,7 @@ def each(name: str, sent: Iterable[T] | None, understand: Callable[[T], R]) -> l
     return understood
 
 
-_save: Field[bool] = Field("save", Decoder(bool), "true or false")
+_save: Field[bool] = Field("save", decoder_of(bool), "true or false")
 
 
 def saving(raw: Raw) -> bool:

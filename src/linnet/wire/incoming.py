@@ -6,6 +6,7 @@ from typing import Any, Generic, TypeVar
 from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.json import Decoder, encode
 
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, decode_line
 
@@ -71,8 +72,8 @@ class Reader(Generic[E]):
         self, events: Any, mended: Callable[[Fields], Fields | None] = _unmended, limit: int = LONGEST_LINE
     ) -> None:
         """`events` is a union of structs, with their `type` as the tag."""
-        self._decoder: Decoder[E | Reply] = Decoder(events | Reply)
-        self._fields = Decoder(Fields)
+        self._decoder: Decoder[E | Reply] = decoder_of(events | Reply)
+        self._fields = decoder_of(Fields)
         self._mended = mended
         self._limit = limit
         self._lines = Lines(limit)

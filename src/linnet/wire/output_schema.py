@@ -3,17 +3,17 @@
 from typing import Any
 
 from msgspec import Raw
-from msgspec.json import Decoder
 
 from linnet.core.form import Form
 from linnet.core.output import Output
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field
 
 
 def form(raw: Raw, name: str) -> Form | None:
     """Return None if it is null. Raises BadInput for what is no JSON Schema, or says what cannot be checked."""
-    field: Field[dict[str, Any]] = Field(name, Decoder(dict[str, Any]), "a JSON Schema, as an object")
+    field: Field[dict[str, Any]] = Field(name, decoder_of(dict[str, Any]), "a JSON Schema, as an object")
     schema = field.optional(raw)
     try:
         return None if schema is None else Output(schema)

@@ -3,11 +3,11 @@
 from typing import Any
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder
 
 from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
 
@@ -33,9 +33,9 @@ class _Tool(Struct, frozen=True, rename={"input_schema_camel": "inputSchema"}):
 
 NO_SCHEMA = """give `parameters`, also for a tool that takes none: {"type":"object","properties":{}}"""
 _blocks: Field[str | list[_Block]] = Field(
-    "content", Decoder(str | list[_Block]), "a string, or a list of text and image blocks"
+    "content", decoder_of(str | list[_Block]), "a string, or a list of text and image blocks"
 )
-_tools: Field[list[_Tool]] = Field("tools", Decoder(list[_Tool]), 'a list of {"name", "description", "parameters"}')
+_tools: Field[list[_Tool]] = Field("tools", decoder_of(list[_Tool]), 'a list of {"name", "description", "parameters"}')
 
 
 def content(raw: Raw) -> tuple[UserPart, ...]:

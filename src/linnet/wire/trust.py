@@ -3,13 +3,13 @@
 from typing import Literal, TypeAlias
 
 from msgspec import Raw
-from msgspec.json import Decoder
 
 from linnet.core.commands import Trust
+from linnet.decoding import decoder_of
 from linnet.wire.fields import Field
 
 _Answer: TypeAlias = Literal["once", "always", "never"]
-_answer: Field[_Answer] = Field("answer", Decoder(_Answer), "once, always or never")
+_answer: Field[_Answer] = Field("answer", decoder_of(_Answer), "once, always or never")
 
 
 def trust(answer: Raw) -> Trust:

@@ -7,6 +7,8 @@ from typing import Any, TypeAlias, get_args
 
 from msgspec import UNSET, DecodeError, Struct, UnsetType, ValidationError, json
 
+from linnet.decoding import decoder_of
+
 LINNET = "linnet"  # The capability of a program that knows what is linnet's own.
 
 
@@ -220,7 +222,7 @@ class Answer(Struct, frozen=True, tag="answer"):
 
 Outgoing: TypeAlias = HelloAck | ToolCall | Event | EventIntercept | CommandInvoked | Shutdown | Cancel | Answer
 
-_decoder = json.Decoder(Incoming)
+_decoder = decoder_of(Incoming)
 _TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(Incoming))
 
 
@@ -229,7 +231,7 @@ class _Head(Struct):
     id: Any = ""
 
 
-_head = json.Decoder(_Head)
+_head = decoder_of(_Head)
 
 
 def decode(line: bytes) -> Incoming | Unusable:

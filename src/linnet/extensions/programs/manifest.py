@@ -2,8 +2,9 @@
 
 import os.path
 
-from msgspec import DecodeError, Struct, ValidationError, json
+from msgspec import DecodeError, Struct, ValidationError
 
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
 
 FILE = "extension.json"
@@ -37,7 +38,7 @@ def parse(data: bytes, folder: str) -> Manifest:
     Raises ConfigError with a sentence that names the key.
     """
     try:
-        said = json.decode(data, type=_Said)
+        said = decoder_of(_Said).decode(data)
     except ValidationError as error:
         raise ConfigError(f"parse manifest: {FILE}: {error}") from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:

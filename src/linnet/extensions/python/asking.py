@@ -7,6 +7,7 @@ from typing import Any, get_args
 import msgspec
 
 from linnet.core import commands
+from linnet.decoding import converted
 from linnet.errors import BadInput
 
 _NOT_FOR_EXTENSIONS = (commands.Hello, commands.RunCommand, commands.Reload)
@@ -29,7 +30,7 @@ def asked(name: str, fields: Mapping[str, Any]) -> commands.Command:
             f"{name} takes no {', '.join(unknown)}; it takes {', '.join(kind.__struct_fields__) or 'nothing'}"
         )
     try:
-        command: commands.Command = msgspec.convert(fields, kind)  # type: ignore[assignment]
+        command: commands.Command = converted(fields, kind)  # type: ignore[assignment]
     except msgspec.ValidationError as error:
         raise BadInput(f"{name}: {error}") from None
     return command

@@ -90,7 +90,7 @@ def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
 
 
 def _messages(messages: Sequence[Sendable], model: Model) -> list[dict[str, Any]]:
-    """Alternating roles: what follows in the same role joins the message before it."""
+    """Alternating roles, the user's first and last: what follows in the same role joins the message before it."""
     written: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
@@ -99,6 +99,11 @@ def _messages(messages: Sequence[Sendable], model: Model) -> list[dict[str, Any]
             written[-1]["content"].extend(blocks)
         elif blocks:
             written.append({"role": role, "content": blocks})
+    nothing = {"role": "user", "content": [dict(_NOTHING)]}
+    if not written or written[0]["role"] == "assistant":
+        written.insert(0, nothing)
+    if written[-1]["role"] == "assistant":
+        written.append({**nothing, "content": [dict(_NOTHING)]})
     for turn in written:
         if turn["role"] == "user":  # The API wants results before anything else.
             turn["content"].sort(key=lambda block: block["type"] != "tool_result")

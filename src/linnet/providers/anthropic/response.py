@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
-from msgspec.json import Decoder
 
 from linnet.core.cost import counted
 from linnet.core.deltas import (
@@ -20,6 +19,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import StopReason, Usage
+from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
 from linnet.providers.faults import Fault, from_fault
 
@@ -126,8 +126,8 @@ class Failure(Struct, tag="error"):
 
 
 Wire: TypeAlias = BlockDelta | BlockStart | BlockStop | MessageStart | MessageDelta | MessageStop | Ping | Failure
-_decode = Decoder(Wire).decode
-_decode_unknown = Decoder(UnknownBlockStart).decode
+_decode = decoder_of(Wire).decode
+_decode_unknown = decoder_of(UnknownBlockStart).decode
 
 
 class Reader:

@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder
 
 from linnet.core.cost import counted
 from linnet.core.deltas import (
@@ -17,6 +16,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import StopReason, Usage
+from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
 from linnet.providers.faults import Fault, from_fault
 
@@ -76,7 +76,7 @@ class _Call(Struct):
     opened: bool = False
 
 
-_decode = Decoder(Chunk).decode
+_decode = decoder_of(Chunk).decode
 
 
 class Reader:

@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
-from msgspec.json import Decoder
 from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import Field, saving
@@ -35,26 +35,26 @@ def _one_of(values: tuple[str, ...]) -> str:
     return f"one of {', '.join(values)}"
 
 
-_text = Decoder(str)
-_behavior: Field[_Behavior] = Field("streamingBehavior", Decoder(_Behavior), _one_of(get_args(_Behavior)))
+_text = decoder_of(str)
+_behavior: Field[_Behavior] = Field("streamingBehavior", decoder_of(_Behavior), _one_of(get_args(_Behavior)))
 _parent: Field[str] = Field("parentSession", _text, "a path")
 _provider: Field[str] = Field("provider", _text, "the name of a provider")
 _model: Field[str] = Field("modelId", _text, "the id of a model")
-_level: Field[Reasoning] = Field("level", Decoder(Reasoning), _one_of(get_args(Reasoning)))
-_mode: Field[QueueMode] = Field("mode", Decoder(QueueMode), _one_of(get_args(QueueMode)))
-_stream: Field[Stream] = Field("mode", Decoder(Stream), _one_of(get_args(Stream)))
-_settled: Field[bool] = Field("settled", Decoder(bool), "true or false")
+_level: Field[Reasoning] = Field("level", decoder_of(Reasoning), _one_of(get_args(Reasoning)))
+_mode: Field[QueueMode] = Field("mode", decoder_of(QueueMode), _one_of(get_args(QueueMode)))
+_stream: Field[Stream] = Field("mode", decoder_of(Stream), _one_of(get_args(Stream)))
+_settled: Field[bool] = Field("settled", decoder_of(bool), "true or false")
 _instructions: Field[str] = Field("customInstructions", _text, "a string")
-_enabled: Field[bool] = Field("enabled", Decoder(bool), "true or false")
+_enabled: Field[bool] = Field("enabled", decoder_of(bool), "true or false")
 _command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
-_excluded: Field[bool] = Field("excludeFromContext", Decoder(bool), "true or false")
+_excluded: Field[bool] = Field("excludeFromContext", decoder_of(bool), "true or false")
 
 _session: Field[str] = Field("sessionPath", _text, "the path of a session file, or the beginning of a session's id")
 _output: Field[str] = Field("outputPath", _text, "a path")
 _entry: Field[str] = Field("entryId", _text, "the id of an entry")
 _since: Field[str] = Field("since", _text, "the id of an entry")
 _name: Field[str] = Field("name", _text, "a string")
-_all: Field[bool] = Field("all", Decoder(bool), "true or false")
+_all: Field[bool] = Field("all", decoder_of(bool), "true or false")
 
 _BEHAVIORS: dict[_Behavior | None, WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {

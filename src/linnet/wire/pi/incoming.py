@@ -3,8 +3,8 @@
 from typing import Any, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct, field
-from msgspec.json import Decoder
 
+from linnet.decoding import decoder_of
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 from linnet.wire.pi.frames import Found as Found
@@ -128,7 +128,7 @@ Update: TypeAlias = (
     | UpdateDone
     | UpdateError
 )
-_message = Decoder(Message)
+_message = decoder_of(Message)
 
 
 class MessageUpdate(Frame, frozen=True, tag="message_update"):

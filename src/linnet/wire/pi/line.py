@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from msgspec import Raw, Struct, field
-from msgspec.json import Decoder
 
 from linnet.core.commands import Command
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import ABSENT, Field
@@ -53,8 +53,8 @@ class Line(Struct, frozen=True, rename="camel"):
     output_schema_snake: Raw = field(default=ABSENT, name="output_schema")
 
 
-_decoder = Decoder(Line)
-_type: Field[str] = Field("type", Decoder(str), "a string that names a command")
+_decoder = decoder_of(Line)
+_type: Field[str] = Field("type", decoder_of(str), "a string that names a command")
 
 
 def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> Asked | Rejected:

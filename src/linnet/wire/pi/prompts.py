@@ -4,11 +4,11 @@ from binascii import Error, a2b_base64
 from typing import Literal, TypeAlias
 
 from msgspec import Raw, Struct
-from msgspec.json import Decoder
 
 from linnet.core import commands
 from linnet.core.images import image, linked_image
 from linnet.core.messages import Image
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
 from linnet.wire.pi.line import Line, one_line
@@ -34,12 +34,14 @@ class _Attachment(Struct, frozen=True, rename="camel"):
     extracted_text: str | None = None
 
 
-message: Field[str] = Field("message", Decoder(str), "a string")
+message: Field[str] = Field("message", decoder_of(str), "a string")
 _images: Field[list[_Image]] = Field(
-    "images", Decoder(list[_Image]), 'a list of {"type":"image","source":{"type":"base64","mediaType","data"}}'
+    "images", decoder_of(list[_Image]), 'a list of {"type":"image","source":{"type":"base64","mediaType","data"}}'
 )
 _attachments: Field[list[_Attachment]] = Field(
-    "attachments", Decoder(list[_Attachment]), 'a list of {"type":"image"|"document","fileName","mimeType","content"}'
+    "attachments",
+    decoder_of(list[_Attachment]),
+    'a list of {"type":"image"|"document","fileName","mimeType","content"}',
 )
 
 

@@ -3,10 +3,10 @@
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
-from msgspec.json import Decoder
 
 from linnet.core import commands
 from linnet.core.images import image
+from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import ABSENT, Field, each, saving
@@ -22,12 +22,12 @@ class _Image(Struct, frozen=True):
     mime_type: str = ""
 
 
-_line = Decoder(Line)
-_type: Field[str] = Field("type", Decoder(str), "a string")
-_message: Field[str] = Field("message", Decoder(str), "a string")
-_images: Field[list[_Image]] = Field("images", Decoder(list[_Image]), 'a list of {"mime_type", "data"}')
-_model: Field[str] = Field("model", Decoder(str), "a string")
-_token: Field[str] = Field("token", Decoder(str), "a string")
+_line = decoder_of(Line)
+_type: Field[str] = Field("type", decoder_of(str), "a string")
+_message: Field[str] = Field("message", decoder_of(str), "a string")
+_images: Field[list[_Image]] = Field("images", decoder_of(list[_Image]), 'a list of {"mime_type", "data"}')
+_model: Field[str] = Field("model", decoder_of(str), "a string")
+_token: Field[str] = Field("token", decoder_of(str), "a string")
 
 
 def decode(line: bytes | Overlong) -> Asked | Rejected:

@@ -3,23 +3,23 @@
 from typing import Any, assert_never
 
 from msgspec import UNSET, UnsetType
-from msgspec.json import Decoder
 
 from linnet.core import commands, questions
 from linnet.core.events import QuestionAsked, QuestionClosed
+from linnet.decoding import decoder_of
 from linnet.wire.fields import Field
 from linnet.wire.tool_results import content, declared
 from linnet.wire.zot import frames
 from linnet.wire.zot.line import Line
 
-_id: Field[str] = Field("request_id", Decoder(str), "the request_id of the question or tool_request")
-_value: Field[str] = Field("value", Decoder(str), "a string")
-_confirmed: Field[bool] = Field("confirmed", Decoder(bool), "true or false")
-_cancelled: Field[bool] = Field("cancelled", Decoder(bool), "true or false")
-_reason: Field[str] = Field("reason", Decoder(str), "a string")
-_is_error: Field[bool] = Field("is_error", Decoder(bool), "true or false")
-_details: Field[dict[str, Any]] = Field("details", Decoder(dict[str, Any]), "an object")
-_text: Field[str] = Field("text", Decoder(str), "a string")
+_id: Field[str] = Field("request_id", decoder_of(str), "the request_id of the question or tool_request")
+_value: Field[str] = Field("value", decoder_of(str), "a string")
+_confirmed: Field[bool] = Field("confirmed", decoder_of(bool), "true or false")
+_cancelled: Field[bool] = Field("cancelled", decoder_of(bool), "true or false")
+_reason: Field[str] = Field("reason", decoder_of(str), "a string")
+_is_error: Field[bool] = Field("is_error", decoder_of(bool), "true or false")
+_details: Field[dict[str, Any]] = Field("details", decoder_of(dict[str, Any]), "an object")
+_text: Field[str] = Field("text", decoder_of(str), "a string")
 
 
 def asked(event: QuestionAsked) -> frames.Event:

@@ -19,9 +19,8 @@ class Changes:
 
     def tell(self) -> None:
         """Whoever calls this holds the lock."""
-        for waiting in self._waiting:
-            waiting.release()
-        self._waiting = set()
+        while self._waiting:
+            self._waiting.pop().release()
 
     def wait_for(self, ready: Callable[[], bool], seconds: float | None) -> bool:
         """Block until `ready`, which is called under the lock; False if that took too long.

@@ -1,0 +1,41 @@
+"""Images that a program gives with a prompt: files, bytes, or images as they are sent."""
+
+import os
+from base64 import b64encode
+from typing import Any, TypeAlias
+
+from linnet.core.images import checked_image, image, sniffed
+from linnet.core.messages import Image
+from linnet.errors import BadInput, ConfigError
+from linnet.files.reading import contents
+
+Picture: TypeAlias = str | os.PathLike[str] | bytes | Image
+"""A path, relative to the folder that the program runs in; or the bytes of a file; or an image."""
+
+LARGEST = 32 << 20  # Bytes; no vendor takes as much.
+MOST_SAID = 200  # Characters of what may be no path at all.
+
+
+def read(picture: Picture) -> Image:
+    """Return what can be sent. Raises BadInput for what is no image, and for a file that cannot be read."""
+    given: Any = picture
+    if isinstance(given, Image):
+        return checked_image(given)
+    if isinstance(given, str | os.PathLike):
+        given = _file(os.fspath(given))
+    elif not isinstance(given, bytes):
+        raise BadInput(f"an image is a path, bytes or an Image, not {type(given).__name__}")
+    return image(b64encode(given).decode())
+
+
+def _file(path: str) -> bytes:
+    shown = path if len(path) <= MOST_SAID else f"{path[:MOST_SAID]}…"
+    try:
+        data = contents(path, LARGEST)
+    except ConfigError as error:
+        raise BadInput(str(error).replace(path, shown)) from None
+    if data is None:
+        raise BadInput(f"there is no image {shown}")
+    if not sniffed(data[:16]):
+        raise BadInput(f"{shown} is no image that models see: PNG, JPEG, GIF or WebP")
+    return data

@@ -49,7 +49,7 @@ def test_retries_that_are_given_up_end_the_run(pi_client: Start) -> None:
 
 
 def test_a_compaction_after_the_run_is_part_of_it(pi_client: Start) -> None:
-    agent = pi_client("--compact-reserve", "199990", "--compact-keep", "1")
+    agent = pi_client("--compact-reserve", "999990", "--compact-keep", "1")
     seen: list[str] = []
     for _ in range(3):
         seen = names(list(agent.prompt("hi")))

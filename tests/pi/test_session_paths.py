@@ -61,7 +61,7 @@ def test_a_page_of_a_session_in_which_nothing_was_said(pi: Callable[..., Agent])
     [
         ("missing/page.html", "{work}/missing/page.html could not be written: No such file or directory"),
         ("file/page.html", "{work}/file/page.html could not be written: Not a directory"),
-        (".", "{work} could not be written: Not a regular file"),
+        (".", "{work} could not be written: Is a directory"),
         ("/dev/null", "/dev/null could not be written: Not a regular file"),
         ("a\0b", "'a\\x00b' is not a path: there is a zero byte in it"),
     ],

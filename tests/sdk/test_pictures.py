@@ -50,7 +50,7 @@ def test_an_image_is_given_as_a_path_bytes_or_an_image(
     [
         ("missing.png", "there is no image"),
         ("notes.txt", "no image that models see"),
-        (".", "not a plain file"),
+        (".", "it is a folder"),
         ("pipe", "not a plain file"),
         ("nul\0.png", "cannot be read"),
         (CODED * 1000, "cannot be read"),

@@ -63,7 +63,7 @@ def test_what_cannot_be_written_is_refused_with_a_sentence(bench: "Bench") -> No
     assert bench.fails("write", path=".", content="") == ". is a directory."
     assert "not a directory" in bench.fails("write", path="file/below", content="")
     assert "loop of symbolic links" in bench.fails("write", path="loop", content="")
-    assert "not a regular file" in bench.fails("write", path="fifo", content="")
+    assert "Not a regular file" in bench.fails("write", path="fifo", content="")
     assert "name is too long" in bench.fails("write", path="x" * 300, content="")
     assert "cannot be the name of a file" in bench.fails("write", path="a\0b", content="")
     assert "UTF-8" in bench.fails("write", path="a", content="\ud800")

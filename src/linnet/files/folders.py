@@ -2,6 +2,7 @@
 
 import os
 from contextlib import suppress
+from errno import ENOTDIR
 
 
 def make(path: str, mode: int = 0o777) -> None:
@@ -21,4 +22,4 @@ def make(path: str, mode: int = 0o777) -> None:
             os.mkdir(folder, mode)
         except FileExistsError:
             if not os.path.isdir(folder):
-                raise
+                raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), folder) from None

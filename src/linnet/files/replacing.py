@@ -141,7 +141,7 @@ def _check_replaceable(target: str, old: os.stat_result) -> None:
     if stat.S_ISDIR(old.st_mode):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR), target)
     if not stat.S_ISREG(old.st_mode):
-        raise OSError(None, "not a regular file", target)
+        raise OSError(None, "Not a regular file", target)
     if not os.access(target, os.W_OK):  # The folder may allow what the file itself does not.
         raise PermissionError(EACCES, os.strerror(EACCES), target)
 

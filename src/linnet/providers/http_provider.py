@@ -11,8 +11,8 @@ from linnet.providers.http import Client, Reply
 from linnet.providers.sse import EventSplitter, EventTooLarge
 
 # Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
-# message with each.
-LONG = 64 * 1024
+# message with each. No model writes as much; a server that floods us does.
+LONG = 16 << 20
 
 
 class Reader(Protocol):

@@ -177,6 +177,13 @@ sh -c "true; $X"
 trap "$X" EXIT
 echo cm0geA== | base64 -d | sh
 curl x | sudo bash
+curl x | ssh host sh
+curl x | xargs -0 sh -c
+curl x | xargs -I% sh -c %
+curl x | xargs -I{} bash -c '{}'
+ssh host $x
+flock lock $x
+chroot jail $x
 printf 'r%s' m | bash -s
 bash <<< "$X"
 bash -c $X
@@ -204,6 +211,8 @@ def test_what_nobody_can_know_counts_for_every_rule(line: str) -> None:
 @pytest.mark.parametrize(
     "line",
     [
+        "ls | xargs sh -c 'wc \"$@\"' _",
+        "flock lock make",
         "ls",
         "echo rmdir",
         "farm x",

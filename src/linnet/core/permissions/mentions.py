@@ -22,6 +22,8 @@ _RUNNER = re.compile(
     "builtin|chroot|chrt|command|doas|env|exec|flock|ionice|nice|nohup|nsenter|numactl|parallel|runuser|setarch|setpriv|"
     "setsid|ssh|stdbuf|strace|su|sudo|systemd-run|taskset|time|timeout|torsocks|unbuffer|unshare|watch|xargs"
 )
+_PLACED = frozenset(("chroot", "flock", "ssh"))  # Before the program they are told where: a folder, a file, a host.
+_FEEDERS = frozenset(("parallel", "xargs"))  # What they read becomes part of the command.
 _STARTERS = frozenset(("{", "do", "then", "else", "!", "-exec", "-execdir", "-ok", "-okdir"))
 _READERS = SHELLS | {".", "source"}
 _TOLD = re.compile(r"-[A-Za-z]*c")  # The option with which a shell is told what to run.
@@ -185,9 +187,17 @@ def _is_dark(command: Command) -> bool:
         if _base(program.text) in _READERS:
             told = any(_TOLD.match(word.text) for word in command.words)
             made = any(word.expands and (told or word.is_input) for word in command.words)
-            if made or (command.is_piped and not told):
+            if made or (command.is_piped and (not told or _is_fed(command))):
                 return True
     return False
+
+
+def _is_fed(command: Command) -> bool:
+    """Whether a shell is told to run what another program prints: `xargs sh -c`, `xargs -I% sh -c %`."""
+    texts = [word.text for word in command.words if not word.is_target]
+    if not any(_base(text) in _FEEDERS for text in texts):
+        return False
+    return bool(_TOLD.fullmatch(texts[-1])) or any(re.match(r"-[A-Za-z0-9]*[Ii]|--replace", text) for text in texts)
 
 
 def _programs(command: Command) -> Iterator[Word]:
@@ -213,6 +223,9 @@ def _programs(command: Command) -> Iterator[Word]:
                 takes_value = len(text) == 2 or (text.startswith("--") and "=" not in text)
             elif not _VALUE.match(text):
                 break
+            at += 1
+        if _base(word.text) in _PLACED and at < len(words):
+            yield words[at]
             at += 1
 
 

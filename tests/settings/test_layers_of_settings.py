@@ -186,6 +186,16 @@ def test_an_unknown_key_is_remarked_on_with_the_nearest_and_the_start_goes_on(fi
     assert len(settings.remarks) == 4
 
 
+@pytest.mark.parametrize(
+    ("said", "meant"), [("sanbox", "sandbox"), ("permissions", "permission"), ("rule", "rules"), ("Confine", "confine")]
+)
+def test_a_slip_in_a_key_that_protects_refuses_the_start(files: Files, said: str, meant: str) -> None:
+    files.user.write_text(f'{{\n"{said}": true}}')
+    with pytest.raises(ConfigError) as refused:
+        files.resolve()
+    assert str(refused.value) == f'{files.user}:2: {said}: is not known here; did you mean "{meant}"?'
+
+
 def test_a_file_that_cannot_be_read_refuses_the_start_in_one_line(files: Files) -> None:
     path = files.user
 

@@ -14,11 +14,11 @@ from linnet.core.permissions.spelling import said_rule
 from linnet.decoding import converted
 from linnet.errors import BadInput, ConfigError, nearest
 from linnet.runtime.config import Config
-from linnet.runtime.setting_keys import EXCLUDED, Key, file_type, keys
+from linnet.runtime.setting_keys import EXCLUDED, PROTECTING, Key, file_type, keys
 
 IGNORED = ("$schema",)  # Editors find it helpful.
 PREFIX = "LINNET_"
-NEAR = 0.75  # How much a variable is like a key's to be taken for it. Others may have variables of that prefix.
+NEAR = 0.75  # How much a word is like a key to be taken for it. Others may have variables of that prefix.
 
 
 def said(text: bytes, file: str, folder: str, *, of_project: bool = False) -> tuple[Config, list[str]]:
@@ -109,4 +109,7 @@ def _rules(words: Sequence[str], text: bytes, file: str) -> Iterable[Rule]:
 def _unknown(text: bytes, name: str, file: str) -> str:
     if name in EXCLUDED:
         return str(misplaced(text, (name,), f"is no setting: it {EXCLUDED[name]}", file))
-    return str(misplaced(text, (name,), f"is not known here{near(name, keys())}", file))
+    unknown = misplaced(text, (name,), f"is not known here{near(name, keys())}", file)
+    if nearest(name.lower(), keys(), NEAR) in PROTECTING:
+        raise unknown
+    return str(unknown)

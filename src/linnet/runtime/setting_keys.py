@@ -29,7 +29,9 @@ EXCLUDED = {
 }
 """Fields that are no keys, and why."""
 
-PROTECTING = frozenset(("confine", "extensions", "permission", "rules", "sandbox", "sandbox_extensions", "sandbox_files"))
+PROTECTING = frozenset(
+    ("confine", "extensions", "permission", "rules", "sandbox", "sandbox_extensions", "sandbox_files")
+)
 """Keys without which more may be done: who has misspelt one is told before anything is."""
 
 FROM_A_PROJECT = frozenset(

@@ -6,7 +6,7 @@ import pty
 import subprocess
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from threading import Event as Signal
 from typing import Any
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from linnet.core import commands
+from linnet.core.events import Event, ProjectUntrusted
 from linnet.core.protected import PROTECTED_NAMES
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, ConfigError, LinnetError
@@ -714,6 +715,28 @@ def test_what_is_trusted_while_the_agent_lives_reaches_everybody_who_keeps_setti
         ask(commands.NewSession())
         assert session.file is not None
         assert os.path.dirname(session.file) == str(here.work / "kept")
+    finally:
+        session.close()
+
+
+def test_what_a_reload_told_is_not_told_again_by_a_start_that_is_late(here: Bench) -> None:
+    file = here.plant(".linnet/extensions/bird.py", "def extend(linnet): pass\n")
+    trusted(here)
+    told: list[Event] = []
+
+    class Client(Listener):
+        def hear(self, events: Sequence[Event]) -> None:
+            told.extend(event for event in events if isinstance(event, ProjectUntrusted))
+
+    settings = resolve(Config(provider="scripted"), os.environ, SDK)
+    session = Session(settings, Resources(settings), [Client()])
+    try:
+        file.write_text("def extend(linnet): ...\n")
+        answered = Answered()
+        session.submit(commands.Reload(), answered)
+        assert answered.over.wait(30)
+        session.warm()
+        assert len(told) == 1
     finally:
         session.close()
 

@@ -97,6 +97,7 @@ class Session:
         self._door: Door | None = None
         self._looked = False
         self._stale = False  # Extensions are to be read again, before whoever needs them next.
+        self._reloaded = False
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -152,12 +153,15 @@ class Session:
     def spent(self) -> Usage:
         return self._broadcast.state.spent
 
-    def survey(self) -> None:
-        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings."""
+    def survey(self, *, at_first: bool = False) -> None:
+        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings; `at_first`
+        unless a `reload` came before, which tells it.
+        """
         untrusted = self._settings.project.survey()
         if untrusted is not None:
             with self._broadcast.lock:
-                self._broadcast.publish([untrusted])
+                if not (at_first and self._reloaded):
+                    self._broadcast.publish([untrusted])
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
@@ -171,7 +175,7 @@ class Session:
         """Import and build what the first run will need."""
         import linnet.runtime.worker  # noqa: F401
 
-        self.survey()
+        self.survey(at_first=True)
         if (door := self._find_door()) is not None:
             door.begin()
         else:
@@ -239,6 +243,7 @@ class Session:
         """Before extensions are read again: is the project what was trusted? Files are read without the lock. Raises
         ConfigError if what holds then cannot be used.
         """
+        self._reloaded = True
         if self._settings.project.decide_again():
             settings = self._settings.again()
             with self._broadcast.lock:

@@ -73,7 +73,9 @@ def sessions(argv: Sequence[str]) -> int:
 
         tell("\n".join(rows(found, folders=flags.everywhere or chosen)))
     else:
-        where = os.path.join(_home(), "sessions") if flags.everywhere else f"{places[0]}; --all looks in every folder"
+        from linnet.core.terminal_text import one_line
+
+        where = os.path.join(_home(), "sessions") if flags.everywhere else f"{one_line(places[0])}; --all looks in every folder"
         unread.append(f"no sessions in {where}")
     for reason in unread:
         say(reason)

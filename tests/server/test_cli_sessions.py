@@ -131,6 +131,7 @@ def test_a_folder_of_sessions_may_be_named(run: Run, begin: Callable[..., None],
     assert [session["firstMessage"] for session in listed(run, "--session-dir", "apart")] == ["kept apart"]
     assert "kept apart" in run("linnet", "sessions", "--session-dir", str(tmp_path / "work" / "apart")).stdout
     assert run("linnet", "sessions", "--session-dir", "none").stderr.startswith("linnet: no sessions in ")
+    assert r"/no\nne; --all" in run("linnet", "sessions", "--session-dir", "no\nne").stderr
 
 
 def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[..., None], tmp_path: Path) -> None:

@@ -369,8 +369,8 @@ def test_one_that_is_written_for_pi_is_left_out_with_a_note(tmp_path: Path) -> N
 
 
 def test_a_name_that_speaks_to_the_terminal_is_told_letter_by_letter(caplog: pytest.LogCaptureFixture) -> None:
-    tell_failure("/there/\x1b[2Jred\x07.py", "it broke\x1b]0;title\x07")
-    assert caplog.messages == [r"extension load: /there/\x1b[2Jred\x07.py: it broke\x1b]0;title\x07"]
+    tell_failure("/the\nre/\x1b[2Jred\x07.py", "it broke\x1b]0;title\x07")
+    assert caplog.messages == [r"extension load: /the\nre/\x1b[2Jred\x07.py: it broke\x1b]0;title\x07"]
 
 
 def test_the_bytecode_of_a_file_is_kept_beside_it_where_that_is_allowed(extended: Start, tmp_path: Path) -> None:

@@ -75,7 +75,11 @@ def sessions(argv: Sequence[str]) -> int:
     else:
         from linnet.core.terminal_text import one_line
 
-        where = os.path.join(_home(), "sessions") if flags.everywhere else f"{one_line(places[0])}; --all looks in every folder"
+        where = (
+            os.path.join(_home(), "sessions")
+            if flags.everywhere
+            else f"{one_line(places[0])}; --all looks in every folder"
+        )
         unread.append(f"no sessions in {where}")
     for reason in unread:
         say(reason)

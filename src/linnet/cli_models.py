@@ -21,7 +21,7 @@ _OWN = ("--provider", "--model", "--api-key", "--base-url", "-h")
 MODELS = Program(
     "linnet models",
     """\
-linnet models: the models that can be used; * marks the one that is, unless another is asked for
+linnet models: the models that can be used; * marks the default, which is used unless you choose another
 
   linnet models [WORD] [flags]        only those with this in their name, or in their provider's
 

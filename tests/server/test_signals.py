@@ -93,10 +93,8 @@ def test_what_was_started_with_nohup_or_in_the_background_survives_a_hangup_and_
     zot: Callable[..., Agent], parents: Callable[[str, str], str], number: signal.Signals
 ) -> None:
     agent = zot(program=parents("linnet", NOHUP))
-    agent.send(
-        {"id": "1", "type": "prompt", "message": '!tool bash {"command": "echo up; read line < fifo; echo $line"}'}
-    )
-    agent.until("user_message")
+    agent.send({"id": "1", "type": "prompt", "message": '!tool bash {"command": "echo up; exec sleep 60"}'})
+    agent.until("tool_progress")
     agent.signal(number)
     assert agent.ask("ping")["success"]
     agent.send({"id": "2", "type": "abort"})

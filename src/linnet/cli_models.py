@@ -21,11 +21,12 @@ _OWN = ("--provider", "--model", "--api-key", "--base-url", "-h")
 MODELS = Program(
     "linnet models",
     """\
-linnet models: the models that can be used; * marks the one that is, unless another is asked for
+linnet models: the models that can be used; * marks the default, which is used unless you choose another
 
   linnet models [WORD] [flags]        only those with this in their name, or in their provider's
 
 Prices are US dollars for a million tokens; ? is a price that nobody knows.
+ENDS is the day on which the vendor takes the model away, where that is known.
 
 Flags
 """,
@@ -35,7 +36,7 @@ Flags
     ),
     table=tuple(flag for flag in TABLE if flag.names[0] in _OWN),
 )
-HEADER = ("", "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "$ IN", "$ OUT", "KEY")
+HEADER = ("", "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "$ IN", "$ OUT", "KEY", "ENDS")
 _RIGHT = range(3, 7)
 
 
@@ -115,7 +116,11 @@ def _line(row: Row) -> tuple[str, ...]:
     prices = ("?", "?") if model.prices is None else (f"{model.prices.input:g}", f"{model.prices.output:g}")
     mark = "*" if row.default else ""
     sizes = (f"{model.context_window:,}", f"{model.max_output:,}")
-    return (mark, model.provider, model.id, *sizes, *prices, row.key)
+    from linnet.providers.catalog import PROVIDERS
+
+    vendor = PROVIDERS.get(model.provider)
+    ends = model.ends if vendor and model.base_url == vendor.base_url else ""  # A server of one's own ends nothing.
+    return (mark, model.provider, model.id, *sizes, *prices, row.key, ends)
 
 
 def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:

@@ -203,7 +203,7 @@ TABLE = (
     Flag(
         ("--permission",),
         "permission",
-        "what tools may do that no rule is about: auto, ask, read-only or deny",
+        "for tool calls that no rule matches: auto, ask, read-only or deny",
         _one_of("auto", "ask", "read-only", "deny"),
         "MODE",
     ),

@@ -10,7 +10,7 @@ ABOUT = {
     "provider": "whose models are asked",
     "reasoning": "how much the model thinks before it answers",
     "append_system_prompt": "say this after the system prompt",
-    "permission": "what tools may do that no rule is about",
+    "permission": "what happens to tool calls that no rule matches",
     "compact_reserve": "tokens to keep free before compacting",
     "compact_keep": "tokens' worth to keep when compacting",
     "follow_up_mode": "pi protocol: the same for follow-up messages",

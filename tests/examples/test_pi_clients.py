@@ -49,12 +49,14 @@ def command(name: str, folder: Path) -> list[str]:
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    def run(name: str, *args: str, typed: str | None = None) -> "subprocess.CompletedProcess[str]":
+    def run(
+        name: str, *args: str, typed: str | None = None, agent: Path = LINNET
+    ) -> "subprocess.CompletedProcess[str]":
         argv = [needs("node"), str(EXAMPLES / "pi" / "node" / "interactive.mjs")] if typed else command(name, tmp_path)
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         keyless = {f"{vendor}_API_KEY": "" for vendor in ("ANTHROPIC", "OPENAI", "DEEPSEEK")}
-        env = {**os.environ, **keyless, "LINNET": str(LINNET), "LINNET_HOME": str(tmp_path / "home")}
+        env = {**os.environ, **keyless, "LINNET": str(agent), "LINNET_HOME": str(tmp_path / "home")}
         return subprocess.run(
             [*argv, *args], cwd=work, env=env, input=typed or "", capture_output=True, text=True, timeout=PATIENCE
         )
@@ -83,6 +85,22 @@ def test_what_fails_is_said_and_is_no_success(run: Run, server: ModelServer, nam
     keyless = run(name, "hello")
     assert keyless.returncode != 0
     assert "no credential for anthropic" in keyless.stderr
+
+
+@pytest.mark.parametrize("name", CLIENTS)
+def test_an_agent_that_cannot_be_started_is_named(run: Run, tmp_path: Path, name: str) -> None:
+    failed = run(name, "hello", agent=tmp_path / "no-such-agent")
+    assert failed.returncode == 1
+    assert "no-such-agent" in failed.stderr
+    assert "Traceback" not in failed.stderr
+
+
+@pytest.mark.parametrize("name", ["python"])
+def test_an_agent_that_dies_is_told_in_a_sentence(run: Run, name: str) -> None:
+    failed = run(name, "hello", "--no-such-flag")
+    assert failed.returncode == 1
+    assert "client: the agent ended before it had answered" in failed.stderr
+    assert "Traceback" not in failed.stderr
 
 
 def test_a_conversation_goes_on_until_nothing_more_is_typed(run: Run, server: ModelServer) -> None:

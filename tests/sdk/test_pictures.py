@@ -78,6 +78,12 @@ def test_what_is_no_image_is_bad_input_and_the_runtime_goes_on(
         assert agent.run("hello").stop == "end_turn"
 
 
+@pytest.mark.parametrize("given", ["a.png", PNG, Image("image/png", PNG), Path("a.png"), 5])
+def test_one_image_where_a_list_is_wanted_is_bad_input_that_says_so(given: Any, server: ModelServer) -> None:
+    with runtime(server) as agent, pytest.raises(BadInput, match="images is a list"):
+        agent.run("look", images=given)
+
+
 WRONG: list[Any] = [
     Image("image/png", "not base64!"),
     [Image("text/plain", b"hi")],

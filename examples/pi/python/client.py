@@ -9,6 +9,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 
@@ -35,10 +36,14 @@ class Agent:
 
 
 def main(prompt: str, flags: list[str]) -> int:
-    agent = Agent(flags)
-    agent.send({"id": "1", "type": "prompt", "message": prompt})
+    try:
+        agent = Agent(flags)
+    except OSError as error:
+        print(f"client: {error}", file=sys.stderr)
+        return 1
     failure = "the agent ended before it had answered"
     try:
+        agent.send({"id": "1", "type": "prompt", "message": prompt})
         for event in agent.events():
             if event["type"] == "response" and not event["success"]:
                 failure = event["error"]
@@ -52,6 +57,9 @@ def main(prompt: str, flags: list[str]) -> int:
                 last = event["messages"][-1] if event["messages"] else {}
                 failure = last.get("errorMessage", "") if last.get("stopReason") == "error" else ""
                 agent.end()  # What was asked is finished first: a run that failed may be tried again; the last counts.
+    except BrokenPipeError:  # It died before it read; its stderr has said why.
+        with suppress(BrokenPipeError):
+            agent.end()
     except KeyboardInterrupt:
         agent.send({"type": "abort"})
         agent.end()

@@ -2,6 +2,7 @@
 
 import os
 from base64 import b64encode
+from collections.abc import Iterable, Sequence
 from typing import Any, TypeAlias
 
 from linnet.core.images import checked_image, image, sniffed
@@ -14,6 +15,14 @@ Picture: TypeAlias = str | os.PathLike[str] | bytes | Image
 
 LARGEST = 32 << 20  # Bytes; no vendor takes as much.
 MOST_SAID = 200  # Characters of what may be no path at all.
+
+
+def pictures(given: Sequence[Picture]) -> tuple[Image, ...]:
+    """Return what can be sent of all of them. A single one is refused: a text would be taken for a list of letters."""
+    images: Any = given
+    if isinstance(images, str | bytes) or not isinstance(images, Iterable):
+        raise BadInput(f"images is a list of paths, bytes or Images, not one {type(images).__name__}")
+    return tuple(map(read, images))
 
 
 def read(picture: Picture) -> Image:

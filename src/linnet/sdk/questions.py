@@ -16,7 +16,7 @@ from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, CalledOff
 from linnet.runtime.config import Path
 from linnet.runtime.settings import check_reasoning
-from linnet.sdk.pictures import Picture, read
+from linnet.sdk.pictures import Picture, pictures
 from linnet.wire.zot import answers, frames
 from linnet.wire.zot.transcript import listed, tokens
 
@@ -80,7 +80,7 @@ def prompt_command(text: str, images: Sequence[Picture], output: Any = None) -> 
     """
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
-    return commands.Prompt(text, tuple(map(read, images)), form=None if output is None else _form(output))
+    return commands.Prompt(text, pictures(images), form=None if output is None else _form(output))
 
 
 def _form(output: Any) -> Form:

@@ -23,8 +23,11 @@ class Wakeup:
         def note(number: int, frame: FrameType | None) -> None:
             self.signal = number
 
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(number, note)
+        signal.signal(signal.SIGTERM, note)
+        for number in (signal.SIGINT, signal.SIGHUP):
+            # `nohup`, and a shell that starts something in its background, have them ignored: that stays.
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, note)
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def wait(self, source: int | None = None, *, block: bool = True, seconds: float | None = None) -> bool:

@@ -486,6 +486,7 @@ def runs(line: str, bin_folder: Path) -> bool:
     st.lists(st.sampled_from(AFTER), max_size=3).map("".join),
 )
 @example("", "rm x", "")
+@example("# don't\n", r"$'\x72m' x", "")
 def test_whatever_makes_a_real_shell_run_it_is_denied(bin_folder: Path, before: str, core: str, after: str) -> None:
     line = before + core + after
     ran = runs(line, bin_folder)

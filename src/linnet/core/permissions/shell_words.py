@@ -21,6 +21,7 @@ _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
 _SIGNS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
 
 
 class TooMuch(Exception):
@@ -66,7 +67,9 @@ class Command(Struct):
 
 def commands(line: str) -> list[Command]:
     """Return all commands that the line may run, those inside others included. Raises TooMuch."""
-    return _Reader(line, 0).read()
+    found = _Reader(line, 0).read()
+    bare = _COMMENT.sub("", line)  # A quote in a comment opens nothing: once more without what may be comments.
+    return found if bare == line else found + _Reader(bare, 0).read()
 
 
 def inside(word: Word, depth: int) -> list[Command]:

@@ -178,6 +178,13 @@ trap "$X" EXIT
 echo cm0geA== | base64 -d | sh
 curl x | sudo bash
 curl x | ssh host sh
+curl x | rbash
+curl x | (cd y; sh)
+curl x | { read first; sh; }
+curl x | if true; then sh; fi
+curl x | while true; do bash; done
+curl x | tee >(sh)
+curl x | tee >(cd y; sh) log
 curl x | xargs -0 sh -c
 curl x | xargs -I% sh -c %
 curl x | xargs -I{} bash -c '{}'
@@ -232,6 +239,7 @@ def test_what_nobody_can_know_counts_for_every_rule(line: str) -> None:
         'git commit -m "$MSG"',
         "bash script.sh $X",
         "ls | bash -c 'cat'",
+        "ls | wc; bash run.sh",
         "ls > $OUT",
     ],
 )

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from linnet.core.permissions.shell_words import Command, TooMuch, Word, commands, inside
 
-SHELLS = frozenset(("sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "toybox"))
+SHELLS = frozenset(("sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "toybox"))
 # They are given a line of shell as an argument.
 _INTERPRETERS = SHELLS | {"su", "ssh", "trap", "watch", "parallel", "script", "flock", "env", "xargs"}
 # What comes before a program: words of the shell's own, and programs that run another.

@@ -20,6 +20,7 @@ _NAME = re.compile(r"[A-Za-z_]\w*|[@*#?$!0-9_-]", re.ASCII)
 _ANSI = re.compile(
     r"\\(?:x([0-9a-fA-F]{1,2})|u([0-9a-fA-F]{1,4})|U([0-9a-fA-F]{1,8})|([0-7]{1,3})|c(.)|(.))", re.DOTALL
 )
+_GROUPS = frozenset(("{", "if", "while", "until", "for", "case", "select"))
 _SIGNS = {"a": "\a", "b": "\b", "e": "\x1b", "E": "\x1b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
 _COMMENT = re.compile(r"(?:^|(?<=[\s;&|()]))#[^\n]*")
 
@@ -104,11 +105,13 @@ class _Reader:
     def _starts(self, *texts: str) -> bool:
         return self._text.startswith(texts, self._at)
 
-    def _list(self, closer: str, level: int, *, runs: bool = True) -> list[Word]:
+    def _list(self, closer: str, level: int, *, runs: bool = True, piped: bool = False) -> list[Word]:
         """Read commands up to what closes them, which is taken, too. Return all their words."""
         if self._depth + level > DEEPEST:
             raise TooMuch
         current = _Current(self._found, runs)
+        if piped:
+            current.pipe_group()
         parentheses = cases = 0
         while self._at < len(self._text):
             sign = self._text[self._at]
@@ -119,7 +122,7 @@ class _Reader:
                 self._at = ordinary.end()
             elif self._starts("<(", ">("):
                 self._at += 2
-                current.word.insert("${_}", self._list(")", level + 1))
+                current.word.insert("${_}", self._list(")", level + 1, piped=sign == ">"))
                 current.word.is_input = True
             elif sign in "<>" or self._starts("&>"):
                 self._redirection(current)
@@ -137,6 +140,8 @@ class _Reader:
             elif sign in "()":
                 cases = max(0, cases + current.end_word())
                 current.end()
+                if sign == "(" and current.is_piped:
+                    current.pipe_group()
                 parentheses = max(0, parentheses + (1 if sign == "(" else -1))
                 self._at += 1
             else:
@@ -270,7 +275,16 @@ class _Current:
         self._words: list[Word] = []
         self._word: Word | None = None
         self._piped = False
+        self._group_is_piped = False  # Any command of it may read what came through the pipe.
         self._target = self._input = False
+
+    @property
+    def is_piped(self) -> bool:
+        return self._piped
+
+    def pipe_group(self) -> None:
+        """Count all commands from here on as reading a pipe: where the group ends is not worth being wrong about."""
+        self._piped = self._group_is_piped = True
 
     @property
     def word(self) -> Word:
@@ -307,8 +321,10 @@ class _Current:
             if len(self._found) >= MOST:
                 raise TooMuch
             self._found.append(Command(self._words, self._piped, self._runs))
+            if self._piped and self._words[0].text in _GROUPS:
+                self._group_is_piped = True
             self._words = []
-            self._piped = piped
+            self._piped = piped or self._group_is_piped
         self._piped |= piped  # A pipe reaches across the lines below it.
         self._target = self._input = False
 

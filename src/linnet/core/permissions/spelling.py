@@ -157,6 +157,12 @@ def _check_path(pattern: str) -> None:
         raise BadInput(f"the path {pattern!r} has a variable in it, which nobody puts in; write ~ or the path in full")
     if pattern.startswith("!"):
         raise BadInput(f"the path {pattern!r} begins with !, and rules have no exceptions: say another rule after it")
+    if pattern.startswith("~") and pattern[1:2] not in ("", "/"):
+        raise BadInput(f"the path {pattern!r} is in the home of somebody else; write it in full, or ./~… for a name")
+    if "\\" in pattern:
+        raise BadInput(f"the path {pattern!r} has a backslash in it, and nothing is escaped in a rule")
+    if pattern.count("{") != pattern.count("}"):
+        raise BadInput(f"the path {pattern!r} has a brace that is not closed, or not opened")
     try:
         alternatives(pattern)
     except ValueError as error:

@@ -11,16 +11,18 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from linnet import Runtime
+from linnet import Runtime, events
 from linnet.core import deltas
 from linnet.core.deltas import CallDelta, CallOpened, PartClosed, TextDelta, ThinkingDelta, merged
 from linnet.core.draft import Draft
 from linnet.errors import ProviderError
+from linnet.providers import http_provider
 from linnet.providers.anthropic.response import Reader as AnthropicReader
 from linnet.providers.faults import from_status
 from linnet.providers.head import BadHead, parse
 from linnet.providers.openai_chat.response import Reader as OpenAIReader
 from linnet.testing.agent import Agent
+from linnet.testing.model_server import ModelServer
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
@@ -146,6 +148,18 @@ def test_merged_deltas_make_the_same_message(batch: list[deltas.Delta]) -> None:
 
     model = Model("m", "p")
     assert one.message(0, model, Usage()) == other.message(0, model, Usage())
+
+
+@pytest.mark.parametrize(("long", "every_one"), [(http_provider.LONG, True), (64 * 1024, False)])
+def test_every_delta_is_told_until_a_reply_is_longer_than_models_write(
+    monkeypatch: pytest.MonkeyPatch, server: ModelServer, tmp_path: Path, long: int, every_one: bool
+) -> None:
+    assert http_provider.LONG >= 16 << 20
+    monkeypatch.setattr(http_provider, "LONG", long)
+    with Runtime(provider="anthropic", base_url=server.url, api_key="x", cwd=tmp_path) as runtime:
+        told = [event.delta for event in runtime.prompt("!text 5000") if isinstance(event, events.TextDelta)]
+    assert (len(told) == 5000) is every_one
+    assert "".join(told) == "".join(f"w{number} " for number in range(5000))
 
 
 @given(st.text(), st.integers(2, 50))

@@ -20,10 +20,10 @@ class Form(Protocol):
 
     @property
     def question(self) -> str:
-        """What to add to what the model is asked."""
+        """Return the words that are added to what the model is asked."""
 
     def question_again(self, problem: str) -> str:
-        """What to say to a model whose answer does not fit."""
+        """Return the question for a model whose answer does not fit."""
 
     def read(self, text: str) -> Reading:
         """Never raises for a text, whatever it is."""

@@ -219,5 +219,5 @@ def _has_type(value: Any, names: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """In JSON true is not 1."""
+    """Compare two values as JSON does, where true is not 1."""
     return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)

@@ -64,7 +64,7 @@ class QuestionAsked(Struct, frozen=True):
 
 
 class QuestionClosed(Struct, frozen=True):
-    """It was answered, or no answer is waited for any more."""
+    """A question was answered, or nobody waits for its answer any more."""
 
     id: str
     question: Question

@@ -73,7 +73,7 @@ class InputEnded(Struct, frozen=True):
 
 
 class PatienceOver(Struct, frozen=True):
-    """So long after `Linger`."""
+    """The time that `Linger` asked for is over."""
 
 
 class CloseAsked(Struct, frozen=True):

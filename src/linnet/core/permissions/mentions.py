@@ -113,7 +113,7 @@ def _readings(word: Word, *, is_program: bool = False) -> Iterator[str]:
 
 
 def _expanded(text: str) -> list[str]:
-    """What braces stand for. Raises TooMuch."""
+    """Return the texts that a word with braces stands for. Raises TooMuch."""
     found = [text]
     while any(_BRACES.search(each) for each in found):
         some = []

@@ -33,7 +33,7 @@ class Rule(Struct, frozen=True):
     whole: bool = False
 
     def __str__(self) -> str:
-        """As it can be said again."""
+        """Return the rule in the spelling that makes it again."""
         return f"{self.verdict} {self.tool}" + (f"({self.pattern})" if self.whole else f":{self.pattern}") * bool(
             self.pattern
         )

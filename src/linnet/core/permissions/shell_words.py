@@ -219,7 +219,7 @@ class _Reader:
         word.expands |= content.expands
 
     def _expansion(self, word: Word, level: int, *, quoted: bool = False) -> None:
-        """What begins with `$` or a backtick."""
+        """Read what begins with `$` or a backtick into the word."""
         if self._peek() == "`":
             self._backtick(word)
         elif self._starts("$'") and not quoted:

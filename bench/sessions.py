@@ -29,12 +29,32 @@ def rows(peer: Peer, folder: Path) -> list[Row]:
     page = folder / f"{peer.name}.html"
     with Running(on(peer, medium), folder) as running:
         running.first_answer()
-        started = time.perf_counter()
-        running.send(json.dumps({"type": "export_html", "outputPath": str(page)}).encode() + b"\n")
-        running.until(b'"response"')
-        out.append(("a page of 5,000 entries", f"{time.perf_counter() - started:,.1f} s"))
+        out.append(("a page of 5,000 entries", f"{exported(running, page):,.1f} s"))
     out.append(("… its size", f"{page.stat().st_size / 1e6:,.1f} MB"))
-    return out
+    return out + longest_rows(peer, folder)
+
+
+def longest_rows(peer: Peer, folder: Path, count: int = 200_000) -> list[Row]:
+    """One that nobody should have to wait for either."""
+    longest = written(folder / f"{peer.name}-longest.jsonl", count)
+    opening = repeated(3, lambda: opened(peer, folder, longest))
+    with Running(on(peer, longest), folder) as running:
+        running.first_answer()
+        taken = exported(running, folder / f"{peer.name}-longest.html")
+        most = running.memory("VmHWM")
+    return [
+        (f"open {count:,} entries", f"{opening:,.2f} s"),
+        (f"a page of {count:,} entries", f"{taken:,.1f} s"),
+        ("… most memory, of both", f"{most:,.0f} MB"),
+    ]
+
+
+def exported(running: Running, page: Path) -> float:
+    """Seconds until a page is written."""
+    started = time.perf_counter()
+    running.send(json.dumps({"type": "export_html", "outputPath": str(page)}).encode() + b"\n")
+    running.until(b'"response"')
+    return time.perf_counter() - started
 
 
 def on(peer: Peer, session: Path) -> Peer:

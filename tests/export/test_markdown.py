@@ -7,6 +7,7 @@ from html import unescape
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from linnet.export.escape import clean
 from linnet.export.highlight import MOST_IN_A_BLOCK, Highlighter
@@ -194,3 +195,24 @@ def test_code_that_keeps_a_lexer_busy_stays_plain() -> None:
 def test_some_languages_are_not_worth_the_wait(language: str) -> None:
     text = " " * 900 + "(" * 90
     assert Highlighter().by_language(text, language) == [text]
+
+
+lines_of_prose = st.text("ab .,:;!?-+=#>'\"&<*_`~[]()|\\1\t\u00e9\u00a0\u2028", max_size=8)
+
+
+@unhurried
+@given(
+    st.lists(lines_of_prose | st.sampled_from(["", "word", "Two words.  ", "1. x", "a  "]), max_size=5).map("\n".join)
+)
+@example("word \n\nword")
+@example("word  \nword")
+@example("word\n\n\n  word")
+@example("word\n===")
+@example("a | b\n- | -")
+def test_prose_that_needs_no_parser_is_what_the_parser_makes_of_it(text: str) -> None:
+    parser = MarkdownIt("commonmark", {"html": False, "xhtmlOut": False}).enable(["table", "strikethrough"])
+    parsed = parser.render(clean(text))
+    if set(TAG.findall(parsed)) <= {"<p>", "</p>"}:
+        assert reply(text) == parsed
+    else:
+        assert not set(TAG.findall(reply(text))) <= {"<p>", "</p>"}

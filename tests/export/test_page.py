@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -361,3 +362,43 @@ def test_how_long_it_took_is_told_for_the_session_and_for_what_the_agent_did(ses
     assert html.count('class="took"') == 1  # Nobody measures how long people think.
     assert '<span class="took" title="how long it took">24 s</span>' in html.partition('id="e-reply"')[2]
     assert "<dt>Duration</dt>" in html
+
+
+class OneByOne(Sequence[Entry]):
+    """Entries that are read as they are asked for."""
+
+    def __init__(self, entries: Sequence[Entry]) -> None:
+        self._entries = entries
+        self.asked: Counter[int] = Counter()
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __getitem__(self, index: Any) -> Any:
+        found = self._entries[index]  # What is beyond them ends a loop, and is not asked for.
+        self.asked[index] += 1
+        return found
+
+
+def test_a_page_holds_no_entry_but_the_one_that_it_writes(rich_session: Any) -> None:
+    """Each is asked for to know what there is, and again to be written; once more if the style sheet needs its colours
+    or if it is shown as it is in the file.
+    """
+    there = OneByOne(rich_session.entries)
+    assert "".join(page(rich_session.header, there, rich_session.leaf)) == rich_session.html()
+    assert set(there.asked) == set(range(len(there)))
+    assert max(there.asked.values()) <= 4
+    assert Counter(there.asked.values())[2] > len(there) / 2
+
+
+def test_every_colour_that_a_command_printed_is_in_the_style_sheet(check: Check, session: Any) -> None:
+    session.tool("bash", {"command": "ls"}, "\x1b[38;2;1;2;3mink\x1b[0m")
+    session.add(Said(messages.BashRun("ls", "\x9b48;2;4;5;6mground", 0, session.clock)))
+    session.leaf = None
+    session.result(ToolCall("gone", "bash", {}), "\x1b[48;5;20;38;5;200mboth")
+    html = session.html()
+    check(html)
+    used = set(re.findall(r"\b[fbx]-[0-9a-f]{6}\b", html[html.index("</style>") :]))
+    assert {"f-010203", "b-040506"} < used
+    style = html[: html.index("</style>")]
+    assert all(f".{name}{{" in style for name in used)

@@ -5,7 +5,7 @@ from typing import TypeAlias
 
 from msgspec import Struct, structs
 
-from linnet.export.escape import escape
+from linnet.export.escape import escape, is_plain
 from linnet.export.palette import RGB, Palette, indexed, opposite, own, readable
 
 Colour: TypeAlias = int | RGB | None  # One of the terminal's own 16, a mixed one, or the usual.
@@ -44,7 +44,7 @@ Cell: TypeAlias = tuple[str, Style]
 def lines(text: str, palette: Palette) -> list[str]:
     """Return a piece of HTML for each line; every tag that it opens it closes."""
     text = text.replace("\r\n", "\n")
-    if not _MARKS.search(text.replace("\n", "")):
+    if is_plain(text) or not _MARKS.search(text.replace("\n", "")):
         return escape(text).split("\n")
     classes: dict[Style, str] = {PLAIN: ""}
     out: list[str] = []

@@ -8,7 +8,8 @@ SLACK = 4  # To hide three lines behind a line that says so helps nobody.
 
 def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: int = SHOWN) -> str:
     """Return lines of HTML as a block; what is beyond `shown` is behind an element that opens without a script."""
-    lines = lines[: next((end for end in range(len(lines), 0, -1) if lines[end - 1]), 0)]
+    if lines and not lines[-1]:
+        lines = lines[: next((end for end in range(len(lines), 0, -1) if lines[end - 1]), 0)]
     if len(lines) <= shown + SLACK:
         return f'<div class="block {kind}">{_pre(lines, joint)}</div>' if lines else ""
     more = (

@@ -14,6 +14,7 @@ from linnet.export.highlight import Highlighter
 from linnet.export.image import picture
 from linnet.export.markdown import Markdown
 from linnet.export.palette import Palette
+from linnet.export.sketch import FAILED_RESULT
 from linnet.export.tool import Tools, headline
 from linnet.export.tree import Node, Tree
 from linnet.store import entries
@@ -24,13 +25,12 @@ _NOTHING = '<p class="absent">(nothing)</p>'
 class Conversation:
     """A result is shown with the call it answers; an entry that is not on the branch we are on is hidden."""
 
-    def __init__(self, tree: Tree, labels: dict[str, str], palette: Palette) -> None:
-        highlighter = Highlighter()
+    def __init__(self, tree: Tree, labels: dict[str, str], palette: Palette, highlighter: Highlighter) -> None:
         self._tree = tree
         self._labels = labels
         self._markdown = Markdown(highlighter)
         self._tools = Tools(highlighter, palette)
-        self._by_id = {node.entry.id: node for node in tree.nodes}
+        self._anchors: dict[str, str] = {}
         self._answers: dict[int, list[Node]] = defaultdict(list)
         for node in tree.nodes:
             if node.owner is not None:
@@ -39,6 +39,13 @@ class Conversation:
     def pieces(self) -> Iterator[str]:
         for node in self._tree.nodes:
             if node.owner is None:
+                yield self._piece(node)
+
+    def coloured_pieces(self) -> Iterator[str]:
+        """Those in which a command printed colours."""
+        for node in self._tree.nodes:
+            answers = self._answers.get(node.index, ())
+            if node.owner is None and (node.sketch.coloured or any(each.sketch.coloured for each in answers)):
                 yield self._piece(node)
 
     def _piece(self, node: Node) -> str:
@@ -87,10 +94,10 @@ class Conversation:
                 assert_never(said)
 
     def _article(self, node: Node, kind: str, name: str, body: str, spent: str = "") -> str:
-        parent = self._tree.nodes[node.parent].entry if node.parent is not None else None
-        time, before = figures.moment(node.entry), self._before(node)
+        parent = self._tree.nodes[node.parent].sketch if node.parent is not None else None
+        time, before = node.sketch.time, self._before(node)
         day = f'<p class="day">{figures.day(time)}</p>' if time and before and time.date() != before.date() else ""
-        follows = " next" if kind == "reply" and parent is not None and _is_agents(parent) and not day else ""
+        follows = " next" if kind == "reply" and parent is not None and parent.agents and not day else ""
         title = f"<h2>{name}</h2>{self._tags(node)}"
         return (
             f'<article class="e {kind}{follows}" {_about(node)} tabindex="-1">{day}{self._fork(node)}'
@@ -101,9 +108,9 @@ class Conversation:
         """Return the time of the nearest message before it, or of the first entry: others show no time."""
         while node.parent is not None:
             node = self._tree.nodes[node.parent]
-            if node.owner is None and _has_day(node.entry):
+            if node.owner is None and node.sketch.dated:
                 break
-        return figures.moment(node.entry)
+        return node.sketch.time
 
     def _card(self, node: Node, title: str, body: str) -> str:
         return (
@@ -124,28 +131,24 @@ class Conversation:
         )
 
     def _meta(self, node: Node, spent: str = "") -> str:
-        time = figures.moment(node.entry)
-        told = (
-            f'<time datetime="{time:%Y-%m-%dT%H:%M:%S}Z" title="{figures.day(time)}, {time:%H:%M:%S} UTC">'
-            f"{time:%H:%M}</time>"
-            if time
-            else ""
-        )
-        link = f'<a class="link" href="#{escape(node.anchor)}" aria-label="Copy a link to this message"></a>'
+        told = ""
+        if time := node.sketch.time:
+            stamp, clock = figures.clock(time)
+            told = f'<time datetime="{stamp}" title="{figures.day(time)}, {clock} UTC">{clock[:5]}</time>'
+        link = f'<a class="link" href="#{node.anchor}" aria-label="Copy a link to this message"></a>'
         return f'<footer class="meta">{told}{link}{self._took(node)}{spent}</footer>'
 
     def _took(self, node: Node) -> str:
         """How long the agent was at it: since the entry that it follows, which was written when it began."""
-        before = self._tree.nodes[node.parent] if node.parent is not None else None
-        if before is None or not _is_agents(node.entry):
+        if node.parent is None or not node.sketch.agents:
             return ""
-        began, ended = figures.moment(before.entry), figures.moment(node.entry)
+        began, ended = self._tree.nodes[node.parent].sketch.time, node.sketch.time
         told = figures.duration((ended - began).total_seconds()) if began and ended else ""
         return f'<span class="took" title="how long it took">{told}</span>' if told else ""
 
     def _fork(self, node: Node) -> str:
         siblings = self._tree.siblings(node)
-        if len(siblings) < 2:
+        if len(siblings) == 1:
             return ""
         place = node.rank
         before = self._way(siblings[place - 1], "prev", "‹", "Previous branch") if place else "<span>‹</span>"
@@ -155,20 +158,22 @@ class Conversation:
         return f'<nav class="fork" aria-label="{told}">{before}<span>{place + 1} / {len(siblings)}</span>{after}</nav>'
 
     def _way(self, index: int, rel: str, sign: str, name: str) -> str:
-        return f'<a href="#{escape(self._tree.nodes[index].anchor)}" rel="{rel}" aria-label="{name}">{sign}</a>'
+        return f'<a href="#{self._tree.nodes[index].anchor}" rel="{rel}" aria-label="{name}">{sign}</a>'
 
     def _tags(self, node: Node) -> str:
-        label = self._labels.get(node.entry.id)
+        label = self._labels.get(node.sketch.id) if self._labels else None
         return f'<span class="tag">{escape(short(label, 60))}</span>' if label else ""
 
     def _link(self, id: str) -> str:
-        there = self._by_id.get(id)
-        return f' <a href="#{escape(there.anchor)}">show it</a>' if there else ""
+        if not self._anchors:
+            self._anchors = {node.sketch.id: node.anchor for node in self._tree.nodes}
+        there = self._anchors.get(id)
+        return f' <a href="#{there}">show it</a>' if there else ""
 
     def _reply(self, node: Node, reply: messages.AssistantMessage) -> str:
-        answers: dict[str, list[Node]] = defaultdict(list)
+        answers: dict[str, list[Node]] = defaultdict(list)  # By the call.
         for answer in self._answers.get(node.index, ()):
-            answers[_answered(answer).call_id].append(answer)
+            answers[answer.sketch.answers or ""].append(answer)
         parts: list[str] = []
         for part in reply.content:
             match part:
@@ -179,7 +184,8 @@ class Conversation:
                 case messages.Thinking(text):
                     parts.append(self._thinking(text) if text.strip() else "")
                 case messages.ToolCall():
-                    parts.append(self._call(part, answers.pop(part.id, [])))  # If two have the same id, the first.
+                    answered = answers.pop(part.id, []) if answers else []  # If two have the same id, the first.
+                    parts.append(self._call(part, answered))
                 case _:
                     assert_never(part)
         return "".join([*parts, _fault(reply)]) or _NOTHING
@@ -244,11 +250,12 @@ class Conversation:
         return self._prose(result.summary.text) + lists
 
     def _raw(self, node: Node) -> str:
-        return self._tools.raw(node.entry.line) if node.entry.line else ""
+        line = node.entry.line
+        return self._tools.raw(line) if line else ""
 
 
 def _about(node: Node) -> str:
-    return f'id="{escape(node.anchor)}" data-n="{node.index}"{_hidden(node)}'
+    return f'id="{node.anchor}" data-n="{node.index}"{_hidden(node)}'
 
 
 def _hidden(node: Node) -> str:
@@ -269,16 +276,6 @@ def _compacted(summary: messages.Summary) -> str:
     return f"Compacted{before}"
 
 
-def _is_agents(entry: entries.Entry) -> bool:
-    said = entry.content.message if isinstance(entry.content, entries.Said) else None
-    return isinstance(said, messages.AssistantMessage | messages.ToolResult)
-
-
-def _has_day(entry: entries.Entry) -> bool:
-    said = entry.content.message if isinstance(entry.content, entries.Said) else None
-    return said is not None and not isinstance(said, messages.Summary | messages.BranchSummary)
-
-
 def _answered(node: Node) -> messages.ToolResult:
     content = node.entry.content
     assert isinstance(content, entries.Said)
@@ -287,7 +284,7 @@ def _answered(node: Node) -> messages.ToolResult:
 
 
 def _verdict(node: Node) -> str:
-    return "failed" if _answered(node).is_error else "done"
+    return "failed" if node.sketch.kind == FAILED_RESULT else "done"
 
 
 def _fault(reply: messages.AssistantMessage) -> str:

@@ -1,7 +1,6 @@
 """Words of a session as words of a page. Whatever a session says goes through here before it is HTML."""
 
 import re
-from html import escape as _escape
 
 # What cannot be written, cannot be seen, or turns the direction of what follows: all but tab and line feed. Joiners are
 # part of words and of emoji.
@@ -20,8 +19,15 @@ _SPELLED = re.compile(
 LINE_END = " ↵ "  # In a command that is shown on one line.
 
 
+def is_plain(text: str) -> bool:
+    """Whether it is made of nothing but visible ASCII, spaces and line feeds. Most of what is said is."""
+    return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
+
+
 def clean(text: str) -> str:
     """Without characters that hide or that cannot be encoded. Lines end in a line feed."""
+    if is_plain(text):
+        return text
     if "\r" in text:
         text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _SPELLED.sub(_visible, text) if _ODD.search(text) else text
@@ -29,13 +35,19 @@ def clean(text: str) -> str:
 
 def escape(text: str) -> str:
     """As the text of an element or the value of a quoted attribute."""
-    return _escape(clean(text))
+    text = text if is_plain(text) else clean(text)
+    text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    return text.replace('"', "&quot;").replace("'", "&#x27;")
 
 
 def short(text: str, most: int, *, end: str = " ") -> str:
     """On one line, and cut where it gets long. `end` is what stands where a line ended. Not escaped."""
-    lines = (" ".join(line.split()) for line in clean(text[: most * 4]).split("\n"))
-    words = end.join(filter(None, lines))
+    head = text[: most * 4]
+    if head.isascii() and head.isprintable() and "  " not in head:
+        words = head.strip(" ")
+    else:
+        lines = (" ".join(line.split()) for line in clean(head).split("\n"))
+        words = end.join(filter(None, lines))
     return f"{words[: most - 1].rstrip()}…" if len(words) > most or len(text) > most * 4 else words
 
 

@@ -1,6 +1,7 @@
 """Times, counts and money as people write them. Times are UTC: a page says the same to everybody."""
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 
 from linnet.core.messages import Usage
 from linnet.core.timestamps import parsed
@@ -24,11 +25,29 @@ def moment(entry: Entry) -> datetime | None:
 
 
 def day(time: datetime) -> str:
-    return f"{time.day} {time:%B} {time.year}"
+    return _day(time.date())
+
+
+@lru_cache(maxsize=512)
+def _day(date: date) -> str:
+    return f"{date.day} {date:%B} {date.year}"
+
+
+def clock(time: datetime) -> tuple[str, str]:
+    """Return the time as machines read it, to the second, and the hours, minutes and seconds alone."""
+    clock = f"{time.hour:02}:{time.minute:02}:{time.second:02}"
+    return f"{_date(time.date())}T{clock}Z", clock
+
+
+@lru_cache(maxsize=512)
+def _date(date: date) -> str:
+    return f"{date:%Y-%m-%d}"
 
 
 def count(number: int) -> str:
     """Return at most three digits and a unit."""
+    if -1000 < number < 1000:
+        return str(number)
     number = max(-HUGE, min(number, HUGE))
     for unit, name in ((1_000_000_000, "G"), (1_000_000, "M"), (1_000, "k")):
         shown = number / unit
@@ -55,8 +74,8 @@ def duration(seconds: float) -> str:
 
 def paid(usage: Usage) -> str:
     """Return what it cost, with a question mark for what nobody knows the price of; empty if it was nothing."""
-    sums = (money(usage.cost.total), "" if usage.cost_known else "?")
-    return " + ".join(each for each in sums if each)
+    known = money(usage.cost.total)
+    return known if usage.cost_known else f"{known} + ?" if known else "?"
 
 
 def money(dollars: float) -> str:
@@ -74,8 +93,10 @@ def size(number: int) -> str:
 def spent(usage: Usage) -> str:
     """Return in a few characters what went in, what came out, and what it cost."""
     went_in = usage.input + usage.cache_read + usage.cache_write
-    parts = [f"↑{count(went_in)}" if went_in else "", f"↓{count(usage.output)}" if usage.output else ""]
-    return " ".join(part for part in (*parts, paid(usage)) if part)
+    told = f"↑{count(went_in)} " if went_in else ""
+    if usage.output:
+        told += f"↓{count(usage.output)} "
+    return (told + paid(usage)).rstrip(" ")
 
 
 def spent_at_length(usage: Usage) -> str:
@@ -85,4 +106,4 @@ def spent_at_length(usage: Usage) -> str:
         ("read from cache", usage.cache_read),
         ("written to cache", usage.cache_write),
     )
-    return ", ".join(f"{number:,} {name}" for name, number in parts if number)
+    return ", ".join([f"{number:,} {name}" for name, number in parts if number])

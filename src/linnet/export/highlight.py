@@ -85,9 +85,8 @@ class Highlighter:
         code = clean(code)
         if len(code) > min(MOST_IN_A_BLOCK, self._left) or not language:
             return escape(code).split("\n")
-        if (language, code) not in self._done:
-            self._done[language, code] = self._painted(code, language)
-        return self._done[language, code]
+        done = self._done.get((language, code))
+        return self._painted(code, language) if done is None else done
 
     def _painted(self, code: str, language: str) -> list[str]:
         plain = code.split("\n")
@@ -99,7 +98,8 @@ class Highlighter:
         tokens = _in_time(lexer.get_tokens(code), self._clock, start + SECONDS_A_BLOCK)
         lines = _painted(tokens, code)
         self._seconds -= self._clock() - start
-        return lines or escape(code).split("\n")
+        self._done[language, code] = lines = lines or escape(code).split("\n")
+        return lines
 
 
 def _in_time(tokens: "Iterable[Word]", clock: Callable[[], float], deadline: float) -> "Iterator[Word]":

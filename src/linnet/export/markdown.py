@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Sequence
+from html import escape as escaped
 
 from markdown_it import MarkdownIt
 from markdown_it.renderer import RendererHTML
@@ -14,8 +15,12 @@ from linnet.export.highlight import Highlighter
 
 MOST = 200_000  # Characters; what is longer is not prose.
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*([^\s`]{0,40})[^`]*")
+_EMPTY = re.compile(r"\n{2,}")
 _INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
 _SIDED = ("bullet_list_open", "ordered_list_open", "blockquote_open")  # On the side on which their writing starts.
+# What may have a meaning, or is stripped: without it, and with a letter at the beginning of every line, all is text.
+_BUSY = re.compile(r"[\\`*_~\[\]<&|\x00-\x09\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
+_BROKEN = re.compile(r" \n|\n(?!\n*[^\W\d_])")
 _SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 
 
@@ -32,6 +37,8 @@ class Markdown:
         text = clean(text)
         if len(text) > MOST:
             return block.block(escape(text).split("\n"))
+        if (plain := _plain(text)) is not None:
+            return plain
         env = dict(self._env)
         tokens = self._parser.parse(text, env)
         for token in tokens:
@@ -42,28 +49,41 @@ class Markdown:
 
     def prompt(self, text: str) -> str:
         """People do not write Markdown when they ask, except for code. Lines and lists stay as they typed them."""
+        text = clean(text)
+        if "```" not in text and "~~~" not in text:
+            return f'<div class="typed">{_typed(text)}</div>'
         parts: list[str] = []
         fence = language = ""
         lines: list[str] = []
-        for line in clean(text).split("\n"):
+        for line in text.split("\n"):
             if fence and line.rstrip() == fence:
                 parts.append(self._code(lines, language))
                 fence, lines = "", []
             elif not fence and (found := _FENCE.fullmatch(line)):
-                parts.append(_typed(lines))
+                parts.append(_typed("\n".join(lines)))
                 fence, language, lines = found[1], found[2], []
             else:
                 lines.append(line)
-        parts.append(self._code(lines, language) if fence else _typed(lines))
+        parts.append(self._code(lines, language) if fence else _typed("\n".join(lines)))
         return f'<div class="typed">{"".join(parts)}</div>'
 
     def _code(self, lines: list[str], language: str) -> str:
         return block.code(self._highlighter.by_language("\n".join(lines), language), escape(language))
 
 
-def _typed(lines: list[str]) -> str:
-    text = "\n".join(lines).strip("\n")
-    return f"<p>{_INLINE.sub(_inline, escape(text))}</p>" if text.strip() else ""
+def _typed(text: str) -> str:
+    text = text.strip("\n")
+    return f"<p>{_INLINE.sub(_inline, escape(text)) if '`' in text else escape(text)}</p>" if text.strip() else ""
+
+
+def _plain(text: str) -> str | None:
+    """Return what the parser would make of a text in which nothing has a meaning in Markdown; None for another."""
+    text = text.rstrip(" \n")
+    if not text[:1].isalpha() or _BUSY.search(text) or ("\n" in text and _BROKEN.search(text)):
+        return None
+    words = escaped(text, quote=False).replace('"', "&quot;")
+    parts = _EMPTY.split(words) if "\n\n" in words else [words]
+    return "".join([f"<p>{part}</p>\n" for part in parts])
 
 
 def _inline(found: re.Match[str]) -> str:

@@ -9,9 +9,11 @@ from pathlib import Path
 from linnet.export import figures
 from linnet.export.conversation import Conversation
 from linnet.export.escape import escape
+from linnet.export.highlight import Highlighter
 from linnet.export.outline import Outline
 from linnet.export.palette import Palette
-from linnet.export.stats import Stats, stats
+from linnet.export.sketch import sketch
+from linnet.export.stats import Counting, Stats
 from linnet.export.tree import Tree
 from linnet.store.entries import Entry
 from linnet.store.header import Header
@@ -21,10 +23,19 @@ _MARK = re.compile(r"<!--\w+-->\n")
 
 
 def page(header: Header, entries: Sequence[Entry], leaf: str | None) -> Iterator[str]:
-    """The pieces of one self-contained HTML document, in order; joined they are the page."""
-    tree, counted, palette = Tree(entries, leaf), stats(header, entries), Palette()
-    # What is said comes first: it decides on the colours, and the head has a checksum of those.
-    conversation = list(Conversation(tree, counted.labels, palette).pieces())
+    """Yield the pieces of one self-contained HTML document, in order; joined they are the page.
+
+    Each entry is asked for twice: once to know what there is, and once to write it. None is held in between, so
+    `entries` may be read as they are asked for.
+    """
+    sketches, counting = [], Counting()
+    for entry in entries:
+        sketches.append(own := sketch(entry))
+        counting.add(entry, own.time)
+    tree, counted, palette = Tree(entries, leaf, sketches), counting.stats(header), Palette()
+    # The head has a checksum of the colours, so what has any is written beforehand, for the palette to know them.
+    for _ in Conversation(tree, counted.labels, palette, Highlighter(0)).coloured_pieces():
+        pass
     style = _asset("page.css") + palette.stylesheet()
     script = _asset("page.js")
     start, *rest = _MARK.split(_asset("page.html"))
@@ -32,7 +43,9 @@ def page(header: Header, entries: Sequence[Entry], leaf: str | None) -> Iterator
     yield start + _head(counted.title, style, script) + before_outline
     yield from Outline(tree, counted.labels).pieces()
     yield before_conversation + _title(header, counted) + '<div id="conversation">\n'
-    yield from conversation or ['<p class="absent">Nothing was said.</p>\n']
+    if not tree.nodes:
+        yield '<p class="absent">Nothing was said.</p>\n'
+    yield from Conversation(tree, counted.labels, palette, Highlighter()).pieces()
     yield "</div>" + before_tree + _shape(tree) + end
 
 

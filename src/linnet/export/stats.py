@@ -1,17 +1,17 @@
 """What a session comes to: its name, its models, what was said and spent, on whatever branch."""
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from linnet.core.cost import total
-from linnet.core.messages import AssistantMessage, BashRun, ToolResult, Usage, UserMessage, texts
+from linnet.core.cost import Bill
+from linnet.core.messages import AssistantMessage, BashRun, Message, ToolResult, Usage, UserMessage, texts
 from linnet.core.timestamps import parsed
 from linnet.export.escape import short
-from linnet.export.figures import moment
 from linnet.store.entries import Compacted, Entry, Labelled, Named, Said
 from linnet.store.header import Header
+
+AT_ONCE = 1000  # So many usages are added up together.
 
 
 class Stats(Struct, frozen=True):
@@ -32,36 +32,70 @@ class Stats(Struct, frozen=True):
         return self.prompts + self.replies + self.results
 
 
-def stats(header: Header, entries: Sequence[Entry]) -> Stats:
-    name = first = ""
-    prompts = replies = results = 0
-    models: dict[str, None] = {}
-    used: list[Usage] = []
-    labels: dict[str, str] = {}
-    for entry in entries:
+class Counting:
+    """Entries are counted one after another; then there are Stats."""
+
+    def __init__(self) -> None:
+        self._name = self._opening = ""
+        self._prompts = self._replies = self._results = 0
+        self._said = False
+        self._models: dict[str, None] = {}
+        self._bill = Bill()
+        self._used: list[Usage] = []  # What is not on the bill yet.
+        self._labels: dict[str, str] = {}
+        self._first: datetime | None = None  # Of the first entry that has a time.
+        self._earliest: datetime | None = None
+        self._latest: datetime | None = None
+
+    def add(self, entry: Entry, time: datetime | None) -> None:
+        """`time` is the entry's moment."""
+        if time is not None:
+            self._add_time(time)
         match entry.content:
-            case Named(called):
-                name = called.strip()
-            case Labelled(target, label):
-                labels[target] = label
+            case Said(message):
+                self._add_message(message)
             case Compacted(result):
-                used.append(result.total)
-            case Said(UserMessage(content)):
-                prompts += 1
-                first = first or short(texts(content), 120)
-            case Said(AssistantMessage() as reply):
-                replies += 1
-                used.append(reply.usage)
-                if reply.model:
-                    models[reply.model] = None
-            case Said(ToolResult() | BashRun()):
-                results += 1
+                self._said = True
+                self._add_usage(result.total)
+            case Named(called):
+                self._name = called.strip()
+            case Labelled(target, label):
+                self._labels[target] = label
             case _:
                 pass
-    start = next((time for time in (parsed(header.timestamp), *map(moment, entries)) if time is not None), None)
-    said = any(isinstance(entry.content, Said | Compacted) for entry in entries)
-    title = short(name, 200) or first or ("An unnamed session" if said else "An empty session")
-    told = {target: label for target, label in labels.items() if label.strip()}
-    times = [time for time in map(moment, entries) if time is not None]
-    lasted = (max(times) - min(times)).total_seconds() if times else 0
-    return Stats(title, start, prompts, replies, results, tuple(models), total(used), told, lasted)
+
+    def _add_message(self, message: Message) -> None:
+        self._said = True
+        if isinstance(message, AssistantMessage):
+            self._replies += 1
+            self._add_usage(message.usage)
+            self._models[message.model] = None
+        elif isinstance(message, ToolResult | BashRun):
+            self._results += 1
+        elif isinstance(message, UserMessage):
+            self._prompts += 1
+            self._opening = self._opening or short(texts(message.content), 120)
+
+    def stats(self, header: Header) -> Stats:
+        unnamed = "An unnamed session" if self._said else "An empty session"
+        title = short(self._name, 200) or self._opening or unnamed
+        labels = {target: label for target, label in self._labels.items() if label.strip()}
+        start = parsed(header.timestamp) or self._first
+        lasted = (self._latest - self._earliest).total_seconds() if self._latest and self._earliest else 0
+        self._bill.add(self._used)
+        counts = self._prompts, self._replies, self._results
+        return Stats(title, start, *counts, tuple(filter(None, self._models)), self._bill.total, labels, lasted)
+
+    def _add_usage(self, usage: Usage) -> None:
+        self._used.append(usage)
+        if len(self._used) >= AT_ONCE:
+            self._bill.add(self._used)
+            self._used = []
+
+    def _add_time(self, time: datetime) -> None:
+        if self._earliest is None or self._latest is None:
+            self._first = self._earliest = self._latest = time
+        elif time > self._latest:
+            self._latest = time
+        elif time < self._earliest:
+            self._earliest = time

@@ -1,34 +1,44 @@
 """Entries as the tree that a page shows: only what is to be seen, numbered so that every branch reads top to bottom."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from urllib.parse import quote
 
 from msgspec import Struct
 
-from linnet.core.messages import AssistantMessage, Note, ToolResult
-from linnet.store.entries import Entry, Labelled, Moved, Ran, Said, Spent
+from linnet.export.sketch import Sketch, is_shown, sketch
+from linnet.store.entries import Entry
+
+__all__ = ["Node", "Tree", "is_shown"]
+_NONE = -1  # In a list of places: there is no such place.
 
 
-class Node(Struct):
-    """`index` is its number on the page, and so are those of others here; `place` is where it is in the file.
+class Node(Struct, gc=False):
+    """`index` is its number on the page, and so are those of others here; `place` is where it is in the file. `anchor`
+    is HTML.
 
     `children` are in the order of the file, and `rank` counts the siblings before it. `newest` is the end of the branch
     below it that was written last. `depth` counts the side branches it is on. A tool's result has an `owner`, the reply
     that asked for it, unless that is not among its ancestors.
     """
 
-    entry: Entry
+    entries: Sequence[Entry]
+    sketch: Sketch
     anchor: str
     place: int
     index: int
     parent: int | None
-    children: list[int]
     newest: int
     depth: int
+    children: tuple[int, ...] = ()
     rank: int = 0
     owner: int | None = None
     current: bool = False
+
+    @property
+    def entry(self) -> Entry:
+        """The whole entry. It may have to be read again."""
+        return self.entries[self.place]
 
 
 class Tree:
@@ -36,174 +46,201 @@ class Tree:
     page when all but one branch is hidden is that branch from its root to its end.
     """
 
-    def __init__(self, entries: Sequence[Entry], leaf: str | None) -> None:
-        shown = [is_shown(entry) for entry in entries]
-        order = _downwards(_parents(entries))
-        parents = _seen(order, shown)
-        children: dict[int | None, list[int]] = defaultdict(list)
-        for place in sorted(parents):
-            children[parents[place]].append(place)
-        newest = _newest([place for place, _ in order if shown[place]], parents)
-        end = _end(entries, leaf, order, shown)
-        if end is None and children[None]:
-            end = max(newest[root] for root in children[None])
-        path: set[int] = set()
-        while end is not None:
-            path.add(end)
-            end = parents[end]
-        self.nodes = _nodes(entries, parents, children, newest, path)
-        self.roots = [node.index for node in sorted(self.nodes, key=_place) if node.parent is None]
-        for siblings in (self.roots, *(node.children for node in self.nodes)):
+    def __init__(self, entries: Sequence[Entry], leaf: str | None, sketches: Sequence[Sketch] | None = None) -> None:
+        """`sketches`, if the caller has them, are those of all entries."""
+        sketches = [sketch(entry) for entry in entries] if sketches is None else sketches
+        parents = _parents(sketches)
+        order = _downwards(parents)
+        end = _end(sketches, leaf, parents)
+        above = _seen(order, sketches, parents)
+        del parents
+        order = [place for place in order if sketches[place].shown]
+        below = _Below(above, sketches)
+        newest = _newest(order, above)
+        if end == _NONE and order:
+            end = max(newest[root] for root in below.roots)
+        path = bytearray(len(above))  # 1 for the places on the branch we are on.
+        while end != _NONE:
+            path[end] = 1
+            end = above[end]
+        self.nodes, numbers = _nodes(entries, sketches, above, below, newest, path)
+        self.roots = tuple([numbers[place] for place in below.roots])
+        for node in self.nodes:
+            node.newest = numbers[node.newest]
+            if children := below.of(node.place):
+                node.children = tuple([numbers[place] for place in children])
+        for siblings in (self.roots, *(node.children for node in self.nodes if len(node.children) > 1)):
             for rank, index in enumerate(siblings):
                 self.nodes[index].rank = rank
         self.end = max((node.index for node in self.nodes if node.current), default=None)
 
-    def siblings(self, node: Node) -> list[int]:
+    def siblings(self, node: Node) -> tuple[int, ...]:
         """Return the indices of its siblings and of itself."""
         return self.roots if node.parent is None else self.nodes[node.parent].children
 
 
-def is_shown(entry: Entry) -> bool:
-    """Marks and bookmarks are no part of what was said, and some notes are for the model alone."""
-    match entry.content:
-        case Labelled() | Moved() | Ran() | Spent() | Said(Note(display=False)):
-            return False
-        case _:
-            return True
+class _Below:
+    """The places that follow each place, in the order of the file. Most are followed by one, which needs no list."""
+
+    def __init__(self, above: Sequence[int], sketches: Sequence[Sketch]) -> None:
+        self.roots: list[int] = []
+        self._first = [_NONE] * len(above)
+        self._more: dict[int, list[int]] = {}
+        for place, parent in enumerate(above):
+            if not sketches[place].shown:
+                continue
+            if parent == _NONE:
+                self.roots.append(place)
+            elif self._first[parent] == _NONE:
+                self._first[parent] = place
+            else:
+                self._more.setdefault(parent, [self._first[parent]]).append(place)
+
+    def of(self, place: int) -> Sequence[int]:
+        first = self._first[place]
+        return () if first == _NONE else self._more.get(place) or (first,)
 
 
-def _place(node: Node) -> int:
-    return node.place
-
-
-def _parents(entries: Sequence[Entry]) -> list[int | None]:
-    """Return the place of each entry's parent in the file; None for a root. A circle is cut at its first entry."""
-    last = {entry.id: place for place, entry in enumerate(entries)}
-    before: dict[str, int] = {}
-    parents: list[int | None] = []
-    for place, entry in enumerate(entries):
+def _parents(sketches: Sequence[Sketch]) -> list[int]:
+    """Return the place of each entry's parent in the file, if it has any. A circle is cut at its first entry."""
+    known: dict[str, int] = {}
+    parents: list[int] = []
+    later: list[int] = []  # What they follow is not before them.
+    for place, each in enumerate(sketches):
         # Of several with the same id it is the nearest one before it that was meant.
-        parents.append(None if entry.parent is None else before.get(entry.parent, last.get(entry.parent)))
-        before[entry.id] = place
+        up = known.get(each.parent) if each.parent is not None else _NONE
+        if up is None:
+            later.append(place)
+            up = _NONE
+        parents.append(up)
+        known[each.id] = place
+    for place in later:
+        parents[place] = known.get(sketches[place].parent or "", _NONE)
+    # Who follows an earlier entry, and so do all above it, is in no circle.
+    if all(parent < place for place, parent in enumerate(parents)):
+        return parents
     done: set[int] = set()
-    for place in range(len(entries)):
+    for place in range(len(sketches)):
         walk: list[int] = []
         here: set[int] = set()
-        step: int | None = place
-        while step is not None and step not in done and step not in here:
+        step = place
+        while step != _NONE and step not in done and step not in here:
             walk.append(step)
             here.add(step)
             step = parents[step]
         if step in here:
-            parents[min(walk[walk.index(step) :])] = None
+            parents[min(walk[walk.index(step) :])] = _NONE
         done |= here
     return parents
 
 
-def _downwards(parents: Sequence[int | None]) -> list[tuple[int, int | None]]:
-    """Return every place with its parent, parents first."""
-    children: dict[int | None, list[int]] = defaultdict(list)
+def _downwards(parents: Sequence[int]) -> list[int]:
+    """Return every place, parents first."""
+    if all(parent < place for place, parent in enumerate(parents)):
+        return list(range(len(parents)))
+    children: dict[int, list[int]] = defaultdict(list)
     for place, parent in enumerate(parents):
         children[parent].append(place)
-    order: list[tuple[int, int | None]] = []
-    todo: list[int | None] = [None]
+    order: list[int] = []
+    todo = [_NONE]
     while todo:
-        parent = todo.pop()
-        for place in children[parent]:
-            order.append((place, parent))
-            todo.append(place)
+        below = children[todo.pop()]
+        order += below
+        todo += below
     return order
 
 
-def _seen(order: Iterable[tuple[int, int | None]], shown: Sequence[bool]) -> dict[int, int | None]:
-    """Return the nearest shown ancestor of every place that is shown."""
-    nearest: dict[int | None, int | None] = {None: None}
-    for place, parent in order:
-        nearest[place] = place if shown[place] else nearest[parent]
-    return {place: nearest[parent] for place, parent in order if shown[place]}
-
-
-def _newest(order: Sequence[int], parents: dict[int, int | None]) -> dict[int, int]:
-    newest: dict[int, int] = {}
-    for place in reversed(order):
-        newest.setdefault(place, place)
+def _seen(order: Sequence[int], sketches: Sequence[Sketch], parents: Sequence[int]) -> list[int]:
+    """Return the nearest shown ancestor of every place."""
+    nearest = list(parents)
+    for place in order:
         parent = parents[place]
-        if parent is not None:
-            newest[parent] = max(newest.get(parent, 0), newest[place])
+        if parent != _NONE and not sketches[parent].shown:
+            nearest[place] = nearest[parent]
+    return nearest
+
+
+def _newest(order: Sequence[int], above: Sequence[int]) -> list[int]:
+    """Return for each place the end of the branch below it that is last in the file; itself if nothing is below."""
+    newest = [_NONE] * len(above)
+    for place in reversed(order):
+        if newest[place] == _NONE:
+            newest[place] = place
+        parent = above[place]
+        if parent != _NONE and newest[place] > newest[parent]:
+            newest[parent] = newest[place]
     return newest
 
 
-def _end(
-    entries: Sequence[Entry], leaf: str | None, order: Iterable[tuple[int, int | None]], shown: Sequence[bool]
-) -> int | None:
+def _end(sketches: Sequence[Sketch], leaf: str | None, parents: Sequence[int]) -> int:
     """Return the place of the leaf, or of its nearest ancestor that is shown."""
-    wanted = next((place for place in range(len(entries) - 1, -1, -1) if entries[place].id == leaf), None)
-    parents = dict(order)
-    while wanted is not None and not shown[wanted]:
+    wanted = next((place for place in range(len(sketches) - 1, -1, -1) if sketches[place].id == leaf), _NONE)
+    while wanted != _NONE and not sketches[wanted].shown:
         wanted = parents[wanted]
     return wanted
 
 
 def _nodes(
     entries: Sequence[Entry],
-    parents: dict[int, int | None],
-    children: dict[int | None, list[int]],
-    newest: dict[int, int],
-    path: set[int],
-) -> list[Node]:
+    sketches: Sequence[Sketch],
+    above: Sequence[int],
+    below: _Below,
+    newest: Sequence[int],
+    path: bytearray,
+) -> tuple[list[Node], list[int]]:
+    """Return the nodes in the order of the page, and for each place that is shown the index of its node."""
     nodes: list[Node] = []
-    numbers: dict[int, int] = {}
+    numbers = [_NONE] * len(above)
     anchors: dict[str, int] = {}
     asked: dict[str, list[int]] = defaultdict(list)  # Who asked for what, on the way to where we are.
-    roots = _side_branches_first(children[None], newest, path)
+    roots = _side_branches_first(below.roots, newest, path)
     todo = [(place, int(place != roots[-1])) for place in reversed(roots)]
     while todo:
         place, depth = todo.pop()
         if place < 0:  # The branch of this one is done.
-            for call in _calls(entries[~place]):
+            for call, _ in sketches[~place].calls:
                 asked[call].pop()
             continue
-        entry, parent = entries[place], parents[place]
+        own = sketches[place]
         index = numbers[place] = len(nodes)
-        above = None if parent is None else numbers[parent]
-        anchor = _anchor(entry.id, anchors)
-        owner = None
-        if isinstance(entry.content, Said) and isinstance(entry.content.message, ToolResult):
-            owner = next(reversed(asked[entry.content.message.call_id]), None)
-        nodes.append(Node(entry, anchor, place, index, above, [], newest[place], depth, 0, owner, place in path))
-        calls = _calls(entry)
-        for call in calls:
-            asked[call].append(index)
-        if calls:
+        up = above[place]
+        parent = None if up == _NONE else numbers[up]
+        anchor = _anchor(own.id, anchors).replace("'", "&#x27;")  # Nothing else in it has to be escaped.
+        owner = next(reversed(asked.get(own.answers, ())), None) if own.answers is not None else None
+        current = bool(path[place])
+        nodes.append(
+            Node(entries, own, anchor, place, index, parent, newest[place], depth, owner=owner, current=current)
+        )
+        if own.calls:
+            for call, _ in own.calls:
+                asked[call].append(index)
             todo.append((~place, 0))
-        below = _side_branches_first(children[place], newest, path)
-        todo += [(child, depth + (child != below[-1])) for child in reversed(below)]
-    for node in sorted(nodes, key=_place):
-        node.newest = numbers[node.newest]
-        if node.parent is not None:
-            nodes[node.parent].children.append(node.index)
-    return nodes
+        children = below.of(place)
+        if len(children) == 1:
+            todo.append((children[0], depth))
+        elif children:
+            children = _side_branches_first(children, newest, path)
+            todo += [(child, depth + (child != children[-1])) for child in reversed(children)]
+    return nodes, numbers
 
 
-def _side_branches_first(places: list[int], newest: dict[int, int], path: set[int]) -> list[int]:
+def _side_branches_first(places: Sequence[int], newest: Sequence[int], path: bytearray) -> Sequence[int]:
     """Return the places with the main branch last: the current one, else the newest."""
     if len(places) < 2:
         return places
-    main = max(places, key=lambda place: (place in path, newest[place]))
+    main = max(places, key=lambda place: (path[place], newest[place]))
     return [*(place for place in places if place != main), main]
-
-
-def _calls(entry: Entry) -> list[str]:
-    if isinstance(entry.content, Said) and isinstance(entry.content.message, AssistantMessage):
-        return [call.id for call in entry.content.message.calls]
-    return []
 
 
 def _anchor(id: str, taken: dict[str, int]) -> str:
     """Return an id for an element, quoted as by JavaScript's encodeURIComponent, so that it is a fragment too."""
-    first = anchor = "e-" + quote(id.encode("utf-8", "replace"), safe="!*'()")
+    first = anchor = "e-" + (id if id.isascii() and id.isalnum() else _quoted(id))
     while anchor in taken:
         taken[first] += 1
         anchor = f"{first}~{taken[first]}"
     taken[anchor] = 1
     return anchor
+
+
+def _quoted(id: str) -> str:
+    return quote(id.encode("utf-8", "replace"), safe="!*'()")

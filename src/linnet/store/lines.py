@@ -3,7 +3,9 @@
 What a line says beyond what is known stays in the file, and goes along when lines are copied.
 """
 
+from collections.abc import Sequence
 from functools import cache
+from operator import itemgetter
 from typing import Any, TypeVar
 
 from msgspec import UNSET, MsgspecError, Struct, UnsetType, structs
@@ -90,9 +92,12 @@ class _Files(Struct, frozen=True, rename="camel"):
 
 
 class _DiskWords(words.Words):
-    """As on the wire, but a command's output has its colours, beside the words that pi shows, and a call what the model
-    wrote where that was no JSON object.
+    """As on the wire, but a command's output has its colours, beside the words that pi shows, a call what the model
+    wrote where that was no JSON object, and attachments are a part of the content.
     """
+
+    def sent_as(self, message: messages.UserMessage) -> None:
+        return None
 
     def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
         told = super().bash(run)
@@ -116,6 +121,7 @@ _words = _DiskWords()
 _glance = decoder_of(Glance)
 _place = decoder_of(_Place)
 _any = decoder_of(Any)
+_first, _last = itemgetter(0), itemgetter(-1)
 _OF_OTHERS = ("arguments", "details", "data")  # Fields that tools and extensions fill.
 
 
@@ -127,11 +133,35 @@ def glance(line: bytes) -> Glance | None:
     return seen
 
 
+def glances(text: bytes, lines: Sequence[bytes]) -> Sequence[Glance | None]:
+    """Return the glance of each line of a text, as `glance` does, but sooner if all of them are well-formed."""
+    # No JSON goes on from a line that ends with } to one that begins with {: if all do, and there are as many values as
+    # lines, then there is one in each.
+    if all(lines) and set(map(_first, lines)) == {0x7B} and set(map(_last, lines)) == {0x7D} and _is_utf8(text):
+        try:
+            found = _glance.decode_lines(text)
+        except (MsgspecError, RecursionError):
+            pass
+        else:
+            if len(found) == len(lines):
+                return found
+    return [glance(line) for line in lines]
+
+
 def entry(line: bytes, at: Glance) -> Entry:
     """Return the entry of a line, of which `at` is the glance. Unknown stands for whatever cannot be understood."""
     found = decoded(_entries(), line)
     content = Unknown() if found is None else _content(found, at.timestamp)
     return Entry(at.id, at.parent_id, at.timestamp, at.type, content, line)
+
+
+def content_of(line: bytes, id: str, stamp: str) -> Content | None:
+    """Return what an entry says that has this id and this time; None if it is the line of another."""
+    found = decoded(_entries(), line)
+    if found is not None:
+        return _content(found, stamp) if found.id == id else None
+    seen = glance(line)
+    return Unknown() if seen is not None and seen.id == id else None
 
 
 def entry_line(id: str, parent: str | None, time: str, content: Content) -> bytes:
@@ -150,6 +180,13 @@ def decoded(decoder: Decoder[T], line: bytes) -> T | None:
         return decode_line(decoder, line)
     except BadInput:
         return _decoded_without_nulls(decoder, line) if b"null" in line else None
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        return text.isascii() or bool(text.decode())
+    except UnicodeDecodeError:
+        return False
 
 
 @cache

@@ -1,6 +1,6 @@
 """Where a session is: which messages of a path the model is shown, and what was set on it. Pure."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
@@ -9,7 +9,7 @@ from linnet.core.messages import AssistantMessage
 from linnet.store.entries import Compacted, Entry, ModelChanged, Said, ThinkingChanged
 from linnet.store.tree import Node
 
-_ROLES = ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
+_ROLES = frozenset(("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary"))
 _SAYING = ("branch_summary", "custom_message")
 
 
@@ -30,23 +30,24 @@ class Position(Struct, frozen=True):
 
 def position(path: Sequence[Node], read: Callable[[Node], Entry]) -> Position:
     """Return the position at the end of `path`, which begins at a root. `read` reads one entry."""
-    said = [(at, node) for at, node in enumerate(path) if _speaks(node)]
     summary, compaction = _last_compaction(path, read)
     model, thinking = _last_model(path, read), _last_thinking(path, read)
     if summary is None or compaction is None:
-        return Position(_without_failures(node for _, node in said), model=model, thinking=thinking)
+        return Position(_without_failures(_speaking(path)), model=model, thinking=thinking)
     last = next(at for at, node in enumerate(path) if node is summary)
     first = next((at for at, node in enumerate(path[:last]) if node.id == compaction.first_kept), last)
-    shown = _without_failures(node for at, node in said if at >= first)
-    return Position(shown, summary, compaction, not said or said[-1][0] < last, model, thinking)
+    shown = _without_failures(_speaking(path[first:]))
+    return Position(shown, summary, compaction, not _speaking(path[last:]), model, thinking)
 
 
-def _speaks(node: Node) -> bool:
-    return node.role in _ROLES if node.type == "message" else node.type in _SAYING
+def _speaking(path: Sequence[Node]) -> list[Node]:
+    return [node for node in path if (node.role in _ROLES if node.type == "message" else node.type in _SAYING)]
 
 
-def _without_failures(nodes: Iterator[Node]) -> list[Node]:
+def _without_failures(nodes: list[Node]) -> list[Node]:
     """A reply that follows one that failed is another try: the failed one is not shown to the model again."""
+    if not any(node.failed for node in nodes):
+        return nodes
     shown: list[Node] = []
     failed = False
     for node in nodes:

@@ -1,13 +1,18 @@
 """The bytes of a session file as a header and lines. Pure, so that what a crash may leave behind can be tried out."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, MutableSequence, Sequence
+from itertools import accumulate, compress
+from typing import Protocol, overload
 
 from msgspec import Struct
 
 from linnet.errors import SessionError
 from linnet.store.header import VERSION, Header, header
-from linnet.store.lines import Glance, glance
+from linnet.store.lines import Glance, glance, glances
 from linnet.store.migrate import migrated, migrated_header
+from linnet.store.tree import Index
+
+CHUNK = 128 * 1024  # Bytes that are looked at together.
 
 
 class Span(Struct, frozen=True, gc=False):
@@ -17,8 +22,84 @@ class Span(Struct, frozen=True, gc=False):
     length: int
 
 
+class Spans:
+    """Spans in two rows of numbers, which take few bytes if there are `many`."""
+
+    def __init__(self, spans: Iterable[Span] = (), *, many: bool = False) -> None:
+        self.starts: MutableSequence[int] = []
+        self.lengths: MutableSequence[int] = []
+        if many:
+            from array import array  # A new session need not wait for it.
+
+            self.starts, self.lengths = array("q"), array("q")
+        for span in spans:
+            self.append(span)
+
+    def __len__(self) -> int:
+        return len(self.starts)
+
+    def __getitem__(self, index: int) -> Span:
+        return Span(self.starts[index], self.lengths[index])
+
+    def __iter__(self) -> Iterator[Span]:
+        return map(Span, self.starts, self.lengths)
+
+    def append(self, span: Span) -> None:
+        self.starts.append(span.start)
+        self.lengths.append(span.length)
+
+    def copy(self) -> "Spans":
+        copy = Spans()
+        copy.starts, copy.lengths = self.starts[:], self.lengths[:]
+        return copy
+
+
+class Lines(Sequence[bytes]):
+    """The lines of a file that is in memory, each of them cut out when it is asked for."""
+
+    def __init__(self, data: bytes, spans: Spans) -> None:
+        self._data = data
+        self._spans = spans
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    @overload
+    def __getitem__(self, index: int) -> bytes: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[bytes]: ...
+    def __getitem__(self, index: int | slice) -> bytes | list[bytes]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        start = self._spans.starts[index]
+        return self._data[start : start + self._spans.lengths[index]]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+class Contents(Protocol):
+    """What is in a log: who it belongs to, and its lines, with an index of the entries that they are."""
+
+    @property
+    def header(self) -> Header: ...
+
+    @property
+    def lines(self) -> Sequence[bytes]: ...
+
+    @property
+    def index(self) -> Index: ...
+
+    @property
+    def size(self) -> int:
+        """About how many bytes the lines take in memory, if they are there for this alone."""
+
+
 class Loaded(Struct, frozen=True):
     """`lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
+    `index` is of the same entries.
 
     `ended` is how many bytes of the file are lines that have their line end; what follows is a line that was never
     finished, unless `unended` says that only its line end is missing. `version` is the file's own; the lines are of the
@@ -28,60 +109,93 @@ class Loaded(Struct, frozen=True):
     header: Header
     first: bytes
     version: int
-    lines: list[bytes]
-    glances: list[Glance]
-    spans: list[Span]
+    lines: Sequence[bytes]
+    spans: Spans
+    index: Index
     ended: int
     unended: bool = False
 
+    @property
+    def size(self) -> int:
+        return self.ended
+
+    @property
+    def glances(self) -> list[Glance]:
+        """Made anew each time: together they take more memory than the file."""
+        return [seen for line in self.lines if (seen := glance(line)) is not None]
+
 
 def load(data: bytes, path: str) -> Loaded:
-    """`path` is for the sentence in which SessionError says that it is no session."""
-    if not data.strip():
+    """Read the bytes of a session file. Raises SessionError, in a sentence with `path`, if they are no session."""
+    if not data or data.isspace():
         raise SessionError(f"{path} is empty: it is not a session")
-    pieces = data.split(b"\n")
-    last = pieces.pop()
-    unended = bool(last) and glance(last) is not None
-    if unended:
-        pieces.append(last)
-    head, first = _head(pieces, path)
-    opening = pieces[first - 1]
-    lines: list[bytes] = []
-    glances: list[Glance] = []
-    spans: list[Span] = []
-    start = sum(len(piece) + 1 for piece in pieces[:first])
-    after = [piece.removesuffix(b"\r") for piece in pieces[first:]] if b"\r\n" in data else pieces[first:]
-    now = after if head.version == VERSION else migrated(after, head.version)
-    for piece, line in zip(pieces[first:], now, strict=True):
-        seen = glance(line)
-        # Some versions of pi wrote a second header into a file. It is no entry, and neither is what cannot be read.
-        if seen is not None and seen.id and seen.type != "session":
-            lines.append(line)
-            glances.append(seen)
-            spans.append(Span(start, len(line)))
+    ended = data.rfind(b"\n") + 1
+    unended = ended < len(data) and glance(data[ended:]) is not None
+    end = len(data) if unended else ended
+    head, opening, start = _head(data, end, path)
+    index, spans = Index(), Spans(many=len(data) > CHUNK)
+    lines: Sequence[bytes] = Lines(data, spans)
+    if head.version == VERSION and (b"\r" not in data or b"\r\n" not in data):
+        for at, text in _chunks(data, start, end):
+            found = text.split(b"\n")
+            _take(found, glances(text, found), at, index, spans)
+    else:
+        lines = _migrated(data, start, end, head.version, index, spans)
+    first = opening if head.version == VERSION else migrated_header(opening)
+    return Loaded(head, first, head.version, lines, spans, index, ended, unended)
+
+
+def _chunks(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:
+    """Yield some lines at a time, without the line end of the last one, and where the first of them is."""
+    while start < end:
+        stop = data.find(b"\n", min(start + CHUNK, end - 1), end)
+        stop = end if stop < 0 else stop
+        yield start, data[start:stop]
+        start = stop + 1
+
+
+def _take(lines: Sequence[bytes], seen: Sequence[Glance | None], start: int, index: Index, spans: Spans) -> None:
+    """Add to `index` and `spans` the lines that are entries, of which the first is at `start`."""
+    lengths = list(map(len, lines))
+    starts: Iterable[int] = accumulate([start, *[length + 1 for length in lengths[:-1]]])
+    # Some versions of pi wrote a second header into a file. It is no entry, and neither is what cannot be read.
+    taken = [each for each in seen if each is not None and each.id and each.type != "session"]
+    if len(taken) < len(lines):
+        kept = [each is not None and bool(each.id) and each.type != "session" for each in seen]
+        starts, lengths = compress(starts, kept), list(compress(lengths, kept))
+    spans.starts.extend(starts)
+    spans.lengths.extend(lengths)
+    index.add(taken)
+
+
+def _migrated(data: bytes, start: int, end: int, version: int, index: Index, spans: Spans) -> list[bytes]:
+    """Return the lines as the present version writes them, and add them to `index` and `spans`."""
+    pieces = data[start:end].removesuffix(b"\n").split(b"\n") if start < end else []
+    after = [piece.removesuffix(b"\r") for piece in pieces] if b"\r\n" in data else pieces
+    kept: list[bytes] = []
+    for piece, line in zip(pieces, after if version == VERSION else migrated(after, version), strict=True):
+        before = len(spans)
+        _take([line], [glance(line)], start, index, spans)
+        if len(spans) > before:
+            kept.append(line)
         start += len(piece) + 1
-    return Loaded(
-        head,
-        opening if head.version == VERSION else migrated_header(opening),
-        head.version,
-        lines,
-        glances,
-        spans,
-        len(data) - len(last),
-        unended,
-    )
+    return kept
 
 
-def _head(pieces: Sequence[bytes], path: str) -> tuple[Header, int]:
-    """Return the header and the index of the piece after it, where the entries begin. Raises SessionError."""
-    for index, piece in enumerate(pieces):
-        if not piece.strip():
+def _head(data: bytes, end: int, path: str) -> tuple[Header, bytes, int]:
+    """Return the header, the line it is in, and where the next one begins. Raises SessionError."""
+    start = 0
+    while start < end:
+        stop = data.find(b"\n", start, end)
+        line = data[start : end if stop < 0 else stop]
+        start = end if stop < 0 else stop + 1
+        if not line.strip():
             continue
-        head = header(piece)
+        head = header(line)
         if head is None:
             break
         if head.version > VERSION:
             newest = f"the newest that linnet knows is {VERSION}"
             raise SessionError(f"{path} is a session of version {head.version}; {newest}")
-        return head, index + 1
+        return head, line, start
     raise SessionError(f"{path} is not a session: its first line is no session header")

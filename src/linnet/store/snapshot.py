@@ -1,0 +1,81 @@
+"""The entries of a session as they were at one moment, read as they are asked for, in whatever thread."""
+
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from typing import overload
+
+from linnet.errors import SessionError
+from linnet.store.entries import Entry
+from linnet.store.lines import content_of
+from linnet.store.reading import Spans
+from linnet.store.tree import Node
+
+BLOCK = 256 * 1024  # Bytes of the file that are read at once: whoever asks for one line asks for the next.
+
+
+class LineReader:
+    """Lines of a file, and after them those in memory. It has a descriptor of its own, for as long as it is there."""
+
+    def __init__(
+        self, lines: Sequence[bytes], fd: int | None = None, spans: Spans | None = None, path: str = ""
+    ) -> None:
+        self._lines = lines
+        self._fd = fd
+        self._spans = spans or Spans()
+        self.path = path
+        self._start = 0
+        self._block = b""
+
+    def __del__(self) -> None:
+        if self._fd is not None:
+            with suppress(OSError):
+                os.close(self._fd)
+
+    def line(self, index: int) -> bytes:
+        """Raises SessionError if it is not there any more."""
+        if self._fd is None or index >= len(self._spans):
+            return self._lines[index - len(self._spans)]
+        start, length = self._spans.starts[index], self._spans.lengths[index]
+        at = start - self._start
+        if at < 0 or at + length > len(self._block):
+            try:
+                self._block = os.pread(self._fd, max(BLOCK, length), start)
+            except OSError as error:
+                raise SessionError(f"{self.path} cannot be read: {error.strerror}") from None
+            self._start, at = start, 0
+            if len(self._block) < length:
+                raise SessionError(f"{self.path} was cut short by another program")
+        return self._block[at : at + length]
+
+
+class Snapshot(Sequence[Entry]):
+    """One entry for each node. Raises SessionError where the file says something else by now."""
+
+    def __init__(self, nodes: Sequence[Node], lines: LineReader) -> None:
+        self._nodes = nodes
+        self._lines = lines
+
+    def __len__(self) -> int:
+        return len(self._nodes)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for index in range(len(self._nodes)):
+            yield self._read(index)
+
+    @overload
+    def __getitem__(self, index: int) -> Entry: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Entry]: ...
+    def __getitem__(self, index: int | slice) -> Entry | list[Entry]:
+        if isinstance(index, slice):
+            return [self._read(each) for each in range(*index.indices(len(self)))]
+        return self._read(index)
+
+    def _read(self, index: int) -> Entry:
+        node = self._nodes[index]
+        line = self._lines.line(node.index)
+        content = content_of(line, node.id, node.time)
+        if content is None:
+            raise SessionError(f"{self._lines.path} was changed by another program")
+        return Entry(node.id, node.parent, node.time, node.type, content, line)

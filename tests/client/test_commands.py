@@ -10,11 +10,15 @@ from typing import Any
 import pytest
 
 from linnet.client import (
+    AsyncEvents,
     AsyncPiClient,
     AsyncPiLegacyClient,
+    AsyncRun,
     AsyncZotClient,
+    Events,
     PiClient,
     PiLegacyClient,
+    Run,
     ZotClient,
 )
 from linnet.client.request import Command
@@ -44,6 +48,15 @@ def test_both_kinds_have_the_same_methods_with_the_same_arguments(blocking: type
     for name, method in public(blocking).items():
         if callable(method):
             assert arguments(method) == arguments(getattr(awaited, name)), name
+
+
+@pytest.mark.parametrize("kind", [kind for pair in [*PAIRS, (Run, AsyncRun), (Events, AsyncEvents)] for kind in pair])
+def test_help_says_what_every_method_does_and_what_it_returns(kind: type) -> None:
+    for name, method in public(kind).items():
+        if callable(method):
+            assert inspect.getdoc(method), name
+            shown = inspect.signature(method).return_annotation
+            assert not str(shown).startswith(("linnet.client.request.Request", "collections.abc.Generator")), name
 
 
 def test_every_command_of_zots_protocol_is_a_method() -> None:

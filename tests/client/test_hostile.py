@@ -7,7 +7,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
 from threading import Thread
 
@@ -278,6 +278,15 @@ print(agent.ask("who")["pid"], flush=True)
     assert not alive(int(done.stdout))
 
 
+@pytest.fixture
+def _interruptible() -> Iterator[None]:
+    """Whoever started the tests may have SIGINT ignored: then no KeyboardInterrupt comes of it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("_interruptible")
 def test_ctrl_c_during_a_call_leaves_the_client_usable(fake: Fake) -> None:
     command = fake("""
 slow = hear()

@@ -37,7 +37,11 @@ def _newer_node() -> str | None:
     return str(node) if node and node.exists() else None
 
 
-@pytest.fixture(params=["pi73", "pi87"])
+pytestmark = pytest.mark.foreign
+both = pytest.mark.parametrize("version", ["pi73", "pi87"], indirect=True)
+
+
+@pytest.fixture(params=[pytest.param("pi73", marks=pytest.mark.judge), "pi87"])
 def version(request: pytest.FixtureRequest) -> str:
     name: str = request.param
     return name
@@ -77,6 +81,7 @@ def names(events: list[pi.Heard]) -> list[str]:
     return [type(event).__name__ for event in events]
 
 
+@both
 def test_a_prompt_is_over_when_pi_is_idle(real_pi: Start, version: str) -> None:
     agent = real_pi()
     events = list(agent.prompt("hi", timeout=PATIENCE))

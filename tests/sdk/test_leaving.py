@@ -230,7 +230,7 @@ def test_nothing_waits_for_the_session_in_the_loop(server: ModelServer, tmp_path
             held, release = threading.Event(), threading.Event()
 
             def hold() -> None:
-                with runtime._opening.session._broadcast.lock:
+                with runtime._waits.session._broadcast.lock:
                     held.set()
                     release.wait()
 

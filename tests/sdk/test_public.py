@@ -17,6 +17,8 @@ from linnet.errors import ClientError
 
 ROOT = Path(__file__).parents[2]
 DOCS = (ROOT / "docs" / "sdk.md").read_text()
+TYPES = Path(__file__).with_name("types.txt")
+PROPERTIES = ("file", "id", "name")  # Of sessions.
 CONSUMER = """
 import asyncio
 from dataclasses import dataclass
@@ -121,12 +123,70 @@ def mypy(folder: Path, *programs: str) -> list[str]:
     return ["\n".join(line for line in lines if line.startswith(name)) for name in names]
 
 
+@pytest.fixture(scope="module")
+def said_by_mypy(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """One run for all programs: most of what it takes is linnet itself."""
+    return mypy(tmp_path_factory.mktemp("mypy"), CONSUMER, revealing(), *MISTAKES)
+
+
+@pytest.mark.foreign
+@pytest.mark.xdist_group("mypy")  # One worker, so that mypy runs once.
 @pytest.mark.timeout(180)
-def test_a_project_that_uses_it_is_checked_strictly(tmp_path: Path) -> None:
-    right, *wrong = mypy(tmp_path, CONSUMER, *MISTAKES)
+def test_a_project_that_uses_it_is_checked_strictly(said_by_mypy: list[str]) -> None:
+    right, _, *wrong = said_by_mypy
     assert right == ""
     for said, expected in zip(wrong, MISTAKES.values(), strict=True):
         assert expected in said
+
+
+@pytest.mark.foreign
+@pytest.mark.xdist_group("mypy")  # One worker, so that mypy runs once.
+@pytest.mark.timeout(180)
+def test_every_method_of_both_faces_has_its_type(said_by_mypy: list[str]) -> None:
+    """`types.txt` says it for those that block; those that are awaited have the same, with a coroutine around it."""
+    names = revealed_names()
+    found = re.findall(r'Revealed type is "(.*)"', said_by_mypy[1])
+    assert len(found) == len(names)
+    kinds = dict(zip(names, (re.sub(r"\b(?:\w+\.)+", "", kind) for kind in found), strict=True))
+    expected = dict(line.split(": ", 1) for line in TYPES.read_text().splitlines())
+    assert {name: kind for name, kind in kinds.items() if ".Async" not in name} == expected
+    for name, kind in expected.items():
+        assert kinds[name.replace(".", ".Async", 1)] == awaited(name, kind), name
+
+
+def revealed_names() -> list[str]:
+    """Names of all that is public on both faces, of the SDK and of the clients."""
+    faces = [(linnet, "Runtime"), (linnet, "Sessions")]
+    faces += [(linnet.client, kind) for kind in ("ZotClient", "PiClient", "PiLegacyClient", "Run", "Events")]
+    both = [(module, prefix + kind) for module, kind in faces for prefix in ("", "Async")]
+    return [
+        f"{module.__name__.split('.')[-1]}.{kind}.{name}"
+        for module, kind in both
+        for name in sorted(public(getattr(module, kind)))
+    ]
+
+
+def revealing() -> str:
+    lines = ["import linnet", "from linnet import client"]
+    for name in revealed_names():
+        kind, _, method = name.rpartition(".")
+        kind += "[client.zot.Event]" if kind.endswith(("Run", "Events")) else ""
+        lines.append(f"def _{len(lines)}(it: {kind}) -> None: reveal_type(it.{method})")
+    return "\n".join(lines)
+
+
+def awaited(name: str, kind: str) -> str:
+    """What is not a method, or needs no waiting, is the same on both faces."""
+    if not kind.startswith(("def ", "Overload(")) or name.endswith((".tell", ".answer_ui", "LegacyClient.abort")):
+        return "AsyncSessions" if kind == "Sessions" else kind
+    if name in ("client.Run.close", "client.Events.close"):
+        return kind
+    if re.search(r"-> (Run|Events)\b", kind):
+        return re.sub(r"-> (Run|Events)\b", r"-> Async\1", kind)
+    if kind.startswith("Overload("):
+        return re.sub(r"-> (Result\[\w+\])", r"-> Coroutine[Any, Any, \1]", kind)
+    before, _, result = kind.partition(" -> ")
+    return f"{before} -> Coroutine[Any, Any, {result or 'None'}]"
 
 
 def test_the_wheel_says_that_it_is_typed(tmp_path: Path) -> None:
@@ -164,6 +224,17 @@ def test_both_faces_take_the_same_arguments(sync: type, other: type) -> None:
         mine, theirs = getattr(sync, name), getattr(other, name)
         if callable(mine):
             assert signature(mine) == signature(theirs), name
+
+
+@pytest.mark.parametrize("kind", [Runtime, AsyncRuntime, Sessions, AsyncSessions, Run, AsyncRun])
+def test_help_says_what_every_method_does_and_whether_it_is_awaited(kind: type) -> None:
+    for name in public(kind):
+        method = getattr(kind, name)
+        assert inspect.getdoc(method), name
+        is_awaited = kind.__name__.startswith("Async") and name not in ("prompt", "result", "sessions", *PROPERTIES)
+        assert inspect.iscoroutinefunction(method) is is_awaited, name
+        if callable(method):
+            assert "Steps" not in str(inspect.signature(method)), name
 
 
 def test_every_field_of_a_config_is_a_keyword() -> None:

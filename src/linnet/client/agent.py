@@ -1,24 +1,28 @@
 """How an agent is started and spoken to, whichever kind of client does it."""
 
-from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypedDict, TypeVar, Unpack, overload
 from weakref import finalize
 
 from msgspec import Struct
 
 from linnet.client.child import Child, linnet
-from linnet.client.conversation import Conversation, Heard
+from linnet.client.conversation import Conversation
 from linnet.client.link import ROOM, Link
 from linnet.client.request import Request
-from linnet.client.spoken import Spoken
-from linnet.client.stream import Stream
+from linnet.client.run_result import RunResult
+from linnet.client.stream import Pending, Stream
 from linnet.client.work import Work
-from linnet.wire.incoming import BadLine, Reader, UnknownEvent
+from linnet.faces import Steps, once, once_overloaded
+from linnet.wire.incoming import Reader
 from linnet.wire.jsonl import LONGEST_LINE
 
+if TYPE_CHECKING:
+    from linnet.faces import Awaits, Blocks
+
 E = TypeVar("E")
+R = TypeVar("R")
 PATIENCE = 5.0  # Seconds that an agent has to finish, once its stdin is closed.
 
 
@@ -28,7 +32,17 @@ class Speech(Struct, Generic[E], frozen=True):
     words: tuple[str, ...]
     reader: Callable[[int], Reader[E]]
     work: Callable[[], Work]
-    spoken: Callable[[], Spoken]
+    result: Callable[[], RunResult]
+
+
+class Waits(Protocol):
+    """How a client waits. All that the two kinds of client do differently."""
+
+    def until(self, link: Link[Any], waited: Pending | Stream[Any], what: str, timeout: float | None) -> Steps[None]:
+        """Wait until something is ready. Raises TimedOut, which names what was waited for."""
+
+    def close(self, link: Link[Any], patience: float) -> Steps[int]:
+        """Close a link; return the exit code."""
 
 
 class Options(TypedDict, total=False):
@@ -59,6 +73,8 @@ class Agent(Generic[E]):
     """A running agent: ended when this is closed, when nobody holds it any more, or when the interpreter ends."""
 
     speech: Speech[E]
+    _run_type: ClassVar[type[Any]]
+    _waits: Waits
 
     def __init__(self, command: Sequence[str] | None = None, **options: Unpack[Options]) -> None:
         """Start `command`, or else this very linnet. Raises OSError if that is not possible."""
@@ -83,7 +99,7 @@ class Agent(Generic[E]):
 
     @property
     def stderr(self) -> str:
-        """The end of what the agent printed there, up to 256 KiB."""
+        """Return the end of what the agent printed there, up to 256 KiB."""
         return self._link.stderr
 
     @property
@@ -93,46 +109,54 @@ class Agent(Generic[E]):
 
     @property
     def exit_code(self) -> int | None:
-        """None while it runs; negative for a signal."""
+        """Return the exit code: None while it runs, negative for a signal."""
         gone = self._link.gone
         return gone.exit_code if gone else None
+
+    @overload
+    def call(self: "Blocks", request: Request[R]) -> R: ...
+    @overload
+    def call(self: "Awaits", request: Request[R]) -> Coroutine[Any, Any, R]: ...
+    @once_overloaded
+    def call(self, request: Request[Any]) -> Steps[Any]:
+        """Send it; return what it is answered. Raises Refused, TimedOut, BadAnswer, AgentGone."""
+        pending = self._link.ask(request)
+        seconds = self._timeout if request.timeout is None else request.timeout
+        try:
+            yield from self._answer(pending, request.name, seconds)
+        except BaseException:
+            self._link.let_go(pending)
+            raise
+        assert pending.reply
+        return request.result(pending.reply)
 
     def tell(self, type: str, /, **fields: Any) -> None:
         """Send something that is not answered."""
         self._link.tell({"type": type, **fields})
 
-    def _seconds(self, request: Request[Any]) -> float | None:
-        return self._timeout if request.timeout is None else request.timeout
+    @once
+    def wait_idle(self, *, timeout: float | None = None) -> Steps[None]:
+        """Return when nothing runs, waits or follows by itself any more. Raises TimedOut, AgentGone."""
+        pending = self._link.watch_idle()
+        try:
+            yield from self._answer(pending, "wait_idle", timeout)
+        finally:
+            self._link.let_go(pending)
 
+    @once
+    def close(self, *, patience: float | None = None) -> Steps[int]:
+        """Close stdin, wait, terminate, wait, kill; return the exit code. Idempotent."""
+        code = yield from self._waits.close(self._link, self._patience if patience is None else patience)
+        self._finalizer.detach()
+        return code
 
-class Taken(Generic[E]):
-    """Events as they come, from the moment this was made. Letting go of it costs nothing; the agent goes on.
+    def _begin(self, request: Request[Any]) -> Any:
+        """Send it; return the run that it begins."""
+        return self._run_type(self, request)
 
-    `line` is the line that the last event came as, with the fields that nobody knows of here.
-    """
-
-    def __init__(self, agent: Agent[E], stream: Stream[E]) -> None:
-        self.line = b""
-        self._agent = agent  # So that the agent lives as long as somebody listens to it.
-        self._link = agent._link
-        self._stream = stream
-        self._taken: deque[Heard[E]] = deque()
-
-    def close(self) -> None:
-        """Take no more."""
-        self._taken.clear()
-        self._link.let_go(self._stream)
-
-    def _take(self) -> E | UnknownEvent | BadLine | None:
-        """The next event; None if there is none. Raises AgentGone after the last one."""
-        if not self._taken:
-            self._taken = self._link.take(self._stream)
-            if not self._taken:
-                return None
-        heard = self._taken.popleft()
-        self.line = heard.line
-        return heard.event
-
-    def __del__(self) -> None:
-        if hasattr(self, "_link"):
-            self._link.wake()  # It may have been what reading waited for.
+    def _answer(self, pending: Pending, what: str, timeout: float | None) -> Steps[None]:
+        """Wait until it is completed. Raises TimedOut, AgentGone."""
+        if not pending.ready:
+            yield from self._waits.until(self._link, pending, what, timeout)
+        if pending.error:
+            raise pending.error.again()

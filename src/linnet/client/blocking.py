@@ -1,103 +1,56 @@
 """Clients that block. Any thread may use one, several at a time."""
 
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar
 
-from linnet.client import pi_commands, speeches, zot_commands
-from linnet.client.agent import Agent, Options, Taken
-from linnet.client.pictures import Picture
-from linnet.client.request import Blocking, Request
-from linnet.client.spoken import Spoken
+from linnet.client.agent import Agent
+from linnet.client.link import Link
+from linnet.client.pi_commands import PiCommands, PiLegacyCommands
+from linnet.client.run_events import RunEvents, Taken
 from linnet.client.stream import Pending, Stream
-from linnet.errors import RunFailed, TimedOut
+from linnet.client.zot_commands import ZotCommands
+from linnet.errors import TimedOut
+from linnet.faces import Blocking, blocks
 from linnet.wire.incoming import BadLine, UnknownEvent
 from linnet.wire.pi import incoming as pi
 from linnet.wire.zot import frames
 
 E = TypeVar("E")
-R = TypeVar("R")
 
 
-class Events(Taken[E], Iterator["E | UnknownEvent | BadLine"]):
+class InThread:
+    """How a client that blocks waits: in the thread that calls it."""
+
+    @blocks
+    def until(self, link: Link[Any], waited: Pending | Stream[Any], what: str, timeout: float | None) -> None:
+        if not link.wait(lambda: waited.ready, timeout):
+            raise TimedOut(what, timeout or 0)
+
+    @blocks
+    def close(self, link: Link[Any], patience: float) -> int:
+        return link.close(patience)
+
+
+class Events(Taken[E], Blocking, Iterator["E | UnknownEvent | BadLine"]):
     """Ends when the client is closed; raises AgentGone if the agent ends by itself."""
 
     def __next__(self) -> E | UnknownEvent | BadLine:
-        event = self.next()
+        event = self._take() if self._taken else self.next()
         if event is None:
             raise StopIteration
         return event
 
-    def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
-        """The next event; None after the last one. Raises TimedOut."""
-        if not self._taken and not self._link.wait(lambda: self._stream.ready, timeout):
-            raise TimedOut("events", timeout or 0)
-        return self._take()
 
-
-class Run(Events[E]):
+class Run(RunEvents[E], Events[E]):
     """The events of what one command asked for, up to its end. Raises Refused if it was refused."""
-
-    def __init__(self, client: "Client[E]", request: Request[Any]) -> None:
-        stream: Stream[E] = Stream(id="unsent")
-        super().__init__(client, stream)
-        self._client = client
-        self._request = request
-        self._pending = client._link.ask(request, stream)
-        self._began = time.monotonic()
-
-    def next(self, timeout: float | None = None) -> E | UnknownEvent | BadLine | None:
-        """The next event; None after the last one. Raises TimedOut; the run goes on."""
-        if not self._taken:
-            limits = [seconds for seconds in (self._left(), timeout) if seconds is not None]
-            if not self._link.wait(lambda: self._stream.ready, min(limits, default=None)):
-                raise TimedOut(self._request.name, min(limits))
-        event = self._take()
-        if event is None and self._pending.reply is not None:
-            self._request.result(self._pending.reply)
-        return event
-
-    def accepted(self, timeout: float | None = None) -> None:
-        """Wait until the agent has answered. Raises Refused."""
-        self._client._wait(self._pending, self._request.name, timeout)
-        if self._pending.reply is not None:
-            self._request.result(self._pending.reply)
-
-    def text(self) -> str:
-        """Wait for the end; return what the agent said. Raises RunFailed if it failed or was aborted."""
-        return (self._spoken()).text
-
-    def value(self) -> Any:
-        """Wait for the end; return the answer as the value that `output_schema` asked for. Raises RunFailed if there is
-        none.
-        """
-        spoken = self._spoken()
-        if spoken.no_value:
-            raise RunFailed(spoken.no_value, spoken.text)
-        return spoken.value
-
-    def wait(self) -> None:
-        """Wait for the end, however it comes. Events that were not taken are dropped."""
-        for _ in self:
-            pass
-
-    def _spoken(self) -> Spoken:
-        spoken = self._agent.speech.spoken()
-        for event in self:
-            spoken.add(event)
-        if spoken.failure:
-            raise RunFailed(spoken.failure, spoken.text)
-        return spoken
-
-    def _left(self) -> float | None:
-        if self._request.timeout is None:
-            return None
-        return max(0.0, self._began + self._request.timeout - time.monotonic())
 
 
 class Client(Agent[E], Blocking):
     """What both protocols have in common."""
+
+    _run_type = Run
+    _waits = InThread()
 
     def __enter__(self) -> Self:
         return self
@@ -107,109 +60,18 @@ class Client(Agent[E], Blocking):
     ) -> None:
         self.close()
 
-    def call(self, request: Request[R]) -> R:
-        """Send it; return what it is answered. Raises Refused, TimedOut, BadAnswer, AgentGone."""
-        pending = self._link.ask(request)
-        try:
-            self._wait(pending, request.name, self._seconds(request))
-        except BaseException:
-            self._link.let_go(pending)
-            raise
-        assert pending.reply
-        return request.result(pending.reply)
-
     def events(self) -> Events[E]:
-        """Everything that comes from now on, of whatever run."""
+        """Return everything that comes from now on, of whatever run."""
         return Events(self, self._link.listen())
 
-    def wait_idle(self, *, timeout: float | None = None) -> None:
-        """Return when nothing runs, waits or follows by itself any more. Raises TimedOut, AgentGone."""
-        pending = self._link.watch_idle()
-        try:
-            self._wait(pending, "wait_idle", timeout)
-        finally:
-            self._link.let_go(pending)
 
-    def close(self, *, patience: float | None = None) -> int:
-        """Close stdin, wait, terminate, wait, kill; return the exit code. Idempotent."""
-        code = self._link.close(self._patience if patience is None else patience)
-        self._finalizer.detach()
-        return code
-
-    def _wait(self, pending: Pending, what: str, timeout: float | None) -> None:
-        if not self._link.wait(lambda: pending.done, timeout):
-            raise TimedOut(what, timeout or 0)
-        if pending.error:
-            raise pending.error.again()
-
-
-class ZotClient(zot_commands.ZotCommands, Client[frames.Event]):
+class ZotClient(ZotCommands, Client[frames.Event]):
     """An agent that speaks zot's protocol: `linnet rpc`, or `zot rpc`."""
 
-    speech = speeches.ZOT
 
-    def __init__(
-        self, command: Sequence[str] | None = None, *, token: str | None = None, **options: Unpack[Options]
-    ) -> None:
-        """`token`: the agent is given it in its environment and sent it in a `hello`, before anything else."""
-        super().__init__(command, **speeches.with_token(token, options))
-        if token:
-            self._link.ask(zot_commands.ZotCommands.hello(self, token))
-
-    def prompt(
-        self,
-        message: str,
-        images: Sequence[Picture] = (),
-        *,
-        output_schema: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-    ) -> Run[frames.Event]:
-        """Run a prompt, when those before it are done; iterate over its events, `done` last."""
-        return Run(self, zot_commands.prompt(message, images, timeout, output_schema))
-
-    def compact(self, *, timeout: float | None = None) -> str:
-        """Replace old messages by a summary, and return it. Raises RunFailed."""
-        run: Run[frames.Event] = Run(self, zot_commands.compact(timeout))
-        return speeches.summary(list(run))
-
-
-class PiClient(pi_commands.PiCommands, Client[pi.Event]):
+class PiClient(PiCommands, Client[pi.Event]):
     """An agent that speaks pi's protocol: `linnet --mode rpc`, or `pi --mode rpc`, of any version."""
 
-    speech = speeches.PI
 
-    def prompt(
-        self,
-        message: str,
-        images: Sequence[Picture] = (),
-        *,
-        streaming_behavior: pi_commands.Behavior | None = None,
-        output_schema: Mapping[str, Any] | None = None,
-        timeout: float | None = None,
-    ) -> Run[pi.Event]:
-        """Say something; iterate over what happens until the agent is idle again, retries and all."""
-        return Run(self, pi_commands.prompt(message, images, streaming_behavior, timeout, output_schema))
-
-    def answer_ui(
-        self, id: str, value: str | None = None, *, confirmed: bool | None = None, reason: str | None = None
-    ) -> None:
-        """Answer an ExtensionUiRequest; with neither, it is cancelled. `reason` is for the model to read."""
-        self._link.tell(pi_commands.answer_ui(id, value, confirmed, reason))
-
-
-class PiLegacyClient(Client[pi.Event]):
+class PiLegacyClient(PiLegacyCommands, Client[pi.Event]):
     """An agent that speaks the protocol pi had before it had answers: `linnet --mode rpc --dialect pi-legacy`."""
-
-    speech = speeches.PI_LEGACY
-
-    def prompt(self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None) -> Run[pi.Event]:
-        """Say something; iterate over what happens up to `agent_end`, or the `error` that it was refused with."""
-        return Run(self, pi_commands.prompt(message, images, None, timeout))
-
-    def compact(self, instructions: str | None = None, *, timeout: float | None = None) -> Run[pi.Event]:
-        """Replace old messages by a summary; iterate up to `compaction`, or the `error` that it failed with."""
-        return Run(self, pi_commands.PiCommands.compact(self, instructions, timeout=timeout))
-
-    def abort(self) -> None:
-        """Cancel what runs. Its last events follow."""
-        self.tell("abort")

@@ -14,7 +14,7 @@ KEPT = 256 * 1024  # Of stderr, in bytes: its end.
 
 
 def linnet(*words: str) -> list[str]:
-    """The command that starts this very linnet; `-P` keeps the folder it works in from being imported from."""
+    """Return the command that starts this very linnet. `-P`: nothing is imported from the folder it works in."""
     return [sys.executable, "-P", "-m", "linnet", *words]
 
 
@@ -33,7 +33,7 @@ class Tail:
 
 
 def read(file: int) -> bytes | None:
-    """What there is to read; empty at the end, None if there is nothing after all."""
+    """Return what there is to read; empty at the end, None if there is nothing after all."""
     try:
         return os.read(file, CHUNK)
     except BlockingIOError:
@@ -71,6 +71,8 @@ class Child:
         self.exit_code: int | None = None
 
     def watch(self, exited: Callable[[], None]) -> None:
+        """Call a function, in a thread of its own, when the process has exited."""
+
         def wait() -> None:
             self.exit_code = self._process.wait()
             exited()
@@ -78,7 +80,7 @@ class Child:
         Thread(target=wait, name="linnet-client-wait", daemon=True).start()
 
     def signal(self, number: signal.Signals) -> None:
-        """To the process. SIGKILL goes to all that it started, too."""
+        """Send a signal to the process; SIGKILL to all that it started, too."""
         if self.exit_code is not None:
             return
         with suppress(OSError):
@@ -95,7 +97,7 @@ class Child:
             file.close()
 
     def kill_now(self) -> None:
-        """Before anybody watches: nothing of it is left when this returns."""
+        """Kill the process and wait for its end, before anybody watches it."""
         self.signal(signal.SIGKILL)
         self.exit_code = self._process.wait()
         self.close()

@@ -46,7 +46,7 @@ class Conversation(Generic[E]):
         self._was_idle = True
 
     def ask(self, request: Request[Any]) -> tuple[str, bytes, list[Output[E]]]:
-        """The command's id, its line, and what follows from sending it."""
+        """Return a command's id, its line, and what follows from sending it."""
         id = self._new_id()
         line = encode_lines([{"id": id, "type": request.name, **request.fields}])
         outputs: list[Output[E]] = [*self.work.sent(id, request)]
@@ -58,15 +58,16 @@ class Conversation(Generic[E]):
         return id, line, outputs
 
     def tell(self, frame: dict[str, Any]) -> bytes:
-        """The line of something that is not answered."""
+        """Return the line of something that is not answered."""
         return encode_lines([frame])
 
     def forget(self, id: str) -> None:
-        """Nobody waits for this answer any more. What was asked for still happens."""
+        """Drop an answer that nobody waits for any more. What was asked for still happens."""
         if id in self._asked:
             self._forgotten.add(id)
 
     def take(self, incoming: Incoming[E]) -> list[Output[E]]:
+        """Return what a line means: an answer, an event, the beginning or the end of work, in order."""
         said = incoming.said
         outputs: list[Output[E]]
         if isinstance(said, Reply):
@@ -87,7 +88,7 @@ class Conversation(Generic[E]):
         return outputs
 
     def question(self, *, again: bool = False) -> bytes:
-        """The line to send to learn whether the agent is idle; empty if there is no need.
+        """Return the line to send to learn whether the agent is idle; empty if there is no need.
 
         An agent that said it is busy is asked again after the next event, or when told to.
         """
@@ -99,7 +100,7 @@ class Conversation(Generic[E]):
 
     @property
     def is_unsure(self) -> bool:
-        """The agent said that it is busy, with something that no event told of."""
+        """Whether the agent said that it is busy, with something that no event told of."""
         return self._told_busy and self.work.question is not None
 
     def _answered(self, reply: Reply, line: bytes) -> list[Output[E]]:

@@ -113,7 +113,7 @@ class Link(Generic[E]):
             self._send(self._conversation.tell(frame))
 
     def listen(self) -> Stream[E]:
-        """Everything that comes from now on."""
+        """Return a stream of everything that comes from now on."""
         with self.lock:
             stream: Stream[E] = Stream()
             if self.gone:
@@ -122,7 +122,7 @@ class Link(Generic[E]):
             return stream
 
     def watch_idle(self) -> Pending:
-        """Completed when the agent is idle."""
+        """Return what is completed when the agent is idle."""
         with self.lock:
             self._check()
             pending = Pending()
@@ -134,14 +134,14 @@ class Link(Generic[E]):
             return pending
 
     def take(self, stream: Stream[E]) -> deque[Heard[E]]:
-        """The events that have come; none if there are none. Raises AgentGone after the last one."""
+        """Return the events that have come; none if there are none. Raises AgentGone after the last one."""
         with self.lock:
             if stream.size > self._room:
                 self.wake()
             return stream.take()
 
     def let_go(self, waited_for: Pending | Stream[E]) -> None:
-        """Nobody wants it any more. What was asked for still happens."""
+        """Drop what nobody wants any more. What was asked for still happens."""
         with self.lock:
             if isinstance(waited_for, Stream):
                 waited_for.drop()
@@ -154,7 +154,7 @@ class Link(Generic[E]):
 
     @contextmanager
     def waiting(self) -> Iterator[None]:
-        """While the body waits, reading goes on however much was not taken."""
+        """Keep reading while the body waits, however much was not taken."""
         with self.lock:
             self._waiting += 1
             self.wake()
@@ -187,13 +187,13 @@ class Link(Generic[E]):
         return self._child.exit_code
 
     def abandon(self) -> None:
-        """Nobody holds the client any more. The thread sees the process off; this does not wait, nor takes a lock."""
+        """Have the thread see the process off: nobody holds the client any more. Does not wait, nor takes a lock."""
         self._closing = True
         self._doomed = time.monotonic()
         self.wake()
 
     def _at_exit(self) -> None:
-        """Threads stand still when the interpreter ends, so this is the last chance to see the process off."""
+        """See the process off while there still are threads: they stand still when the interpreter ends."""
         self.abandon()
         self._over(4 * GRACE)
 
@@ -212,7 +212,7 @@ class Link(Generic[E]):
             raise AgentGone(self._child.exit_code, "", "the client is closed")
 
     def _send(self, line: bytes) -> None:
-        """At once, if there is room in the pipe; the thread writes the rest."""
+        """Write a line at once, if there is room in the pipe; the thread writes the rest."""
         if line:
             at_once = self._stdin_open and not self._outgoing
             self._outgoing += line
@@ -265,7 +265,7 @@ class Link(Generic[E]):
             self._finish()
 
     def _loop(self) -> None:
-        """Until the process has exited and what it printed was read, or it is doomed and would not exit."""
+        """Read and write until the process has exited and all was read, or it is doomed and would not exit."""
         while self._child.exit_code is None:
             if self._doomed is None and not (self._stdout_open and (self._stdin_open or self._closing)):
                 self._doomed = time.monotonic() + GRACE  # It cannot be talked to any more.
@@ -284,7 +284,7 @@ class Link(Generic[E]):
             return ASK_AGAIN if self._is_watched() and self._conversation.is_unsure else None
 
     def _is_watched(self) -> bool:
-        """Whether anybody waits for an end. Nothing else is worth a question."""
+        """Whether anybody waits for an end. Nothing else is worth asking the agent for."""
         return bool(self._idle) or any(stream.id for stream in self._streams)
 
     def _question(self, *, again: bool = False) -> None:
@@ -362,7 +362,7 @@ class Link(Generic[E]):
             self._changes.tell()
 
     def _finish(self) -> None:
-        """Nothing more comes. See the process off, and tell whoever waits why."""
+        """See the process off when nothing more comes, and tell whoever waits why."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with self.lock:
                 if self._child.exit_code is not None:

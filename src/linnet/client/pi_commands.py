@@ -6,8 +6,22 @@ Some exist only in some versions of pi, or only in linnet; an agent that does no
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
-from linnet.client.pictures import Picture, checked
-from linnet.client.request import Request, a, anything, command, given, nothing, perhaps
+from linnet.client.agent import Agent, Speech
+from linnet.client.pi_work import LegacyWork, PiWork
+from linnet.client.request import (
+    Picture,
+    Request,
+    SharedCommands,
+    a,
+    checked,
+    command,
+    given,
+    nothing,
+    perhaps,
+    run_command,
+)
+from linnet.client.run_result import PiRunResult
+from linnet.wire.pi import incoming as pi
 from linnet.wire.pi import results
 from linnet.wire.pi.spoken import Compaction, Message
 
@@ -15,21 +29,44 @@ Behavior: TypeAlias = Literal["steer", "followUp"]
 Mode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
-class PiCommands:
+class PiCommands(SharedCommands, Agent[pi.Event]):
     """`timeout` is in seconds; without one, the client's own counts."""
+
+    speech = Speech(("--mode", "rpc"), pi.reader, PiWork, PiRunResult)
+
+    @run_command
+    def prompt(
+        self,
+        message: str,
+        images: Sequence[Picture] = (),
+        *,
+        streaming_behavior: Behavior | None = None,
+        output_schema: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Request[results.Accepted]:
+        """Say something; iterate over what happens until the agent is idle again, retries and all."""
+        fields = {"streamingBehavior": streaming_behavior, "outputSchema": output_schema}
+        return said("prompt", message, images, timeout, **fields)
+
+    def answer_ui(
+        self, id: str, value: str | None = None, *, confirmed: bool | None = None, reason: str | None = None
+    ) -> None:
+        """Answer an ExtensionUiRequest; with neither, it is cancelled. `reason` is for the model to read."""
+        told = given(value=value, confirmed=confirmed) or {"cancelled": True}
+        self._link.tell({"type": "extension_ui_response", "id": id, **told, **given(reason=reason)})
 
     @command
     def steer(
         self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
     ) -> Request[results.Accepted]:
-        """Say it as soon as the running tool is done."""
+        """Say something as soon as the running tool is done."""
         return said("steer", message, images, timeout)
 
     @command
     def follow_up(
         self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
     ) -> Request[results.Accepted]:
-        """Say it when the agent has nothing left to do."""
+        """Say something when the agent has nothing left to do."""
         return said("follow_up", message, images, timeout)
 
     @command
@@ -44,10 +81,12 @@ class PiCommands:
 
     @command
     def new_session(self, parent_session: str | None = None, *, timeout: float | None = None) -> Request[results.Moved]:
+        """Begin an empty session. `parent_session` is the path of the one it came from."""
         return Request("new_session", a(results.Moved), timeout, given(parentSession=parent_session))
 
     @command
     def get_state(self, *, timeout: float | None = None) -> Request[results.State]:
+        """Return the model, the modes, what runs and what waits."""
         return Request("get_state", a(results.State), timeout)
 
     @command
@@ -59,7 +98,7 @@ class PiCommands:
     def set_model(
         self, provider: str, model_id: str, *, save: bool | None = None, timeout: float | None = None
     ) -> Request[results.Model]:
-        """With `save`, here and in other setters, for later starts too. linnet's own."""
+        """Use another model. With `save`, which is linnet's own, here and in other setters: for later starts too."""
         fields = given(provider=provider, modelId=model_id, save=save)
         return Request("set_model", a(results.Model), timeout, fields)
 
@@ -70,13 +109,14 @@ class PiCommands:
 
     @command
     def get_available_models(self, *, timeout: float | None = None) -> Request[list[results.Model]]:
+        """Return the models that can be used."""
         return Request("get_available_models", lambda data: a(results.Models)(data).models, timeout)
 
     @command
     def set_thinking_level(
         self, level: str, *, save: bool | None = None, timeout: float | None = None
     ) -> Request[None]:
-        """`off`, `minimal`, `low`, `medium`, `high`, `xhigh`; newer versions of pi have `max`."""
+        """Say how much the model thinks: `off`, `minimal`, `low`, `medium`, `high`, `xhigh`; in newer pi also `max`."""
         return Request("set_thinking_level", nothing, timeout, given(level=level, save=save))
 
     @command
@@ -86,17 +126,19 @@ class PiCommands:
 
     @command
     def get_available_thinking_levels(self, *, timeout: float | None = None) -> Request[list[str]]:
-        """Return what the model can do. pi since 0.80."""
+        """Return the levels of thinking that the model has. pi since 0.80."""
         return Request("get_available_thinking_levels", lambda data: a(results.Levels)(data).levels, timeout)
 
     @command
     def set_steering_mode(self, mode: Mode, *, save: bool | None = None, timeout: float | None = None) -> Request[None]:
+        """Say whether several steering messages are heard one by one or all at once."""
         return Request("set_steering_mode", nothing, timeout, given(mode=mode, save=save))
 
     @command
     def set_follow_up_mode(
         self, mode: Mode, *, save: bool | None = None, timeout: float | None = None
     ) -> Request[None]:
+        """Say whether several follow-ups are heard one by one or all at once."""
         return Request("set_follow_up_mode", nothing, timeout, given(mode=mode, save=save))
 
     @command
@@ -108,10 +150,12 @@ class PiCommands:
     def set_auto_compaction(
         self, enabled: bool, *, save: bool | None = None, timeout: float | None = None
     ) -> Request[None]:
+        """Say whether a conversation that grows too long is compacted by itself."""
         return Request("set_auto_compaction", nothing, timeout, given(enabled=enabled, save=save))
 
     @command
     def set_auto_retry(self, enabled: bool, *, save: bool | None = None, timeout: float | None = None) -> Request[None]:
+        """Say whether a run that failed for a passing reason is tried again."""
         return Request("set_auto_retry", nothing, timeout, given(enabled=enabled, save=save))
 
     @command
@@ -136,6 +180,7 @@ class PiCommands:
 
     @command
     def get_session_stats(self, *, timeout: float | None = None) -> Request[results.Stats]:
+        """Return counts of messages and tokens, and what the session has cost."""
         return Request("get_session_stats", a(results.Stats), timeout)
 
     @command
@@ -146,6 +191,7 @@ class PiCommands:
 
     @command
     def switch_session(self, session_path: str, *, timeout: float | None = None) -> Request[results.Moved]:
+        """Go on with another session, which has this path."""
         return Request("switch_session", a(results.Moved), timeout, {"sessionPath": session_path})
 
     @command
@@ -155,6 +201,7 @@ class PiCommands:
 
     @command
     def fork(self, entry_id: str, *, timeout: float | None = None) -> Request[results.Branched]:
+        """Go on from before that prompt, in a session of its own. pi since 0.70."""
         return Request("fork", a(results.Branched), timeout, {"entryId": entry_id})
 
     @command
@@ -174,10 +221,12 @@ class PiCommands:
 
     @command
     def get_fork_messages(self, *, timeout: float | None = None) -> Request[list[results.BranchMessage]]:
+        """Return the prompts that can be forked from. pi since 0.70."""
         return Request("get_fork_messages", lambda data: a(results.BranchMessages)(data).messages, timeout)
 
     @command
     def get_tree(self, *, timeout: float | None = None) -> Request[results.Tree]:
+        """Return the entries of the session as a tree."""
         return Request("get_tree", a(results.Tree), timeout)
 
     @command
@@ -187,10 +236,12 @@ class PiCommands:
 
     @command
     def get_last_assistant_text(self, *, timeout: float | None = None) -> Request[str | None]:
+        """Return what the agent said last; None if it said nothing."""
         return Request("get_last_assistant_text", lambda data: a(results.LastText)(data).text, timeout)
 
     @command
     def set_session_name(self, name: str, *, timeout: float | None = None) -> Request[None]:
+        """Name the session."""
         return Request("set_session_name", nothing, timeout, {"name": name})
 
     @command
@@ -204,24 +255,9 @@ class PiCommands:
         return Request("get_commands", lambda data: a(results.SlashCommands)(data).commands, timeout)
 
     @command
-    def trust(self, answer: Literal["once", "always", "never"], *, timeout: float | None = None) -> Request[None]:
-        """Say whether what the project brings may be used. linnet's own."""
-        return Request("trust", nothing, timeout, {"answer": answer})
-
-    @command
-    def reload(self, *, timeout: float | None = None) -> Request[None]:
-        """Have the extensions read again, between runs. linnet's own."""
-        return Request("reload", nothing, timeout)
-
-    @command
     def set_stream(self, mode: Literal["full", "deltas"], *, timeout: float | None = None) -> Request[None]:
-        """Whether updates repeat the message so far. linnet's own."""
+        """Say whether updates repeat the message so far. linnet's own."""
         return Request("set_stream", nothing, timeout, {"mode": mode})
-
-    @command
-    def set_tools(self, tools: Sequence[dict[str, Any]], *, timeout: float | None = None) -> Request[None]:
-        """Declare the tools that you run, as objects with `name`, `description` and `parameters`. linnet's own."""
-        return Request("set_tools", nothing, timeout, {"tools": list(tools)})
 
     @command
     def tool_response(
@@ -241,10 +277,27 @@ class PiCommands:
         """Tell what a tool that you run has printed since. linnet's own."""
         return Request("tool_response_progress", nothing, timeout, {"requestId": request_id, "text": text})
 
-    @command
-    def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
-        """Send a command that has no method here; return its `data`."""
-        return Request(type, anything, timeout, fields)
+
+class PiLegacyCommands(Agent[pi.Event]):
+    """The protocol before it had answers. `timeout` is in seconds; without one, the client's own counts."""
+
+    speech = Speech(("--mode", "rpc", "--dialect", "pi-legacy"), pi.reader, LegacyWork, PiRunResult)
+
+    @run_command
+    def prompt(
+        self, message: str, images: Sequence[Picture] = (), *, timeout: float | None = None
+    ) -> Request[results.Accepted]:
+        """Say something; iterate over what happens up to `agent_end`, or the `error` that it was refused with."""
+        return said("prompt", message, images, timeout)
+
+    @run_command
+    def compact(self, instructions: str | None = None, *, timeout: float | None = None) -> Request[Compaction]:
+        """Replace old messages by a summary; iterate up to `compaction`, or the `error` that it failed with."""
+        return PiCommands.compact(self, instructions, timeout=timeout)
+
+    def abort(self) -> None:
+        """Cancel what runs. Its last events follow."""
+        self.tell("abort")
 
 
 def said(
@@ -253,19 +306,3 @@ def said(
     pictures = [{"type": "image", "data": each.data, "mimeType": each.mime_type} for each in checked(images)]
     fields = given(message=message, images=pictures or None, **fields)
     return Request(name, a(results.Accepted), timeout, fields)
-
-
-def prompt(
-    message: str,
-    images: Sequence[Picture],
-    behavior: Behavior | None,
-    timeout: float | None,
-    schema: Mapping[str, Any] | None = None,
-) -> Request[results.Accepted]:
-    return said("prompt", message, images, timeout, streamingBehavior=behavior, outputSchema=schema)
-
-
-def answer_ui(id: str, value: str | None, confirmed: bool | None, reason: str | None) -> dict[str, Any]:
-    """The answer to an ExtensionUiRequest; neither a value nor a yes or no means that it was cancelled."""
-    told = given(value=value, confirmed=confirmed) or {"cancelled": True}
-    return {"type": "extension_ui_response", "id": id, **told, **given(reason=reason)}

@@ -90,7 +90,7 @@ class PiWork:
         return self._ended()
 
     def learned(self, reply: Reply) -> list[Begun | Ended]:
-        """An agent that cannot be asked has told all it will."""
+        """Take in the state that was asked for. An agent that cannot be asked has told all it will."""
         try:
             state = _state.result(reply)
         except ClientError:
@@ -104,7 +104,7 @@ class PiWork:
         return bool(self._unanswered) or self._owed or self._running or self._retrying or self._compacting
 
     def _expect(self, request: Request[Any], reply: Reply) -> None:
-        """It was said to an agent that does not run. Does a run follow?"""
+        """Decide whether a run follows from what was said to an agent that does not run."""
         try:
             disposition = _accepted.result(reply).disposition
         except ClientError:

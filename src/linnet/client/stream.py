@@ -28,11 +28,12 @@ class Pending(Awaitable):
         self.id = id
         self.reply: Reply | None = None
         self.error: AgentGone | None = None
-        self.done = False
+        self.ready = False  # Whether it is completed.
 
     def complete(self, reply: Reply | None, error: AgentGone | None = None) -> None:
-        if not self.done:
-            self.reply, self.error, self.done = reply, error, True
+        """Tell whoever waits. Only the first call counts."""
+        if not self.ready:
+            self.reply, self.error, self.ready = reply, error, True
             self.notify()
 
 
@@ -63,16 +64,17 @@ class Stream(Awaitable, Generic[E]):
             self.notify()
 
     def begin(self) -> None:
+        """Take in what comes from now on."""
         self._begun = True
 
     def end(self, error: AgentGone | None = None) -> None:
-        """What has come can still be taken. An `error` is raised after it."""
+        """Take in nothing more. What has come can still be taken; an `error` is raised after it."""
         if not self._ended:
             self._ended, self.error = True, error
             self.notify()
 
     def take(self) -> deque[Heard[E]]:
-        """The events that have come. Raises the error after the last one."""
+        """Return the events that have come. Raises the error after the last one."""
         if not self._events and self.error is not None:
             raise self.error.again()
         taken, self._events = self._events, deque()

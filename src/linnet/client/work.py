@@ -9,13 +9,13 @@ from linnet.wire.incoming import Reply
 
 
 class Begun(Struct, frozen=True):
-    """What this command asked for has begun: the events from here on are about it."""
+    """What a command asked for has begun: the events from here on are about it."""
 
     id: str
 
 
 class Ended(Struct, frozen=True):
-    """What this command asked for is over, with everything that followed from it."""
+    """What a command asked for is over, with everything that followed from it."""
 
     id: str
 
@@ -28,17 +28,20 @@ class Work(Protocol):
 
     @property
     def is_idle(self) -> bool:
-        """Nothing runs, waits or is about to follow by itself."""
+        """Whether nothing runs, waits or is about to follow by itself."""
 
     @property
     def question(self) -> Request[Any] | None:
-        """What to ask the agent to learn whether it is idle, where events do not tell."""
+        """Return what to ask the agent to learn whether it is idle, where events do not tell."""
 
-    def sent(self, id: str, request: Request[Any]) -> list[Begun | Ended]: ...
+    def sent(self, id: str, request: Request[Any]) -> list[Begun | Ended]:
+        """Take in that a command was sent; return what begins or ends by that, as the others do."""
 
-    def answered(self, id: str, request: Request[Any], reply: Reply) -> list[Begun | Ended]: ...
+    def answered(self, id: str, request: Request[Any], reply: Reply) -> list[Begun | Ended]:
+        """Take in the answer to a command."""
 
-    def heard(self, event: object) -> list[Begun | Ended]: ...
+    def heard(self, event: object) -> list[Begun | Ended]:
+        """Take in an event."""
 
     def learned(self, reply: Reply) -> list[Begun | Ended]:
-        """The answer to `question`."""
+        """Take in the answer to `question`."""

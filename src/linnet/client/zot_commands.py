@@ -1,15 +1,59 @@
 """Every command of the zot protocol, once, for the client that blocks and the one that is awaited."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Unpack
 
-from linnet.client.pictures import Picture, checked
-from linnet.client.request import Request, a, anything, command, given, nothing
+from linnet.client.agent import Agent, Options, Speech
+from linnet.client.request import Picture, Request, SharedCommands, a, checked, command, given, nothing, run_command
+from linnet.client.run_result import ZotRunResult
+from linnet.client.zot_work import ZotWork
+from linnet.errors import RunFailed
+from linnet.faces import Steps, once
 from linnet.wire.zot import frames
+from linnet.wire.zot import incoming as zot
 
 
-class ZotCommands:
+class ZotCommands(SharedCommands, Agent[frames.Event]):
     """`timeout` is in seconds; without one, the client's own counts."""
+
+    speech = Speech(("rpc",), zot.reader, ZotWork, ZotRunResult)
+
+    def __init__(
+        self, command: Sequence[str] | None = None, *, token: str | None = None, **options: Unpack[Options]
+    ) -> None:
+        """`token`: the agent is given it in its environment and sent it in a `hello`, before anything else."""
+        if token:  # Without one, whatever the environment says holds.
+            options["env"] = {**(options.get("env") or {}), "ZOTCORE_RPC_TOKEN": token}
+        super().__init__(command, **options)
+        if token:
+            self._link.ask(ZotCommands.hello(self, token))
+
+    @run_command
+    def prompt(
+        self,
+        message: str,
+        images: Sequence[Picture] = (),
+        *,
+        output_schema: Mapping[str, Any] | None = None,
+        timeout: float | None = None,
+    ) -> Request[None]:
+        """Run a prompt, when those before it are done; iterate over its events, `done` last."""
+        fields: dict[str, Any] = {"message": message, **given(output_schema=output_schema)}
+        if images:
+            fields["images"] = [{"mime_type": each.mime_type, "data": each.data} for each in checked(images)]
+        return Request("prompt", nothing, timeout, fields)
+
+    @once
+    def compact(self, *, timeout: float | None = None) -> Steps[str]:
+        """Replace old messages by a summary, and return it. Raises RunFailed."""
+        events: list[object] = []
+        yield from self._begin(Request("compact", nothing, timeout))._each(events.append)
+        for event in events:
+            if isinstance(event, frames.CompactDone):
+                return event.summary
+            if isinstance(event, frames.Error):
+                raise RunFailed(event.message)
+        raise RunFailed("the compaction was aborted")
 
     @command
     def hello(self, token: str = "", *, timeout: float | None = None) -> Request[frames.GreetingData]:
@@ -23,6 +67,7 @@ class ZotCommands:
 
     @command
     def get_state(self, *, timeout: float | None = None) -> Request[frames.StateData]:
+        """Return the model, the folder, whether it is busy, and what it has cost."""
         return Request("get_state", a(frames.StateData), timeout)
 
     @command
@@ -41,11 +86,6 @@ class ZotCommands:
         return Request("set_model", nothing, timeout, given(model=model, save=save))
 
     @command
-    def trust(self, answer: Literal["once", "always", "never"], *, timeout: float | None = None) -> Request[None]:
-        """Say whether what the project brings may be used. linnet's own."""
-        return Request("trust", nothing, timeout, {"answer": answer})
-
-    @command
     def get_models(self, *, timeout: float | None = None) -> Request[list[frames.ModelInfo]]:
         """Return the provider's models."""
         return Request("get_models", lambda data: a(frames.ModelsData)(data).models, timeout)
@@ -54,16 +94,6 @@ class ZotCommands:
     def ping(self, *, timeout: float | None = None) -> Request[None]:
         """Return when the agent has answered."""
         return Request("ping", nothing, timeout)
-
-    @command
-    def reload(self, *, timeout: float | None = None) -> Request[None]:
-        """Have the extensions read again, between runs. linnet's own."""
-        return Request("reload", nothing, timeout)
-
-    @command
-    def set_tools(self, tools: Sequence[dict[str, Any]], *, timeout: float | None = None) -> Request[None]:
-        """Declare the tools that you run, as objects with `name`, `description` and `parameters`. linnet's own."""
-        return Request("set_tools", nothing, timeout, {"tools": list(tools)})
 
     @command
     def tool_response(
@@ -96,21 +126,3 @@ class ZotCommands:
         """Answer a Question; neither a value nor a yes or no means that it was dismissed. linnet's own."""
         told = given(value=value, confirmed=confirmed) or {"cancelled": True}
         return Request("answer", nothing, timeout, {"request_id": request_id, **told, **given(reason=reason)})
-
-    @command
-    def ask(self, type: str, /, *, timeout: float | None = None, **fields: Any) -> Request[Any]:
-        """Send a command that has no method here; return its `data`."""
-        return Request(type, anything, timeout, fields)
-
-
-def prompt(
-    text: str, images: Sequence[Picture], timeout: float | None, schema: Mapping[str, Any] | None = None
-) -> Request[None]:
-    fields: dict[str, Any] = {"message": text, **given(output_schema=schema)}
-    if images:
-        fields["images"] = [{"mime_type": each.mime_type, "data": each.data} for each in checked(images)]
-    return Request("prompt", nothing, timeout, fields)
-
-
-def compact(timeout: float | None) -> Request[None]:
-    return Request("compact", nothing, timeout)

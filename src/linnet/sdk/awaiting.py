@@ -1,120 +1,145 @@
-"""What is done on other threads, awaited in an event loop."""
+"""How an AsyncRuntime waits: what is done on other threads, awaited in an event loop."""
 
 import asyncio
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Coroutine
+from concurrent.futures import Future
 from contextlib import suppress
-from threading import Lock
-from typing import TypeVar
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any, TypeAlias, TypeVar
 
 from linnet.core import commands
 from linnet.errors import BadInput, Closed
+from linnet.faces import awaits
+from linnet.logs import broke
 from linnet.runtime.fault import as_error
 from linnet.runtime.session import Session
-from linnet.sdk.answer import Answered, say
 from linnet.sdk.events import Event
-from linnet.sdk.follow import Followed
-from linnet.sdk.questions import Question
-from linnet.sdk.workers import workers
+from linnet.sdk.run_handle import RunHandle, RunListener
+from linnet.sdk.waiting import PATIENCE, Answered, Work
 
+A = TypeVar("A")
 T = TypeVar("T")
+Task: TypeAlias = Callable[[], None]
 NOT_OPEN = "the runtime is not open yet; use it inside `async with`"
-PATIENCE = 5.0  # How long closing waits for a run to end.
+ROOM = 32  # With more that nobody has taken, the run waits: hundreds of them share one interpreter with the loop.
+WORKERS = 2  # With more, hundreds of runs that begin at once would be more in the loop's way.
+INTERRUPTS = (commands.Abort, commands.AbortBash, commands.AbortRetry)  # They wait for nothing.
 
 
-class Opening:
-    """The session of an AsyncRuntime: made by the first that needs it, and never touched in the loop's own thread."""
+class InLoop:
+    """How an AsyncRuntime waits. Its session is made by the first that needs it, and never touched in the loop's own
+    thread.
+    """
 
-    def __init__(self, make: Callable[[], Session]) -> None:
+    def __init__(self, make: "Callable[[RunListener, HostLoop], Session]") -> None:
         self._make = make
         self._lock = Lock()
+        self._listener = RunListener()
+        self._host = HostLoop()
         self._session: Session | None = None
         self._closed = False
+        self._awaiting: Awaiting | None = None  # The job that was asked for last.
 
     @property
     def session(self) -> Session:
-        """For what can be read without waiting."""
         if self._session is None:
             raise BadInput(NOT_OPEN)
         return self._session
 
+    @property
+    def latest(self) -> RunHandle | None:
+        return self._listener.latest
+
     async def open(self) -> None:
+        """Open the session. Raises ConfigError or SessionError if that cannot be done."""
         await asyncio.to_thread(self._opened)  # There may be a session to read.
 
+    @awaits
     async def close(self) -> None:
         await asyncio.to_thread(self._close)
 
-    async def ask(self, question: Question[T]) -> T:
-        """Whoever is cancelled while it waits aborts what it asked for, if that takes its time."""
+    @awaits
+    async def ask(self, command: commands.Command, kind: type[A]) -> A:
         loop = asyncio.get_running_loop()
+        if self._awaiting is not None and not isinstance(command, INTERRUPTS):
+            await self._awaiting.ended_if_abandoned()
         given = asyncio.Event()
-        answered = Answered(lambda: _tell(loop, given.set))
+        answered = Answered(lambda: _tell(loop, given.set), kind)
 
         def submit() -> None:
             try:
-                answered.submit(self._opened(), question.command)
+                answered.submit(self._opened(), command)
             except Exception as fault:
                 answered.refused(as_error(fault, "a runtime could not be opened"))
 
-        workers.start()
-        if isinstance(question.command, commands.Move):
+        if isinstance(command, commands.Move):
             loop.run_in_executor(None, submit)  # There may be a session to read.
         else:
-            workers.put(submit)
+            workers.do(submit)
         try:
             await given.wait()
         except asyncio.CancelledError:
-            workers.put(answered.abort)
+            workers.do(answered.abort)
             raise
-        return question.read(answered.take())
+        return answered.take(kind)
 
-    async def say(self, prompt: commands.Prompt) -> None:
-        await self.call(lambda: say(self._opened(), prompt))
+    @awaits
+    async def do(self, act: Callable[[Session], None]) -> None:
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
 
-    def follow(self, followed: Followed, work: commands.Prompt | commands.Compact) -> None:
-        """Submit it. Returns at once; what goes wrong is its end."""
+        def settle(error: Exception | None) -> None:
+            if done.done():
+                return  # Nobody waits for it any more.
+            if error is not None:
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+        def task() -> None:
+            failed = None
+            try:
+                act(self._opened())
+            except Exception as error:
+                failed = error
+            _tell(loop, lambda: settle(failed))
+
+        workers.do(task)
+        await done
+
+    @awaits
+    async def follow(self, work: Work) -> RunHandle:
+        awaiting = self.start(work, streams=False)
+        await awaiting.end()
+        return awaiting.handle
+
+    def start(self, work: Work, *, streams: bool) -> "Awaiting":
+        """Submit a job, and return at once. Raises Busy; what else may be wrong is raised where it is waited for."""
+        loop = asyncio.get_running_loop()  # Before anything is started that nobody could follow.
+        handle = RunHandle(self._listener, streams=streams, room=ROOM)
+        self._listener.take_up(handle)
+        self._host.loop = loop
+        self._awaiting = awaiting = Awaiting(handle, loop)
 
         def submit() -> None:
             try:
                 session = self._opened()
             except Exception as fault:
-                followed.fail(as_error(fault, "a runtime could not be opened"))
+                handle.refused(as_error(fault, "a runtime could not be opened"))
             else:
-                followed.submit(session, work)
+                handle.submit(session, work)
 
-        workers.start()
-        workers.put(submit)
-
-    async def call(self, function: Callable[[], T]) -> T:
-        """What it returns or raises, called by a worker."""
-        loop = asyncio.get_running_loop()
-        outcome: asyncio.Future[T] = loop.create_future()
-
-        def settle(value: T | None, error: BaseException | None) -> None:
-            if not outcome.done():  # Or else nobody waits for it any more.
-                if error is not None:
-                    outcome.set_exception(error)
-                else:
-                    outcome.set_result(value)  # type: ignore[arg-type]  # It is what the function returned.
-
-        def task() -> None:
-            try:
-                value = function()
-            except Exception as error:
-                failed = error
-                _tell(loop, lambda: settle(None, failed))
-            else:
-                _tell(loop, lambda: settle(value, None))
-
-        workers.start()
-        workers.put(task)
-        return await outcome
+        workers.do(submit)
+        return awaiting
 
     def _opened(self) -> Session:
         with self._lock:
             if self._session is None:
                 if self._closed:
                     raise Closed
-                self._session = self._make()
+                self._session = self._make(self._listener, self._host)
             return self._session
 
     def _close(self) -> None:
@@ -128,15 +153,15 @@ class Opening:
 class Awaiting:
     """One job, awaited. Whoever is cancelled while it waits aborts the job, and waits until that has ended."""
 
-    def __init__(self, followed: Followed, loop: asyncio.AbstractEventLoop) -> None:
-        self.followed = followed
+    def __init__(self, handle: RunHandle, loop: asyncio.AbstractEventLoop) -> None:
+        self.handle = handle
         self._loop = loop
-        self._stream = followed.stream
+        self._stream = handle.stream
         self._arrived = asyncio.Event()
         self._stream.notify = lambda: _tell(loop, self._arrived.set)
 
     async def take(self, most: int) -> list[Event]:
-        """The next events; none after the last. Raises why the job was refused, if it was."""
+        """Return the next events; none after the last. Raises why the job was refused, if it was."""
         taken = self._stream.take(most, block=False)
         if taken:
             await self._wait_for_turn()
@@ -147,37 +172,42 @@ class Awaiting:
             if taken:
                 return taken
             if self._stream.is_over:
-                self.followed.check()
+                self.handle.check()
                 return []
             await self._wait()
 
     async def end(self) -> None:
-        """Until it has ended. Raises why it was refused, if it was."""
-        while not self.followed.has_ended:
+        """Wait until it has ended. Raises why it was refused, if it was."""
+        while not self.handle.has_ended:
             self._arrived.clear()
-            if not self.followed.has_ended:
+            if not self.handle.has_ended:
                 await self._wait()
-        self.followed.check()
+        self.handle.check()
 
     async def leave(self) -> None:
         """Abort it, if it has not ended, and wait until it has."""
         self.let_go()
         await self.ended()
 
+    async def ended_if_abandoned(self) -> None:
+        """Wait for the end of a job that somebody has left: it is over for whoever asks for something next."""
+        if self.handle.abandoned:
+            await self.ended()
+
     async def ended(self) -> None:
         """Wait for the end of a job that was let go of."""
         if self._loop is not asyncio.get_running_loop():
             return  # Who waits in another loop cannot be told here; what is asked next takes its turn all the same.
-        while not self.followed.has_ended:
+        while not self.handle.has_ended:
             self._arrived.clear()
-            if not self.followed.has_ended:
+            if not self.handle.has_ended:
                 await self._arrived.wait()
 
     def let_go(self) -> None:
         """Abort it, if it has not ended. Returns at once, and may be called from anywhere."""
-        if not self.followed.has_ended:
-            self.followed.abandoned = True  # At once: from here on, another job may be asked for.
-            workers.put(self.followed.abandon)
+        if not self.handle.has_ended:
+            self.handle.abandoned = True  # At once: from here on, another job may be asked for.
+            workers.put(self.handle.abandon)
 
     async def _wait(self) -> None:
         try:
@@ -187,7 +217,7 @@ class Awaiting:
             raise
 
     async def _wait_for_turn(self) -> None:
-        """Others in the loop come first: a run that was faster than its reader must not hold them up."""
+        """Let others in the loop go first: a run that was faster than its reader must not hold them up."""
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
@@ -198,3 +228,66 @@ class Awaiting:
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
     with suppress(RuntimeError):  # The loop has been closed, and nobody waits any more.
         loop.call_soon_threadsafe(callback)
+
+
+class HostLoop:
+    """The event loop of the program that a runtime lives in. Coroutines of the program's own run there, so that they
+    can share what belongs to that loop. `loop` is the one in which the runtime was used last.
+    """
+
+    def __init__(self) -> None:
+        self.loop: asyncio.AbstractEventLoop | None = None
+
+    def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
+        """Begin this in the loop. To cancel the future is to cancel the work. Raises Closed."""
+        coroutine = work()
+        try:
+            if self.loop is None:
+                raise Closed
+            return asyncio.run_coroutine_threadsafe(coroutine, self.loop)
+        except RuntimeError:  # The loop has been closed.
+            coroutine.close()
+            raise Closed from None
+
+    def close(self) -> None:
+        """The loop is not ours to close; what runs in it on our behalf ends with the run that it belongs to."""
+
+
+class Workers:
+    """A few threads, for all runtimes of the process, that do what would hold up an event loop, but not for long:
+    taking a session's lock, starting a run's thread.
+
+    Tasks begin in the order they are put. The threads end with the process, and with nothing that a task does.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._tasks: SimpleQueue[Task] = SimpleQueue()
+        self._process = 0
+
+    def do(self, task: Task) -> None:
+        """Have a task done. A process that was forked off has no threads, and gets its own."""
+        if self._process != os.getpid():
+            with self._lock:
+                if self._process != os.getpid():
+                    self._tasks = SimpleQueue()
+                    for _ in range(WORKERS):
+                        Thread(target=self._work, args=(self._tasks,), name="linnet-sdk", daemon=True).start()
+                    self._process = os.getpid()
+        self.put(task)
+
+    def put(self, task: Task) -> None:
+        """Have a task done by threads that were started before. Takes no lock: it may be called when an object is
+        collected.
+        """
+        self._tasks.put(task)
+
+    def _work(self, tasks: SimpleQueue[Task]) -> None:
+        while True:
+            try:
+                tasks.get()()
+            except Exception:  # Nobody waits for it; but those that follow are waited for.
+                broke(__name__, "what was begun for an event loop broke")
+
+
+workers = Workers()

@@ -1,4 +1,4 @@
-"""What must not be left half done is done beside the main thread: there, and only there, Ctrl-C may come at any point.
+"""A thread beside the main one, for what must not be left half done: in the main thread Ctrl-C may come at any point.
 
 See `docs/decisions/0049-the-main-thread-only-waits.md`.
 """
@@ -24,7 +24,7 @@ class Beside:
         self._process = 0
 
     def start(self) -> None:
-        """Called before a runtime is used. A process that was forked off has no threads, and gets its own.
+        """Start the thread, before a runtime is used. A process that was forked off has none, and gets its own.
 
         Raises RuntimeError if the system has no further thread for us, or the interpreter is about to end.
         """
@@ -34,7 +34,7 @@ class Beside:
             self._process = os.getpid()
 
     def begin(self, act: Act) -> None:
-        """In a thread that is not the main one it is done on return. It must not raise."""
+        """Have something done that must not raise. From any thread but the main one it is done on return."""
         if get_ident() != main_thread().ident:
             act()
             return
@@ -46,7 +46,7 @@ class Beside:
             self._acts.put(act)
 
     def do(self, act: Act) -> None:
-        """Wait for its end, too, and raise what it raised. If whoever waits is interrupted, it goes on all the same."""
+        """Have something done, wait for its end and raise what it raised. An interrupt ends the wait only."""
         changes = Changes()
         is_done = False
         fault: Exception | None = None

@@ -1,171 +1,86 @@
 """What a runtime is made of, said in keywords. Both faces take the same ones."""
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from linnet.core.events import QueueMode
-from linnet.core.models import Reasoning
-from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.spelling import keyword
-from linnet.runtime.config import SDK, Callback, Config, Path, Tools
+from linnet.runtime.config import SDK, Config, Keywords
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
-from linnet.sdk.asking import Answering, OnQuestion
+from linnet.sdk.question_callback import Answering, OnQuestion
 
 if TYPE_CHECKING:
-    from linnet.sdk.host_loop import HostLoop
+    from inspect import Signature
+
+    from linnet.sdk.awaiting import HostLoop
+
+P = ParamSpec("P")
+
+
+class _Asked(Keywords, frozen=True, kw_only=True):
+    """All keywords: those that are settings, and the one that is not."""
+
+    on_question: OnQuestion | None = None
+
+
+class _Arguments(_Asked, frozen=True):
+    """What a constructor takes: a Config, also by position, or the keywords."""
+
+    config: Config | None = None
+
+
+def _taking(
+    make: Callable[P, _Arguments],
+) -> Callable[[Callable[[Any, _Arguments], None]], Callable[Concatenate[Any, P], None]]:
+    """Let a constructor take what this takes: the settings are written once, and type checkers know them all."""
+
+    def decorated(begin: Callable[[Any, _Arguments], None]) -> Callable[Concatenate[Any, P], None]:
+        def init(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
+            begin(self, make(*args, **kwargs))
+
+        init.__doc__ = begin.__doc__
+        return init
+
+    return decorated
+
+
+class _Signature:
+    """Shows the keywords to `help` and to completion, which look at a class and not at its constructor's types."""
+
+    def __get__(self, instance: object, owner: type) -> "Signature":
+        from inspect import Parameter, Signature
+
+        types = {**Keywords.__annotations__, **_Asked.__annotations__}
+        keywords = [Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=types[name]) for name in types]
+        config = Parameter("config", Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=Config | None)
+        return Signature([config, *keywords], return_annotation=None)
 
 
 class Configured:
-    def __init__(
-        self,
-        config: Config | None = None,
-        *,
-        provider: str | None = None,
-        model: str | None = None,
-        cwd: Path | None = None,
-        api_key: str | None = None,
-        base_url: str | None = None,
-        system_prompt: str | None = None,
-        append_system_prompt: str | None = None,
-        reasoning: Reasoning | None = None,
-        max_steps: int | None = None,
-        max_cost: float | None = None,
-        max_seconds: float | None = None,
-        bash_timeout: float | None = None,
-        max_reply: int | None = None,
-        tools: "Tools | None" = None,
-        script: Path | None = None,
-        timeout: float | None = None,
-        retries: int | None = None,
-        retry_delay: float | None = None,
-        compact_reserve: int | None = None,
-        compact_keep: int | None = None,
-        session: Path | None = None,
-        resume: bool | None = None,
-        fork: Path | None = None,
-        session_dir: Path | None = None,
-        save: bool | None = None,
-        confine: bool | None = None,
-        permission: "Mode | Callback | None" = None,
-        rules: Sequence[Rule | str] | None = None,
-        on_question: OnQuestion | None = None,
-        question_timeout: float | None = None,
-        trust: bool | None = None,
-        shell: str | None = None,
-        shell_prefix: str | None = None,
-        steering_mode: QueueMode | None = None,
-        follow_up_mode: QueueMode | None = None,
-        context_files: bool | None = None,
-        templates: bool | None = None,
-        template_paths: Sequence[Path] | None = None,
-        skills: bool | None = None,
-        skill_paths: Sequence[Path] | None = None,
-        stands_in_for: Literal["pi", "zot"] | None = None,
-        mcp: bool | None = None,
-        mcp_config: Sequence[Path] | None = None,
-        mcp_servers: Mapping[str, Any] | None = None,
-        mcp_wait: float | None = None,
-        extensions: Sequence[Path] | None = None,
-        find_extensions: bool | None = None,
-        extension_wait: float | None = None,
-        extension_flags: Mapping[str, Any] | None = None,
-        hook_timeout: float | None = None,
-        pass_keys: bool | None = None,
-        sandbox: bool | None = None,
-        sandbox_network: bool | None = None,
-        sandbox_hosts: Sequence[str] | None = None,
-        sandbox_files: bool | None = None,
-        sandbox_extensions: bool | None = None,
-        needs_key: bool | None = None,
-        sessions: bool | None = None,
-        wording: Literal["zot", "pi"] | None = None,
-        retry_runs: bool | None = None,
-        auto_compaction: bool | None = None,
-        keep_messages: int | None = None,
-        calls_at_once: int | None = None,
-    ) -> None:
-        """Takes a Config, or its fields as keywords; see Config for what they mean.
+    """What both faces have in common: their constructor, and how they open a session."""
+
+    __signature__ = _Signature()
+
+    @_taking(_Arguments)
+    def __init__(self, said: _Arguments) -> None:
+        """Takes a Config, or its fields as keywords; see `docs/sdk.md` for what they mean.
 
         `permission` is a mode, or a function that is given each call. `rules` are such as "allow bash:git status".
         `on_question` answers what else is asked.
         """
-        said = Config(
-            provider=provider,
-            model=model,
-            cwd=cwd,
-            api_key=api_key,
-            base_url=base_url,
-            system_prompt=system_prompt,
-            append_system_prompt=append_system_prompt,
-            reasoning=reasoning,
-            max_steps=max_steps,
-            max_cost=max_cost,
-            max_seconds=max_seconds,
-            bash_timeout=bash_timeout,
-            max_reply=max_reply,
-            tools=tools,
-            script=script,
-            timeout=timeout,
-            retries=retries,
-            retry_delay=retry_delay,
-            compact_reserve=compact_reserve,
-            compact_keep=compact_keep,
-            session=session,
-            resume=resume,
-            fork=fork,
-            session_dir=session_dir,
-            save=save,
-            confine=confine,
-            permission=None if callable(permission) else permission,
-            rules=rules,
-            permission_callback=permission if callable(permission) else None,
-            question_timeout=question_timeout,
-            trust=trust,
-            shell=shell,
-            shell_prefix=shell_prefix,
-            steering_mode=steering_mode,
-            follow_up_mode=follow_up_mode,
-            context_files=context_files,
-            templates=templates,
-            template_paths=template_paths,
-            skills=skills,
-            skill_paths=skill_paths,
-            stands_in_for=stands_in_for,
-            mcp=mcp,
-            mcp_config=mcp_config,
-            mcp_servers=mcp_servers,
-            mcp_wait=mcp_wait,
-            extensions=extensions,
-            find_extensions=find_extensions,
-            extension_wait=extension_wait,
-            extension_flags=extension_flags,
-            hook_timeout=hook_timeout,
-            pass_keys=pass_keys,
-            sandbox=sandbox,
-            sandbox_network=sandbox_network,
-            sandbox_hosts=sandbox_hosts,
-            sandbox_files=sandbox_files,
-            sandbox_extensions=sandbox_extensions,
-            needs_key=needs_key,
-            sessions=sessions,
-            wording=wording,
-            retry_runs=retry_runs,
-            auto_compaction=auto_compaction,
-            keep_messages=keep_messages,
-            calls_at_once=calls_at_once,
-        )
-        if config is not None and said != Config():
+        fields = {name: getattr(said, name) for name in Keywords.__struct_fields__}
+        if said.config is not None and any(value is not None for value in fields.values()):
             raise TypeError("give either a Config or its fields, not both")
-        self._config = config or said
-        self._on_question = on_question
+        self._config = said.config or Config(**fields)
+        self._on_question = said.on_question
         self._set_up()
 
-    def _open_session(self, ear: Listener, loop: "HostLoop | None" = None) -> Session:
-        """`loop` is where coroutines of the program's own run; without one, in a thread of the runtime's.
+    def _open_session(self, listener: Listener, loop: "HostLoop | None" = None) -> Session:
+        """Open the session that the keywords ask for. `listener` is told what happens in it; `loop` is where coroutines
+        of the program's own run, without one in a thread of the runtime's.
 
         Raises ConfigError or SessionError if that cannot be done.
         """
@@ -177,9 +92,9 @@ class Configured:
         resources = Resources(settings, loop)
         try:
             if self._on_question is None:
-                return Session(settings, resources, [ear])
+                return Session(resources, [listener])
             answering = Answering(self._on_question, resources)
-            answering.session = session = Session(settings, resources, [ear, answering], answerable=True)
+            answering.session = session = Session(resources, [listener, answering], answerable=True)
         except BaseException:
             resources.close()
             raise

@@ -87,7 +87,7 @@ _MORE = frozenset(
 
 
 def encode(batch: Sequence[events.Event]) -> list[Event]:
-    """What the runtime tells, as what a program is told. Nearly always it is one call for the whole batch."""
+    """Return core events as those that a program is told. Nearly always that is one call for the whole batch."""
     if not any(type(event) in _MORE for event in batch):
         return [*zot.encode(batch, show_thinking=True)]
     return [told for event in batch for told in _encode(event)]

@@ -42,7 +42,7 @@ class Result(Struct, Generic[T], frozen=True, kw_only=True):
 
     @property
     def value(self) -> T:
-        """The answer in the form that `output` asked for. Raises BadOutput if there is none: `error` says why."""
+        """Return the answer in the form that `output` asked for. Raises BadOutput if there is none, and says why."""
         if self._value is UNSET:
             raise BadOutput(self.error or "this run was not asked for a value; give `output`")
         value: T = self._value
@@ -84,7 +84,7 @@ class Recording:
         file: str | None,
         warnings: Sequence[str] = (),
     ) -> Result[Any]:
-        """`before` and `after` is what the session had cost by then."""
+        """Return what came of the run. `before` and `after` is what the session had cost by then."""
         used = tokens(subtract(after, before))
         return Result(
             text=self._text,
@@ -109,7 +109,7 @@ class Recording:
         return ""
 
     def _forget_failure(self) -> None:
-        """As the conversation does: the reply that failed is about to be asked for again."""
+        """Drop a reply that failed, as the conversation does: it is about to be asked for again."""
         last = self._messages[-1] if self._messages else None
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()

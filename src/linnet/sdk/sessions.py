@@ -1,76 +1,120 @@
-"""What a program can do with sessions: begin, open, branch, go back, name, list and export them."""
+"""What a program can do with sessions: begin, open, branch, go back, name, list and export them. Both faces."""
 
+import os
 from collections.abc import Sequence
 
+from linnet.core import commands
 from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.errors import BadInput, CalledOff
+from linnet.faces import Awaited, Blocking, Steps, once
 from linnet.runtime.config import Path
-from linnet.runtime.session import Session
-from linnet.sdk import questions
-from linnet.sdk.answer import ask
+from linnet.sdk.waiting import Asking, Waits
 
 
-class Sessions:
-    """Moves end what runs first. All of them raise SessionError or BadInput with a sentence that says why not."""
+class SessionMethods(Asking):
+    """What Sessions and AsyncSessions have in common."""
 
-    def __init__(self, session: Session) -> None:
-        self._session = session
+    def __init__(self, waits: Waits) -> None:
+        self._waits = waits
 
     @property
     def file(self) -> str | None:
-        """Where the open session is kept; nothing if it is in memory only."""
-        return self._session.file
+        """Return the path of the open session's file; None if it is in memory only."""
+        return self._waits.session.file
 
     @property
     def id(self) -> str:
-        return self._session.id
+        """Return the id of the open session. Its beginning is enough for `switch`."""
+        return self._waits.session.id
 
     @property
     def name(self) -> str:
-        """Set it to name the session; `set_name` does the same."""
-        return self._session.name
+        """Return the name of the open session; empty if it has none. `set_name` sets it."""
+        return self._waits.session.name
+
+    @once
+    def set_name(self, name: str) -> Steps[None]:
+        """Name the open session. Raises BadInput for an empty name."""
+        if not name.strip():
+            raise BadInput("Session name cannot be empty")
+        yield from self._tell(commands.SetSessionName(name))
+
+    @once
+    def new(self, parent: Path | None = None) -> Steps[None]:
+        """Begin an empty session. `parent` is the session it came from."""
+        yield from self._move(commands.NewSession(None if parent is None else os.fspath(parent)))
+
+    @once
+    def switch(self, session: Path) -> Steps[None]:
+        """Go on with another session: a file, or the beginning of an id."""
+        yield from self._move(commands.SwitchSession(os.fspath(session)))
+
+    @once
+    def branch(self, entry: str) -> Steps[str]:
+        """Go on from before this message of the user's, in a session of its own, and return the message."""
+        answer = yield from self._ask(commands.Branch(entry), commands.Branched)
+        _check_carried_out(answer)
+        return answer.text
+
+    @once
+    def clone(self) -> Steps[None]:
+        """Go on with the same conversation in a session of its own."""
+        yield from self._move(commands.CloneSession())
+
+    @once
+    def navigate(self, entry: str | None) -> Steps[None]:
+        """Go on from another entry of this session; from the very beginning if none is given."""
+        yield from self._move(commands.Navigate(entry))
+
+    @once
+    def prompts(self) -> Steps[Sequence[tuple[str, str]]]:
+        """Return what the user said, and the ids of the entries: where `branch` can start from."""
+        return (yield from self._ask(commands.GetBranchMessages(), commands.BranchMessages)).messages
+
+    @once
+    def outline(self) -> Steps[Sequence[OutlineEntry]]:
+        """Return the session's tree as a list."""
+        return (yield from self._ask(commands.GetTree(), commands.Outline)).entries
+
+    @once
+    def entries(self, since: str | None = None) -> Steps[Sequence[bytes]]:
+        """Return the lines of the file, or those after an entry."""
+        return (yield from self._ask(commands.GetEntries(since), commands.EntryList)).lines
+
+    @once
+    def listed(self, *, everywhere: bool = False) -> Steps[Sequence[SessionInfo]]:
+        """Return the sessions of the folder that is worked in, or all of them, newest first."""
+        return (yield from self._ask(commands.ListSessions(everywhere), commands.SessionList)).sessions
+
+    @once
+    def export_html(self, path: Path | None = None) -> Steps[str]:
+        """Write one page that shows the session, and return where it is."""
+        command = commands.ExportHtml(None if path is None else os.fspath(path))
+        return (yield from self._ask(command, commands.Exported)).path
+
+    def _move(self, command: commands.Move) -> Steps[None]:
+        """Go to another place in this or another session. Raises CalledOff if an extension would not have it."""
+        _check_carried_out((yield from self._tell(command)))
+
+
+class Sessions(SessionMethods, Blocking):
+    """Moves end what runs first. All of them raise SessionError or BadInput with a sentence that says why not."""
+
+    @property
+    def name(self) -> str:
+        """Return the name of the open session; empty if it has none. To set it is to call `set_name`."""
+        return self._waits.session.name
 
     @name.setter
     def name(self, name: str) -> None:
         self.set_name(name)
 
-    def set_name(self, name: str) -> None:
-        ask(self._session, questions.set_name(name))
 
-    def new(self, parent: Path | None = None) -> None:
-        """Begin an empty one. `parent` is the session it came from."""
-        ask(self._session, questions.new(parent))
+class AsyncSessions(SessionMethods, Awaited):
+    """As Sessions. What takes no time is not awaited: `file`, `id` and `name`, once the runtime is open."""
 
-    def switch(self, session: Path) -> None:
-        """Go on with another: a file, or the beginning of an id."""
-        ask(self._session, questions.switch(session))
 
-    def branch(self, entry: str) -> str:
-        """A session of its own that goes on from before this message of the user's, which is returned."""
-        return ask(self._session, questions.branch(entry))
-
-    def clone(self) -> None:
-        """The same conversation in a session of its own."""
-        ask(self._session, questions.clone())
-
-    def navigate(self, entry: str | None) -> None:
-        """Go on from another entry of this session; from the very beginning if none is given."""
-        ask(self._session, questions.navigate(entry))
-
-    def prompts(self) -> Sequence[tuple[str, str]]:
-        """What the user said, and the ids of the entries: where `branch` can start from."""
-        return ask(self._session, questions.prompts())
-
-    def outline(self) -> Sequence[OutlineEntry]:
-        return ask(self._session, questions.outline())
-
-    def entries(self, since: str | None = None) -> Sequence[bytes]:
-        """The lines of the file, or those after an entry."""
-        return ask(self._session, questions.entries(since))
-
-    def listed(self, *, everywhere: bool = False) -> Sequence[SessionInfo]:
-        """Newest first: those of the folder that is worked in, or all."""
-        return ask(self._session, questions.listed_sessions(everywhere=everywhere))
-
-    def export_html(self, path: Path | None = None) -> str:
-        """Write one page that shows the session, and return where it is."""
-        return ask(self._session, questions.export_html(path))
+def _check_carried_out(answer: object) -> None:
+    """Raises CalledOff."""
+    if isinstance(answer, commands.SessionOpened | commands.Branched | commands.Navigated) and answer.cancelled:
+        raise CalledOff

@@ -1,4 +1,4 @@
-"""What a run came to, folded from its events: the words of the agent, and why it failed. Pure."""
+"""What came of a run, folded from its events: the words of the agent, a value, and why it failed. Pure."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from linnet.wire.pi import incoming as pi
 from linnet.wire.zot import frames
 
 
-class Spoken:
+class RunResult:
     """`failure` is empty if all went well. `value` is the answer in the form that was asked for, or `no_value` says why
     it is not there.
     """
@@ -19,10 +19,11 @@ class Spoken:
 
     @property
     def text(self) -> str:
-        """What the agent said: its replies, with an empty line between two."""
+        """Return what the agent said: its replies, with an empty line between two."""
         return "\n\n".join(text for reply in self._replies if (text := "".join(reply)))
 
     def add(self, event: object) -> None:
+        """Take in the next event."""
         raise NotImplementedError
 
     def _read(self, value: Any, error: str) -> None:
@@ -37,7 +38,7 @@ class Spoken:
         self._replies[-1].append(text)
 
 
-class ZotSpoken(Spoken):
+class ZotRunResult(RunResult):
     def add(self, event: object) -> None:
         match event:
             case frames.TextDelta(delta):
@@ -55,7 +56,7 @@ class ZotSpoken(Spoken):
                 pass
 
 
-class PiSpoken(Spoken):
+class PiRunResult(RunResult):
     def add(self, event: object) -> None:
         match event:
             case pi.MessageUpdate(pi.TextDelta(delta)):

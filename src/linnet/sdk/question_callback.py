@@ -1,4 +1,4 @@
-"""Questions to whoever hosts the runtime: functions of theirs that say whether a tool may run, or answer anything."""
+"""A function of the program's that answers questions: whether a tool may run, or anything else that is asked."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from threading import Thread
@@ -23,7 +23,7 @@ OnQuestion: TypeAlias = Callable[[Question], Answer | Awaitable[Answer]]
 
 
 class Answering(Listener):
-    """Calls a function with each question, and takes its answer to the session.
+    """Call a function with each question, and take its answer to the session.
 
     Invariant: a question that was closed is no longer waited for; a function that is `async def` is then cancelled.
     """
@@ -62,7 +62,7 @@ class Answering(Listener):
 
 
 class _Dismissing(Requester):
-    """An answer that does not fit is taken for none."""
+    """Dismiss a question whose answer was refused: one that does not fit is taken for none."""
 
     def __init__(self, session: "Session", id: str) -> None:
         self._session = session
@@ -73,6 +73,7 @@ class _Dismissing(Requester):
 
 
 def _given(question: Question, answer: object) -> Given:
+    """Return what a function returned as an answer. Words that permit nothing are a reason for a no."""
     if answer is True or answer is False:
         return Given(confirmed=answer)
     if isinstance(answer, str):

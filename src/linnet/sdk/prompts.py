@@ -1,10 +1,12 @@
-"""Images that a program gives with a prompt: files, bytes, or images as they are sent."""
+"""What a program says to the model, checked: a text, images, the form that the answer is to have."""
 
 import os
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from linnet.core import commands
+from linnet.core.form import Form
 from linnet.core.images import checked_image, image, sniffed
 from linnet.core.messages import Image
 from linnet.errors import BadInput, ConfigError
@@ -15,6 +17,22 @@ Picture: TypeAlias = str | os.PathLike[str] | bytes | Image
 
 LARGEST = 32 << 20  # Bytes; no vendor takes as much.
 MOST_SAID = 200  # Characters of what may be no path at all.
+
+
+def prompt_command(text: str, images: Sequence[Picture], output: Any = None) -> commands.Prompt:
+    """Return the command for a prompt. `output` is a type or a JSON Schema, which the answer is to fit.
+
+    Raises BadInput for a prompt that says nothing, for what is no image, and for an output that is neither.
+    """
+    if not text.strip() and not images:
+        raise BadInput("a prompt needs a message or an image")
+    return commands.Prompt(text, pictures(images), form=None if output is None else _form(output))
+
+
+def message_command(text: str, images: Sequence[Picture], when: Literal["steer", "follow_up"]) -> commands.Prompt:
+    """Return the command for something that is said to a run, and refused if there is none. Raises BadInput."""
+    prompt = prompt_command(text, images)
+    return commands.Prompt(prompt.text, prompt.images, when, "refuse", slash="refuse")
 
 
 def pictures(given: Sequence[Picture]) -> tuple[Image, ...]:
@@ -48,3 +66,9 @@ def _file(path: str) -> bytes:
     if not sniffed(data[:16]):
         raise BadInput(f"{shown} is no image that models see: PNG, JPEG, GIF or WebP")
     return data
+
+
+def _form(output: Any) -> Form:
+    from linnet.core.output import Output  # Most prompts ask for words.
+
+    return Output(output)

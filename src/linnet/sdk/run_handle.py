@@ -1,0 +1,280 @@
+"""A handle on one prompt or compaction, from the moment it is asked for to its end: what may be asked of it, the
+listener that feeds it, and the stream that its events are taken from.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import Any
+
+from linnet.changes import Changes
+from linnet.core import commands
+from linnet.core.cancel import Cancel
+from linnet.core.events import Event, Settled
+from linnet.core.messages import Usage
+from linnet.errors import BadInput, Busy, Cancelled, Closed, LinnetError
+from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
+from linnet.runtime.session import Session
+from linnet.sdk.beside import beside
+from linnet.sdk.events import Event as ToldEvent
+from linnet.sdk.events import encode
+from linnet.sdk.result import Recording, Result
+
+ROOM = 10_000
+NOT_ENDED = "the run has not ended; its result is there after its last event"
+
+
+class RunListener(Listener):
+    """Hear all that happens in a session, and hand it to the handle of the job that goes on.
+
+    Invariant: one job is followed at a time, and another one only after that has ended or was let go of. `active` is
+    read once in each method: another thread may tell the end of that job meanwhile.
+    """
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._latest: RunHandle | None = None
+        self.active: RunHandle | None = None
+
+    def take_up(self, handle: "RunHandle") -> None:
+        """Follow another job. Raises Busy while somebody follows one that has not ended."""
+        with self._lock:
+            latest = self._latest
+            if latest is not None and not (latest.has_ended or latest.abandoned):
+                raise Busy
+            self._latest = handle
+
+    @property
+    def latest(self) -> "RunHandle | None":
+        return self._latest
+
+    def hear(self, events: Sequence[Event]) -> None:
+        if (active := self.active) is not None:
+            active.hear(events)
+
+    def warned(self, sentence: str) -> None:
+        if (active := self.active) is not None:
+            active.warnings.append(sentence)
+        else:  # There is no result that could say it.
+            from linnet.runtime.text_files import warn
+
+            warn(sentence)
+
+    def pace(self, cancel: Cancel) -> None:
+        if (active := self.active) is not None:
+            active.stream.pace(cancel)
+
+    def is_behind(self) -> bool:
+        active = self.active
+        return active is not None and active.stream.is_behind
+
+
+class Submission(Requester):
+    """A command that can be aborted at any moment: an abort that comes before it was submitted counts too."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._session: Session | None = None
+        self._number: int | None = None
+        self._abort_asked = False
+
+    def submit(self, session: Session, command: commands.Command) -> None:
+        """Submit a command, and abort it if that was asked for meanwhile."""
+        with self._lock:
+            self._session = session
+        number = session.submit(command, self)
+        with self._lock:
+            self._number = number
+            aborted = self._abort_asked
+        if aborted:
+            session.abort(number)
+
+    def abort(self) -> None:
+        """Have a job end with its last events, or kill a command in the background. What was done at once is done."""
+        with self._lock:
+            self._abort_asked = True
+            session, number = self._session, self._number
+        if session is not None and number is not None:
+            session.abort(number)
+
+
+class RunHandle(Submission):
+    """A job, as whoever asked for it sees it: its events, its result, why it was refused; and the way to abort it.
+
+    Without `streams`, only the result is kept. `abandoned`: nobody waits for its end any more, so that the next job may
+    be asked for, which begins when this one has ended.
+    """
+
+    def __init__(self, listener: RunListener, *, streams: bool, room: int = ROOM) -> None:
+        super().__init__()
+        self.stream = Stream(room)
+        self.abandoned = False
+        self.error: LinnetError | None = None  # Why it was refused.
+        self.warnings: list[str] = []
+        self._listener = listener
+        self._streams = streams
+        self._began = False
+        self._recording = Recording()
+        self._settled: Settled | None = None
+        self._answer: commands.Answer | None = None
+        self._before = self._after = Usage()
+        self._file: str | None = None
+        self._result: Result[Any] | None = None
+
+    @property
+    def has_ended(self) -> bool:
+        return self.stream.has_ended
+
+    @property
+    def result(self) -> Result[Any]:
+        """Return what came of a run. Raises BadInput before the end, and what it was refused with."""
+        if not self.has_ended:
+            raise BadInput(NOT_ENDED)
+        if self._result is None:
+            self.check()
+            done = self._answer if isinstance(self._answer, commands.Done) else None
+            if done is None:  # It broke, and that is how it ended.
+                done = commands.Done("error", str(self.error), self.error)
+            self._result = self._recording.result(done, self._before, self._after, self._file, self.warnings)
+        return self._result
+
+    @property
+    def summary(self) -> str:
+        """Return what a compaction came to. Raises why there is none; Cancelled, if it was aborted."""
+        if isinstance(self._answer, commands.Compacted):
+            return self._answer.result.summary.text
+        if self._settled is not None and self._settled.stop == "aborted":
+            raise Cancelled
+        raise self.error or LinnetError("the compaction was not carried out")
+
+    def check(self) -> None:
+        """Raise why it was refused, if it never began."""
+        if self.error is not None and not self._began:
+            raise self.error
+
+    def submit(self, session: Session, command: commands.Command) -> None:
+        """Submit the job, unless it was abandoned before. Never raises: what goes wrong is an end, too."""
+        if self.abandoned:
+            self.refused(Closed("the run was left before it began"))
+        else:
+            super().submit(session, command)
+
+    def abandon(self) -> None:
+        """Abort it, and take no more of its events. Returns at once."""
+        self.abandoned = True
+        self.stream.close()
+        self.abort()
+
+    def let_go(self) -> None:
+        """Abandon it, when Ctrl-C came; another job may be asked for from here on."""
+        self.abandoned = True
+        beside.begin(self.abandon)
+
+    def started(self) -> None:
+        assert self._session is not None
+        self._began = True
+        self._before = self._session.spent
+        self._listener.active = self
+
+    def hear(self, events: Sequence[Event]) -> None:
+        self._recording.add(events)
+        if isinstance(events[-1], Settled):
+            self._settled = events[-1]
+        if self._streams:
+            self.stream.put(encode(events))
+
+    def finished(self, answer: commands.Answer) -> None:
+        self._answer = answer
+        self._end()
+
+    def refused(self, error: LinnetError) -> None:
+        self.error = error
+        self._end()
+
+    def _end(self) -> None:
+        if self._began and self._session is not None:
+            self._listener.active = None
+            self._after = self._session.spent
+            self._file = self._session.file
+        self.stream.end()
+
+
+class Stream:
+    """Events that have come and were not taken. With more than `room` of them, the run waits. A closed stream takes in
+    nothing more and holds nobody up.
+    """
+
+    def __init__(self, room: int = ROOM) -> None:
+        self._room = room
+        self._changes = Changes()
+        self._events: deque[ToldEvent] = deque()
+        self._closed = False
+        self._ended = False  # The run itself is over, whether or not anybody listens.
+        self.notify: Callable[[], None] = lambda: None
+
+    def put(self, events: Sequence[ToldEvent]) -> None:
+        if not events:
+            return
+        with self._changes.lock:
+            if self._closed:
+                return
+            was_empty = not self._events
+            self._events.extend(events)
+            self._changes.tell()
+        if was_empty:  # Or else whoever takes them has been told, and has not come yet.
+            self.notify()
+
+    def end(self) -> None:
+        """Say that nothing more is to come: the run itself is over."""
+        with self._changes.lock:
+            self._ended = True
+            self._changes.tell()
+        self.notify()
+
+    def pace(self, cancel: Cancel) -> None:
+        """Wait until there is room, nobody listens any more, or the run is cancelled."""
+        if len(self._events) <= self._room:
+            return
+        with cancel.interrupting(self._wake):
+            self._changes.wait_for(lambda: len(self._events) <= self._room or self._closed or cancel.is_set, None)
+
+    def take(self, most: int, *, block: bool) -> list[ToldEvent]:
+        """Return the next events; none when there are none. With `block`, none means that there will never be any."""
+        if block:
+            self._changes.wait_for(lambda: bool(self._events) or self._closed or self._ended, None)
+        with self._changes.lock:
+            was_behind = len(self._events) > self._room
+            taken = [self._events.popleft() for _ in range(min(most, len(self._events)))]
+            if was_behind and len(self._events) <= self._room:
+                self._changes.tell()
+            return taken
+
+    @property
+    def is_behind(self) -> bool:
+        return len(self._events) > self._room and not self._closed
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the run has ended and all of it was taken, or nobody listens any more."""
+        with self._changes.lock:
+            return self._closed or (self._ended and not self._events)
+
+    @property
+    def has_ended(self) -> bool:
+        return self._ended
+
+    def close(self) -> None:
+        """Take in nothing more, and drop what was not taken."""
+        with self._changes.lock:
+            self._closed = True
+            self._events.clear()
+            self._changes.tell()
+
+    def wait(self) -> None:
+        """Block until the run is over."""
+        self._changes.wait_for(lambda: self._ended, None)
+
+    def _wake(self) -> None:
+        with self._changes.lock:
+            self._changes.tell()

@@ -51,6 +51,12 @@ def test_half_a_surrogate_pair_is_escaped() -> None:
     assert encode_lines([{"a": "x\ud83d"}]) == b'{"a": "x\\ud83d"}\n'
 
 
+def test_a_line_is_the_same_whatever_comes_with_it() -> None:
+    frames = [{"a": 1}, {"b": "x\ud83d"}, {"c": "\u2028"}]
+    assert encode_lines(frames) == b"".join(encode_lines([frame]) for frame in frames)
+    assert encode_lines(frames).startswith(b'{"a":1}\n')
+
+
 def test_half_a_surrogate_pair_in_the_input_becomes_a_replacement_character() -> None:
     assert decode_line(anything, rb'{"a": "x\ud83d"}') == {"a": "x\ufffd"}
 

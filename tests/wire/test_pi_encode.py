@@ -47,8 +47,7 @@ from linnet.core.run import (
 from linnet.wire.dialect import Asked
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi.dialect import Pi
-from linnet.wire.pi.encode import PiEncoder
-from linnet.wire.pi.output import MOST_BYTES, MOST_LINES, tail
+from linnet.wire.pi.encode import MOST_BYTES, MOST_LINES, Manner, PiEncoder, tail
 from linnet.wire.pi.partial_json import PartialJson
 
 MODEL = Model("m", "anthropic", api="anthropic-messages")
@@ -276,12 +275,12 @@ def test_the_short_stream_is_the_long_one_without_the_message(happened: list[eve
         if frame["type"] == "message_update":
             del frame["message"]
             del frame["assistantMessageEvent"]["partial"]
-    assert lines(happened, PiEncoder("deltas")) == long
+    assert lines(happened, PiEncoder(Manner("deltas"))) == long
 
 
 @given(st.lists(anything))
 def test_text_is_escaped_in_pieces_as_it_is_as_a_whole(pieces: list[str]) -> None:
-    encoder = PiEncoder("deltas")
+    encoder = PiEncoder(Manner("deltas"))
     list(encoder.encode([STARTED, events.PartStarted(0, "text")]))
     grown = b""
     for piece in pieces:
@@ -292,11 +291,12 @@ def test_text_is_escaped_in_pieces_as_it_is_as_a_whole(pieces: list[str]) -> Non
 
 def test_the_stream_may_change_in_the_middle_of_a_message() -> None:
     pi = Pi(stream="deltas")
-    list(pi.encode([STARTED, events.PartStarted(0, "text"), events.TextGrew(0, "a")]))
+    encoder = pi.encoder()
+    list(encoder.encode([STARTED, events.PartStarted(0, "text"), events.TextGrew(0, "a")]))
     asked = pi.decode(b'{"type":"set_stream","mode":"full"}')
     assert isinstance(asked, Asked)
     pi.answer(asked, Pong())
-    (buffers,) = pi.encode([events.TextGrew(0, "b")])
+    (buffers,) = encoder.encode([events.TextGrew(0, "b")])
     assert json.loads(b"".join(buffers))["message"]["content"] == [{"type": "text", "text": "ab"}]
 
 
@@ -515,7 +515,7 @@ def test_frames_are_made_as_they_are_asked_for(stream: Literal["full", "deltas"]
         yield STARTED
         raise AssertionError("nobody asked for more")
 
-    first = next(iter(PiEncoder(stream).encode(happening())))
+    first = next(iter(PiEncoder(Manner(stream)).encode(happening())))
     assert b"".join(first).startswith(b'{"type":"message_start"')
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from linnet import errors
 from linnet.core import commands, events
 from linnet.core.messages import AssistantMessage, Image, Summary, Text, ToolCall, ToolResult, Usage, UserMessage
-from linnet.wire.dialect import Asked, Dialect, Rejected
+from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.pi_legacy.dialect import PiLegacy
 
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -24,15 +24,15 @@ def decoded(**fields: Any) -> Asked | Rejected:
     return PiLegacy().decode(json.dumps(fields).encode())
 
 
-def lines(happened: Iterable[events.Event], dialect: PiLegacy | None = None) -> list[Any]:
-    return [json.loads(b"".join(buffers)) for buffers in (dialect or PiLegacy()).encode(list(happened))]
+def lines(happened: Iterable[events.Event], encoder: Encoder | None = None) -> list[Any]:
+    return [json.loads(b"".join(buffers)) for buffers in (encoder or PiLegacy().encoder()).encode(list(happened))]
 
 
 def test_a_prompt_has_one_start_and_one_end_however_often_it_is_tried() -> None:
     go = UserMessage((Text("go"),), 1)
     failed = AssistantMessage((), 2, "anthropic", "m", stop="error", error="529")
     done = AssistantMessage((Text("Hi"),), 3, "anthropic", "m")
-    dialect = PiLegacy()
+    encoder = PiLegacy().encoder()
     told = lines(
         [
             events.RunStarted(),
@@ -50,14 +50,14 @@ def test_a_prompt_has_one_start_and_one_end_however_often_it_is_tried() -> None:
             events.RetryEnded(True, 1, ""),
             SETTLED,
         ],
-        dialect,
+        encoder,
     )
     kinds = [frame["type"] for frame in told]
     assert (kinds[0], kinds[-1]) == ("agent_start", "agent_end")
     assert kinds.count("agent_start") == kinds.count("agent_end") == 1
     assert [m.get("stopReason") for m in told[-1]["messages"]] == [None, "error", "stop"]
     assert "errorMessage" not in told[-1]
-    again = lines([events.RunStarted(), events.RunEnded("end", "", ()), SETTLED], dialect)
+    again = lines([events.RunStarted(), events.RunEnded("end", "", ()), SETTLED], encoder)
     assert again == [{"type": "agent_start"}, {"type": "agent_end", "messages": []}]
 
 
@@ -147,8 +147,8 @@ def test_attachments_are_shown_as_they_were_sent() -> None:
     assert isinstance(asked.command, commands.Prompt)
     assert asked.command.text == 'look\n\n<file name="n.txt">\nhi\n</file>'
     assert asked.command.images == (Image("image/png", PNG),)
-    dialect.answer(asked, commands.Accepted())
-    said = UserMessage((Text(asked.command.text), *asked.command.images), 1)
+    encoder = dialect.encoder()
+    said = UserMessage((Text(asked.command.text), *asked.command.images), 1, asked.command.sent)
     shown = {"role": "user", "content": "look", "timestamp": 1, "attachments": sent}
     happened: list[events.Event] = [
         events.RunStarted(),
@@ -156,25 +156,27 @@ def test_attachments_are_shown_as_they_were_sent() -> None:
         events.RunEnded("end", "", (said,)),
         SETTLED,
     ]
-    frames = list(dialect.encode(happened))
+    frames = list(encoder.encode(happened))
     assert all(b"\r" not in b"".join(frame) for frame in frames)
     _, _, start, end, agent_end = (json.loads(b"".join(frame)) for frame in frames)
     assert start["message"] == shown
     assert end["message"] == shown
     assert agent_end["messages"] == [shown]
-    assert lines([events.UserSaid(UserMessage((Text("next"),), 2))], dialect)[-1]["message"]["content"] == "next"
+    assert lines([events.UserSaid(UserMessage((Text("next"),), 2))], encoder)[-1]["message"]["content"] == "next"
 
 
 def test_attachments_belong_to_the_message_they_came_with_however_late_it_is_told() -> None:
     dialect = PiLegacy()
+    encoder = dialect.encoder()
     sent = [{"type": "image", "mimeType": "image/png", "content": PNG}]
-    earlier = dialect.encode([events.UserSaid(UserMessage((Text("first"),), 1))])  # Nobody has read it yet.
+    earlier = encoder.encode([events.UserSaid(UserMessage((Text("first"),), 1))])  # Nobody has read it yet.
     asked = dialect.decode(json.dumps({"type": "prompt", "message": "second", "attachments": sent}).encode())
     assert isinstance(asked, Asked)
+    assert isinstance(asked.command, commands.Prompt)
     dialect.answer(asked, commands.Accepted())
     assert "attachments" not in [json.loads(b"".join(buffers)) for buffers in earlier][-1]["message"]
-    said = UserMessage((Text("second"), Image("image/png", PNG)), 2)
-    assert lines([events.UserSaid(said)], dialect)[-1]["message"]["attachments"] == sent
+    said = UserMessage((Text("second"), Image("image/png", PNG)), 2, asked.command.sent)
+    assert lines([events.UserSaid(said)], encoder)[-1]["message"]["attachments"] == sent
 
 
 @pytest.mark.parametrize("attachments", [None, []])
@@ -182,8 +184,8 @@ def test_a_prompt_without_attachments_is_plain(attachments: Any) -> None:
     dialect = PiLegacy()
     asked = dialect.decode(json.dumps({"type": "prompt", "message": "hi", "attachments": attachments}).encode())
     assert isinstance(asked, Asked)
-    dialect.answer(asked, commands.Accepted())
-    shown = lines([events.UserSaid(UserMessage((Text("hi"),), 1))], dialect)[-1]["message"]
+    assert isinstance(asked.command, commands.Prompt)
+    shown = lines([events.UserSaid(UserMessage((Text("hi"),), 1, asked.command.sent))])[-1]["message"]
     assert shown["content"] == "hi"
 
 

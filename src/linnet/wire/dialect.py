@@ -17,11 +17,14 @@ Moment: TypeAlias = Literal["accepted", "started", "finished"]
 
 
 class Asked(Struct, frozen=True):
-    """A command as it was sent. `id` is the client's own bytes, echoed as they came; empty if there was none."""
+    """A command as it was sent."""
 
     id: Raw
+    """The client's own bytes, echoed as they came; empty if there was none."""
     name: str
     command: Command
+    session: str = ""
+    """Which session of the connection it is for. Protocols with one session for each connection leave it empty."""
 
 
 class Rejected(Struct, frozen=True):
@@ -41,7 +44,24 @@ class Opened(Struct, frozen=True):
     file: str | None
 
 
+class Encoder(Protocol):
+    """Puts what happens in one session into lines, for one of those who watch it.
+
+    What it prints is a function of the events since a mark (`core/open_work.py`), and of what its client has set by
+    then. Nothing of it is counted or made up here: ids and times come with the events. So a fresh one that has skipped
+    what happened since a mark prints what one would that was there all the time.
+    """
+
+    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
+        """Yield lines for what happened, made as they are asked for: a slow reader must not fill the memory."""
+
+    def skip(self, events: Iterable[Event]) -> None:
+        """Take in what happened, without a line: whoever watches has been told of it."""
+
+
 class Dialect(Protocol):
+    """What one client speaks. It remembers what the client has set, and nothing that happens."""
+
     @property
     def asks(self) -> bool:
         """Whether its clients can be asked something."""
@@ -64,5 +84,5 @@ class Dialect(Protocol):
     def session(self, opened: Opened) -> bytes:
         """Return the line that comes before the events of a prompt from the command line; empty if there is none."""
 
-    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        """Yield lines for what happened, made as they are asked for: a slow reader must not fill the memory."""
+    def encoder(self, session: str = "") -> Encoder:
+        """Return a fresh one, for a session that the client watches from now on and calls by that name."""

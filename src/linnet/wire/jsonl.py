@@ -1,6 +1,6 @@
 """Bytes to lines and back. A line ends at LF, and at nothing else."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from msgspec import DecodeError, Raw, Struct, ValidationError
@@ -74,11 +74,13 @@ class Lines:
 
 
 def encode_lines(frames: Sequence[Any]) -> bytes:
-    """One line a frame. U+2028 and U+2029 are escaped: to some line readers they end a line."""
+    """One line a frame, whatever the others are. U+2028 and U+2029 are escaped: some line readers end a line there."""
     try:
         encoded = _encoder.encode_lines(frames)
     except UnicodeEncodeError:
-        encoded = _with_surrogates(frames)
+        if len(frames) > 1:
+            return b"".join(encode_lines([frame]) for frame in frames)
+        encoded = _with_surrogates(frames[0])
     if b"\xe2\x80" in encoded:
         encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
     return encoded
@@ -118,7 +120,7 @@ def _without_half_pairs(line: bytes) -> bytes | None:
     return None if mended == line else mended
 
 
-def _with_surrogates(frames: Iterable[Any]) -> bytes:
+def _with_surrogates(frame: Any) -> bytes:
     """Half a surrogate pair has no UTF-8 form, but JSON can spell it: \\ud83d. File names can hold one."""
     import json  # Only text that is broken already takes this path.
 
@@ -127,4 +129,4 @@ def _with_surrogates(frames: Iterable[Any]) -> bytes:
     def plain(value: Any) -> Any:
         return json.loads(bytes(value)) if isinstance(value, Raw) else value
 
-    return b"".join(json.dumps(to_builtins(frame, enc_hook=plain)).encode() + b"\n" for frame in frames)
+    return json.dumps(to_builtins(frame, enc_hook=plain)).encode() + b"\n"

@@ -12,9 +12,11 @@ from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import responses, words
 
+_words = words.Words()
 
-def answer(asked: Asked, answer: commands.Answer, spelling: words.Words) -> bytes:
-    told = data(answer, spelling)
+
+def answer(asked: Asked, answer: commands.Answer) -> bytes:
+    told = data(answer)
     response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=told)
     return encode_lines([response])
 
@@ -23,12 +25,12 @@ def refuse(asked: Asked | Rejected, reason: str) -> bytes:
     return encode_lines([responses.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
-def data(answer: commands.Answer, spelling: words.Words) -> Any:
+def data(answer: commands.Answer) -> Any:
     match answer:
         case commands.State():
             return _state(answer)
         case commands.Transcript(transcript):
-            return responses.MessagesData([spelling.message(message) for message in transcript])
+            return responses.MessagesData([_words.message(message) for message in transcript])
         case commands.Stats():
             return _stats(answer)
         case commands.LastText(text):

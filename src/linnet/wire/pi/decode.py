@@ -125,12 +125,12 @@ def _understand(name: str, fields: Line) -> commands.Command:
             return commands.ListSessions(_all.optional(fields.all) or False)
         case "export_html":
             return commands.ExportHtml(_output.optional(fields.output_path) or None)
-        case "trust":
-            return _trust(fields)
         case "set_stream":
             return _set_stream(fields)
-        case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools":
-            return _answering(name, fields)
+        case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools" | "trust":
+            from linnet.wire.pi.questions import REPLIES  # Most clients are asked nothing.
+
+            return REPLIES[name](fields)
         case _:
             raise unknown(name)
 
@@ -139,26 +139,6 @@ def _set_stream(fields: Line) -> SetStream:
     """What is left out stays as it is."""
     settled = _settled.optional(fields.settled)
     return SetStream(_stream.required(fields.mode) if settled is None else _stream.optional(fields.mode), settled)
-
-
-def _trust(fields: Line) -> commands.Trust:
-    from linnet.wire.trust import trust  # Most projects bring nothing.
-
-    return trust(fields.answer)
-
-
-def _answering(name: str, fields: Line) -> commands.Command:
-    from linnet.wire.pi import questions  # Most clients are asked nothing.
-
-    match name:
-        case "extension_ui_response":
-            return questions.answer(fields)
-        case "tool_response":
-            return questions.tool_response(fields)
-        case "tool_response_progress":
-            return questions.tool_progress(fields)
-        case _:
-            return questions.set_tools(fields)
 
 
 def compact(fields: Line) -> commands.Compact:

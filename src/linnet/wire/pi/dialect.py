@@ -1,25 +1,23 @@
 """The pi protocol as a Dialect."""
 
-from collections.abc import Iterable, Sequence
-
 from linnet import errors
 from linnet.core import commands
-from linnet.core.events import Event
-from linnet.wire.dialect import Asked, Buffers, Moment, Opened, Rejected
+from linnet.wire.dialect import Asked, Encoder, Moment, Opened, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi import answers
 from linnet.wire.pi.decode import SetStream, decode
-from linnet.wire.pi.encode import PiEncoder, Stream
-from linnet.wire.pi.prompts import Attached
+from linnet.wire.pi.encode import Manner, PiEncoder, Stream
 
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
 
 class Pi:
+    """What its client has set with `set_stream` is all that it remembers; its encoders go by that."""
+
     asks = True
 
     def __init__(self, *, stream: Stream = "full", settled: bool = False) -> None:
-        self._encoder = PiEncoder(stream, settled=settled)
+        self._manner = Manner(stream, settled=settled)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
@@ -28,17 +26,14 @@ class Pi:
         return "accepted" if isinstance(command, commands.Prompt) else "finished"
 
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
-        self._heed(asked)
-        return answers.answer(asked, answer, self._encoder.words)
-
-    def _heed(self, asked: Asked) -> None:
-        """Remember what a command says about lines that will be made later."""
         if isinstance(asked.command, SetStream):
-            self._encoder.stream = asked.command.mode or self._encoder.stream
-            if asked.command.settled is not None:
-                self._encoder.settled = asked.command.settled
-        elif isinstance(asked.command, Attached):
-            self._encoder.words.accept(asked.command)
+            self._set_stream(asked.command)
+        return answers.answer(asked, answer)
+
+    def _set_stream(self, command: SetStream) -> None:
+        self._manner.stream = command.mode or self._manner.stream
+        if command.settled is not None:
+            self._manner.settled = command.settled
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
         return answers.refuse(asked, reason)
@@ -58,5 +53,5 @@ class Pi:
         shown = {"id": opened.id, "timestamp": opened.timestamp, "cwd": opened.cwd, **file}
         return encode_lines([{"type": "session", "version": 3, **shown}])
 
-    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        return self._encoder.encode(events)
+    def encoder(self, session: str = "") -> Encoder:
+        return PiEncoder(self._manner)

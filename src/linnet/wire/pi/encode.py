@@ -10,7 +10,6 @@ from linnet.core.inputs import Input
 from linnet.wire.dialect import Buffers
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.output import Output
 from linnet.wire.pi.reply import Reply
 
 Stream: TypeAlias = Literal["full", "deltas"]
@@ -32,49 +31,81 @@ Outside: TypeAlias = (
     | events.Shown
 )
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
+MOST_LINES = 2000
+MOST_BYTES = 50 * 1024
 
 
 class _Running:
-    """A tool at work."""
+    """A tool at work. `output` is the end of what it has printed, as much as is worth showing.
+
+    Invariant: never more than MOST_LINES or MOST_BYTES, so that each update costs at most that much.
+    """
 
     def __init__(self, call: messages.ToolCall) -> None:
         self.name = call.name
         self.args = Raw(encode_lines([call.args])[:-1])
-        self.output = Output()
+        self.output = ""
+
+    def add(self, text: str) -> None:
+        self.output = tail(self.output + text[-MOST_BYTES:])
+
+
+class Manner:
+    """How one client wants to be told: `deltas` leaves the message so far out of the updates, `settled` says when a
+    prompt is over. It may change at any time, and holds for the lines that are made from then on.
+    """
+
+    __slots__ = ("settled", "stream")
+
+    def __init__(self, stream: Stream = "full", *, settled: bool = False) -> None:
+        self.stream = stream
+        self.settled = settled
 
 
 class PiEncoder:
-    """Invariant: what is started is ended, in the order that pi's clients know, whatever core leaves out.
-
-    `stream` and `settled` may be changed at any time; `deltas` leaves the message so far out of the updates, `settled`
-    says when a prompt is over.
+    """Invariants: what is started is ended, in the order that pi's clients know, whatever core leaves out; and whenever
+    something has settled, it remembers nothing. So what it prints is a function of the events since then.
     """
 
-    def __init__(self, stream: Stream = "full", spelling: words.Words | None = None, *, settled: bool = False) -> None:
-        self.stream = stream
-        self.settled = settled
-        self.words = spelling or words.Words()
+    def __init__(self, manner: Manner | None = None, spelling: words.Words | None = None) -> None:
+        self._manner = manner or Manner()
+        self._words = spelling or words.Words()
+        self._forget()
+
+    def _forget(self) -> None:
         self._in_run = False
         self._in_turn = False
-        self._ran = False  # Since something was last settled.
+        self._ran = False
         self._owed = False  # A prompt has begun, and whoever sent it waits for the end of a run.
         self._reply: Reply | None = None
         self._running: dict[str, _Running] = {}
         self._compacting = False
-        self._shown = 0
 
     def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
         for event in batch:
-            match event:
-                case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
-                    yield self._update(self._open_reply.grow(event.index, event.text))
-                case events.PartStarted():
-                    yield self._update(self._open_reply.start(event))
-                case events.PartEnded(index, part):
-                    yield self._update(self._open_reply.end(index, part))
-                case _:
-                    for frame in self._frames(event):
-                        yield (encode_lines([frame]),)
+            grown = self._grown(event)
+            if grown is not None:
+                yield self._update(grown)
+                continue
+            for frame in self._frames(event):
+                yield (encode_lines([frame]),)
+
+    def skip(self, batch: Iterable[events.Event]) -> None:
+        for event in batch:
+            if self._grown(event) is None:
+                self._frames(event)
+
+    def _grown(self, event: events.Event) -> bytes | None:
+        """Return what happened to the open reply; None for what is not about one."""
+        match event:
+            case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
+                return self._open_reply.grow(event.index, event.text)
+            case events.PartStarted():
+                return self._open_reply.start(event)
+            case events.PartEnded(index, part):
+                return self._open_reply.end(index, part)
+            case _:
+                return None
 
     @property
     def _open_reply(self) -> Reply:
@@ -82,7 +113,7 @@ class PiEncoder:
         return self._reply
 
     def _update(self, event: bytes) -> Buffers:
-        if self.stream == "deltas":
+        if self._manner.stream == "deltas":
             return (b'{"type":"message_update"' + event + b"}}\n",)
         now = self._open_reply.now()
         return [b'{"type":"message_update","message":', *now, event + b',"partial":', *now, b"}}\n"]
@@ -96,13 +127,12 @@ class PiEncoder:
                 self._owed = kind == "prompt"
                 return []
             case events.UserSaid(said):
-                self.words.recognise(said)
-                user = self.words.message(said)
+                user = self._words.message(said)
                 return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
             case events.StepStarted():
                 return self._turn()
             case events.ReplyStarted(api, provider, model, time):
-                started = self.words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
+                started = self._words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
                 self._reply = Reply(encode_lines([started])[:-1])
                 return [frames.MessageStart(started)]
             case events.ReplyEnded(reply):
@@ -114,7 +144,7 @@ class PiEncoder:
                 return self._progressed(event)
             case events.ToolFinished(result):
                 self._running.pop(result.call_id, None)
-                shown = self.words.result(result)
+                shown = self._words.result(result)
                 end = frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error)
                 return [end, frames.MessageStart(shown), frames.MessageEnd(shown)]
             case events.StepEnded(reply, results):
@@ -127,14 +157,10 @@ class PiEncoder:
                 return []
             case events.PartStarted() | events.PartEnded():
                 return []
-            case events.Settled("prompt", stop, error):
-                over = [frames.AgentSettled(stop == "aborted")] if self.settled else []
-                return [*self._settled(error if stop == "error" else ""), *over]
             case events.Settled():
-                return []
-            case events.SessionEntered(reason="new") | events.Cleared():
-                self.words.forget()
-                return []
+                told = self._settled(event) if event.kind == "prompt" else []
+                self._forget()
+                return told
             case _:
                 return [] if isinstance(event, events.Internal) else self._outside(event)
 
@@ -150,48 +176,50 @@ class PiEncoder:
         out: list[frames.Frame] = []
         if self._reply is None:
             empty = structs.replace(reply, content=(), usage=messages.Usage(), stop="end", error="")
-            out.append(frames.MessageStart(self.words.assistant(empty)))
+            out.append(frames.MessageStart(self._words.assistant(empty)))
         self._reply = None
-        return [*out, frames.MessageEnd(self.words.assistant(reply))]
+        return [*out, frames.MessageEnd(self._words.assistant(reply))]
 
     def _turn_ended(
         self, reply: messages.AssistantMessage, results: Iterable[messages.ToolResult] = ()
     ) -> frames.TurnEnd:
         self._in_turn = False
-        return frames.TurnEnd(self.words.assistant(reply), [self.words.result(result) for result in results])
+        return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
 
-    def _settled(self, error: str) -> list[frames.Frame]:
+    def _settled(self, event: events.Settled) -> list[frames.Frame]:
+        over = [frames.AgentSettled(event.stop == "aborted")] if self._manner.settled else []
+        return [*self._last_run_ended(event.error if event.stop == "error" else ""), *over]
+
+    def _last_run_ended(self, error: str) -> list[frames.Frame]:
         """Return what ends a run that broke, or that could not begin; empty for one that ended by itself.
 
         A prompt that an extension has seen to takes no run. Whoever waits for the end of one is told of an empty one.
         """
         whole, owed = self._ran and not self._in_run, self._owed and not self._ran and not self._in_run
-        self._ran = self._owed = False
         if whole or not (error or owed):
             return []
         out: list[frames.Frame] = [] if self._in_run else [frames.AgentStart()]
         for id, running in self._running.items():
             failed = messages.ToolResult(id, running.name, (messages.Text(error),), 0, is_error=True)
             out.append(frames.ToolExecutionEnd(id, running.name, self._outcome(failed), is_error=True))
-        self._running.clear()
         if self._in_turn:
             reply = messages.AssistantMessage((), 0, "", "", stop="error", error=error)
             out += [*self._replied(reply), self._turn_ended(reply)]
-        self._in_run = False
         return [*out, frames.AgentEnd([], words.failure(error) if error else UNSET)]
 
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
         self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
-        said = [self.words.message(message) for message in event.messages]
+        said = [self._words.message(message) for message in event.messages]
         return frames.AgentEnd(said, UNSET if told or not event.error else words.failure(event.error))
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         running = self._running.get(event.call_id)
         if running is None:
             return []  # It has finished by now.
-        so_far: list[frames.UserBlock] = [frames.Text(running.output.add(event.text))]
+        running.add(event.text)
+        so_far: list[frames.UserBlock] = [frames.Text(running.output)]
         outcome = frames.ToolOutcome(so_far, dict(NO_TRUNCATION))
         return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
 
@@ -229,23 +257,38 @@ class PiEncoder:
             case events.BashRan():
                 return []
             case events.NoteAdded(note):
-                said = self.words.message(note)
+                said = self._words.message(note)
                 return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
             case events.OutputRead(value, problem):
                 return [frames.Output(error=problem) if problem else frames.Output(value)]
             case events.HookFailed(path, name, error):
                 return [frames.HookError(path, name, error)]
             case _:
-                from linnet.wire.pi.shown import request  # Most agents have no extensions.
-
-                self._shown += 1
-                return [request(event, f"shown-{self._shown}")]
+                return [_shown(event)]
 
 
 def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Frame]:
     from linnet.wire.pi import questions  # Most agents ask none.
 
     return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
+
+
+def _shown(event: events.Shown) -> frames.Frame:
+    from linnet.wire.pi import questions  # Most agents have no extensions.
+
+    return questions.told(event)
+
+
+def tail(text: str) -> str:
+    if text.count("\n") > MOST_LINES - 1:
+        text = "\n".join(text.split("\n")[-MOST_LINES - text.endswith("\n") :])
+    data = text.encode("utf-8", "surrogatepass")
+    if len(data) <= MOST_BYTES:
+        return text
+    start = len(data) - MOST_BYTES
+    while data[start] & 0xC0 == 0x80:  # In the middle of a character.
+        start += 1
+    return data[start:].decode("utf-8", "surrogatepass")
 
 
 def _texts(waiting: Iterable[Input]) -> list[str]:

@@ -147,7 +147,7 @@ def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
     content = [messages.Text(said.content)] if isinstance(said.content, str) else map(_reply_part, said.content)
     error = "" if stop == "aborted" and said.error_message == ABORTED else said.error_message
     return messages.AssistantMessage(
-        tuple(part for part in content if part is not None),
+        tuple([part for part in content if part is not None]),
         time,
         said.provider,
         said.model,

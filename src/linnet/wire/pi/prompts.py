@@ -3,11 +3,11 @@
 from binascii import Error, a2b_base64
 from typing import Literal, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import Struct
 
 from linnet.core import commands
 from linnet.core.images import image, linked_image
-from linnet.core.messages import Image
+from linnet.core.messages import Image, Sent, Text
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
@@ -45,14 +45,6 @@ _attachments: Field[list[_Attachment]] = Field(
 )
 
 
-class Attached(commands.Prompt, frozen=True, kw_only=True):
-    """A prompt with what it said beside its attachments, which are as they were sent: clients are shown these."""
-
-    said: str
-    pictures: tuple[Image, ...]
-    attachments: Raw
-
-
 class Content(Struct, frozen=True):
     text: str
     images: tuple[Image, ...]
@@ -61,19 +53,20 @@ class Content(Struct, frozen=True):
 def prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
     """Raises BadInput."""
     sent = content(fields)
+    return commands.Prompt(sent.text, sent.images, when_busy, slash=slash, sent=_sent(fields, sent))
+
+
+def _sent(fields: Line, content: Content) -> Sent | None:
+    """Return what clients are shown of a prompt with attachments; None if it has none."""
     if bytes(fields.attachments) in (b"", b"null", b"[]"):
-        return commands.Prompt(sent.text, sent.images, when_busy, slash=slash)
-    said = message.optional(fields.message) or ""
+        return None
+    words = (Text(content.text),) if content.text else ()
     count = len(_images.optional(fields.images) or ())
-    attachments = one_line(fields.attachments).copy()  # Or else the whole line would be kept with it.
-    return Attached(
-        sent.text,
-        sent.images,
-        when_busy,
-        slash=slash,
-        said=said,
-        pictures=sent.images[:count],
-        attachments=attachments,
+    return Sent(
+        message.optional(fields.message) or "",
+        content.images[:count],
+        bytes(one_line(fields.attachments)),
+        (*words, *content.images),
     )
 
 

@@ -1,30 +1,25 @@
-"""Questions in pi's words, and lines that answer them."""
+"""Questions in pi's words, what extensions show, and lines that answer."""
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import assert_never
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from linnet.core import commands, questions
+from linnet.core import commands, questions, shown
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
+from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
 from linnet.wire.fields import Field
 from linnet.wire.pi import frames, responses
 from linnet.wire.pi.line import Line
-from linnet.wire.tool_results import content, declared
 
 _id: Field[str] = Field("id", decoder_of(str), "the id of the question")
 _request: Field[str] = Field("requestId", decoder_of(str), "the requestId of the tool_request")
-_value: Field[str] = Field("value", decoder_of(str), "a string")
-_confirmed: Field[bool] = Field("confirmed", decoder_of(bool), "true or false")
-_cancelled: Field[bool] = Field("cancelled", decoder_of(bool), "true or false")
-_reason: Field[str] = Field("reason", decoder_of(str), "a string")
 _is_error: Field[bool] = Field("isError", decoder_of(bool), "true or false")
-_details: Field[dict[str, Any]] = Field("details", decoder_of(dict[str, Any]), "an object")
-_text: Field[str] = Field("text", decoder_of(str), "a string")
 
 
 def asked(event: QuestionAsked) -> frames.Frame:
-    question, timeout = event.question, _milliseconds(event.timeout)
+    question, timeout = event.question, milliseconds(event.timeout)
     match question:
         case questions.Confirm(title, message):
             return frames.UiRequest(event.id, "confirm", title, message or UNSET, timeout=timeout)
@@ -79,33 +74,52 @@ def closed(event: QuestionClosed) -> list[frames.Frame]:
     return [frames.UiClosed(event.id, event.how)]
 
 
-def answer(line: Line) -> commands.AnswerQuestion:
-    """Raises BadInput."""
-    given = questions.Given(
-        _value.optional(line.value),
-        _confirmed.optional(line.confirmed),
-        _cancelled.optional(line.cancelled) or False,
-        _reason.optional(line.reason) or "",
-    )
-    return commands.AnswerQuestion(_id.required(line.id), given)
+def told(event: shown.Shown) -> frames.UiRequest:
+    """Return what tells it: a request that nobody waits for an answer to."""
+    id = event.id
+    match event:
+        case shown.Notified(_, message, level):
+            return frames.UiRequest(id, "notify", message=message, notify_type="info" if level == "success" else level)
+        case shown.Displayed(_, text):
+            return frames.UiRequest(id, "notify", message=text, notify_type="info")
+        case shown.StatusSet(_, key, text):
+            return frames.UiRequest(id, "setStatus", status_key=key, status_text=UNSET if text is None else text)
+        case shown.WidgetSet(_, key, lines, placement):
+            return frames.UiRequest(
+                id,
+                "setWidget",
+                widget_key=key,
+                widget_lines=UNSET if lines is None else lines,
+                widget_placement="aboveEditor" if placement == "above_editor" else "belowEditor",
+            )
+        case shown.TitleSet(_, title):
+            return frames.UiRequest(id, "setTitle", title)
+        case shown.EditorTextSet(_, text):
+            return frames.UiRequest(id, "set_editor_text", text=text)
+        case _:
+            assert_never(event)
 
 
-def tool_response(line: Line) -> commands.ReturnTool:
-    """Raises BadInput."""
+def _answer(line: Line) -> commands.Command:
+    said = given(line.value, line.confirmed, line.cancelled, line.reason)
+    return commands.AnswerQuestion(_id.required(line.id), said)
+
+
+def _tool_response(line: Line) -> commands.Command:
     is_error = _is_error.optional(line.is_error) or False
-    returned = questions.ToolReturned(content(line.content), is_error, _details.optional(line.details))
-    return commands.ReturnTool(_request.required(line.request_id), returned)
+    result = returned(line.content, line.details, is_error=is_error)
+    return commands.ReturnTool(_request.required(line.request_id), result)
 
 
-def tool_progress(line: Line) -> commands.ReportToolProgress:
-    """Raises BadInput."""
-    return commands.ReportToolProgress(_request.required(line.request_id), _text.optional(line.text) or "")
+def _tool_progress(line: Line) -> commands.Command:
+    return commands.ReportToolProgress(_request.required(line.request_id), printed(line.text))
 
 
-def set_tools(line: Line) -> commands.SetTools:
-    """Raises BadInput."""
-    return commands.SetTools(declared(line.tools))
-
-
-def _milliseconds(seconds: float | None) -> int | UnsetType:
-    return UNSET if seconds is None else round(seconds * 1000)
+REPLIES: dict[str, Callable[[Line], commands.Command]] = {
+    "extension_ui_response": _answer,
+    "tool_response": _tool_response,
+    "tool_response_progress": _tool_progress,
+    "set_tools": lambda line: commands.SetTools(declared(line.tools)),
+    "trust": lambda line: trust(line.answer),
+}
+"""What clients say that were asked something. They raise BadInput."""

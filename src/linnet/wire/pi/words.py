@@ -1,7 +1,7 @@
 """What core knows, in pi's words: messages, models, compactions."""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Literal, assert_never
+from typing import Any, Literal, assert_never
 
 from msgspec import UNSET, Raw, UnsetType
 
@@ -10,10 +10,6 @@ from linnet.core.events import Compaction
 from linnet.core.printable import printable
 from linnet.wire.pi import frames, responses
 
-if TYPE_CHECKING:
-    from linnet.wire.pi.prompts import Attached
-
-MOST_WAITING = 63
 NO_ATTACHMENTS = Raw(b"[]")
 ABORTED = "Request was aborted."
 _STOP: dict[messages.StopReason, frames.Stop] = {
@@ -26,37 +22,14 @@ _STOP: dict[messages.StopReason, frames.Stop] = {
 
 
 class Words:
-    """How messages are spelled. The protocol before this one spells some of them otherwise.
+    """How messages are spelled. The protocol before this one spells some of them otherwise, and so do sessions' files.
 
-    A message that came with attachments is shown as it was sent, for as long as the session goes on.
+    A message that came with attachments is shown as it was sent, unless something else became of it.
     """
 
-    def __init__(self) -> None:
-        self._accepted: list[Attached] = []
-        self._attached: dict[messages.UserMessage, Attached] = {}
-
-    def accept(self, prompt: "Attached") -> None:
-        """Remember a prompt until its message is told; other lines may be made before that."""
-        self._accepted = [
-            *self._accepted[-MOST_WAITING:],
-            prompt,
-        ]  # Some are never told: an extension has seen to them.
-
-    def recognise(self, message: messages.UserMessage) -> None:
-        """Remember which prompt became this message, if one with attachments did."""
-        images = tuple(part for part in message.content if isinstance(part, messages.Image))
-        for prompt in self._accepted:
-            if (prompt.text, prompt.images) == (messages.texts(message.content), images):
-                self._attached[message] = prompt
-                self._accepted.remove(prompt)
-                return
-
-    def forget(self) -> None:
-        """Begin another conversation."""
-        self._attached.clear()
-
-    def sent_as(self, message: messages.UserMessage) -> "Attached | None":
-        return self._attached.get(message) if self._attached else None
+    def sent_as(self, message: messages.UserMessage) -> messages.Sent | None:
+        sent = message.sent
+        return sent if sent is not None and sent.content == message.content else None
 
     def message(self, message: messages.Message) -> frames.Message:
         match message:
@@ -79,13 +52,13 @@ class Words:
                 assert_never(message)
 
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
-        prompt = self.sent_as(message)
-        if prompt is None:
+        sent = self.sent_as(message)
+        if sent is None:
             return frames.UserMessage(blocks(message.content), message.time, NO_ATTACHMENTS)
-        said: tuple[messages.UserPart, ...] = prompt.pictures
-        if prompt.said:
-            said = (messages.Text(prompt.said), *said)
-        return frames.UserMessage(blocks(said), message.time, prompt.attachments)
+        said: tuple[messages.UserPart, ...] = sent.images
+        if sent.text:
+            said = (messages.Text(sent.text), *said)
+        return frames.UserMessage(blocks(said), message.time, Raw(sent.attachments))
 
     def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
         error = failure(message.error) or (ABORTED if message.stop == "aborted" else "")

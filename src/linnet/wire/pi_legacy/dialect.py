@@ -2,7 +2,7 @@
 
 from linnet import errors
 from linnet.core.commands import Answer
-from linnet.wire.dialect import Asked, Rejected
+from linnet.wire.dialect import Asked, Encoder, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.pi.encode import Stream
@@ -18,17 +18,19 @@ class PiLegacy(Pi):
     asks = False
 
     def __init__(self, *, stream: Stream = "full") -> None:
-        self._encoder: LegacyEncoder = LegacyEncoder(stream)
+        super().__init__(stream=stream)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
 
     def answer(self, asked: Asked, answer: Answer) -> bytes:
-        self._heed(asked)
         return b""
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
         return encode_lines([Error(reason)])
+
+    def encoder(self, session: str = "") -> Encoder:
+        return LegacyEncoder(self._manner)
 
     def explain(self, error: errors.LinnetError) -> str:
         return BUSY if isinstance(error, errors.Busy) else super().explain(error)

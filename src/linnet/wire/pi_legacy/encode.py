@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from msgspec import UNSET, UnsetType, structs
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import events, messages
 from linnet.wire.pi import frames, words
-from linnet.wire.pi.encode import Outside, PiEncoder, Stream
+from linnet.wire.pi.encode import Manner, Outside, PiEncoder
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):
@@ -23,9 +23,9 @@ class Error(frames.Frame, frozen=True, tag="error"):
 
 class LegacyWords(words.Words):
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
-        prompt = self.sent_as(message)
-        if prompt is not None:
-            return frames.UserMessage(prompt.said, message.time, prompt.attachments)
+        sent = self.sent_as(message)
+        if sent is not None:
+            return frames.UserMessage(sent.text, message.time, Raw(sent.attachments))
         if all(isinstance(part, messages.Text) for part in message.content):
             return frames.UserMessage(messages.texts(message.content), message.time)
         return structs.replace(super().user(message), attachments=UNSET)
@@ -37,8 +37,8 @@ class LegacyWords(words.Words):
 class LegacyEncoder(PiEncoder):
     """Invariant: a prompt has one `agent_start` and one `agent_end`, however often it is tried."""
 
-    def __init__(self, stream: Stream = "full") -> None:
-        super().__init__(stream, LegacyWords())
+    def __init__(self, manner: Manner | None = None) -> None:
+        super().__init__(manner, LegacyWords())
         self._ended: frames.AgentEnd | None = None  # What ends the runs of this prompt so far, not told yet.
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:

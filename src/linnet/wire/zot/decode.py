@@ -74,32 +74,12 @@ def _command(name: str, fields: Line) -> commands.Command:
             return commands.Reload()
         case "ping":
             return commands.Ping()
-        case "trust":
-            return _trust(fields)
-        case "answer" | "tool_response" | "tool_response_progress" | "set_tools":
-            return _answering(name, fields)
+        case "answer" | "tool_response" | "tool_response_progress" | "set_tools" | "trust":
+            from linnet.wire.zot.questions import REPLIES  # Most clients are asked nothing.
+
+            return REPLIES[name](fields)
         case _:
             raise BadInput("unknown command")
-
-
-def _trust(fields: Line) -> commands.Trust:
-    from linnet.wire.trust import trust  # Most projects bring nothing.
-
-    return trust(fields.answer)
-
-
-def _answering(name: str, fields: Line) -> commands.Command:
-    from linnet.wire.zot import questions  # Most clients are asked nothing.
-
-    match name:
-        case "answer":
-            return questions.answer(fields)
-        case "tool_response":
-            return questions.tool_response(fields)
-        case "tool_response_progress":
-            return questions.tool_progress(fields)
-        case _:
-            return questions.set_tools(fields)
 
 
 def _prompt(fields: Line) -> commands.Prompt:

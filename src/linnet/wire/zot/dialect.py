@@ -5,10 +5,26 @@ from collections.abc import Iterable, Sequence
 from linnet.core.commands import Answer, Command
 from linnet.core.events import Event
 from linnet.errors import LinnetError
-from linnet.wire.dialect import Asked, Buffers, Moment, Opened, Rejected
+from linnet.wire.dialect import Asked, Buffers, Encoder, Moment, Opened, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.zot import answers
 from linnet.wire.zot.decode import decode
+
+
+class ZotEncoder:
+    """It remembers nothing."""
+
+    def __init__(self, *, show_thinking: bool = False) -> None:
+        self._show_thinking = show_thinking
+
+    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
+        from linnet.wire.zot.encode import encode  # Not needed before something happens.
+
+        frames = encode(events, show_thinking=self._show_thinking)
+        return ([encode_lines(frames)],) if frames else ()
+
+    def skip(self, events: Iterable[Event]) -> None:
+        pass
 
 
 class Zot:
@@ -37,8 +53,5 @@ class Zot:
             return b""
         return encode_lines([{"type": "session", "id": opened.id, "session_file": opened.file}])
 
-    def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        from linnet.wire.zot.encode import encode  # Not needed before something happens.
-
-        frames = encode(events, show_thinking=self._show_thinking)
-        return ([encode_lines(frames)],) if frames else ()
+    def encoder(self, session: str = "") -> Encoder:
+        return ZotEncoder(show_thinking=self._show_thinking)

@@ -95,9 +95,9 @@ def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.E
 
 
 def _shown(event: events.Shown) -> frames.Event:
-    from linnet.wire.zot import shown  # Most agents have no extensions.
+    from linnet.wire.zot import questions  # Most agents have no extensions.
 
-    return shown.frame(event)
+    return questions.told(event)
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:

@@ -1,29 +1,24 @@
-"""Questions in zot's spelling, which has none of its own, and lines that answer them."""
+"""Questions in zot's spelling, which has none of its own; what extensions show; and lines that answer."""
 
-from typing import Any, assert_never
+from collections.abc import Callable
+from typing import assert_never
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
-from linnet.core import commands, questions
+from linnet.core import commands, questions, shown
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
+from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
 from linnet.wire.fields import Field
-from linnet.wire.tool_results import content, declared
 from linnet.wire.zot import frames
 from linnet.wire.zot.line import Line
 
 _id: Field[str] = Field("request_id", decoder_of(str), "the request_id of the question or tool_request")
-_value: Field[str] = Field("value", decoder_of(str), "a string")
-_confirmed: Field[bool] = Field("confirmed", decoder_of(bool), "true or false")
-_cancelled: Field[bool] = Field("cancelled", decoder_of(bool), "true or false")
-_reason: Field[str] = Field("reason", decoder_of(str), "a string")
 _is_error: Field[bool] = Field("is_error", decoder_of(bool), "true or false")
-_details: Field[dict[str, Any]] = Field("details", decoder_of(dict[str, Any]), "an object")
-_text: Field[str] = Field("text", decoder_of(str), "a string")
 
 
 def asked(event: QuestionAsked) -> frames.Event:
-    question, timeout = event.question, _milliseconds(event.timeout)
+    question, timeout = event.question, milliseconds(event.timeout)
     match question:
         case questions.Confirm(title, message):
             return frames.Question(event.id, "confirm", title, message or UNSET, timeout_ms=timeout)
@@ -79,33 +74,45 @@ def closed(event: QuestionClosed) -> list[frames.Event]:
     return [frames.QuestionClosed(event.id, event.how)]
 
 
-def answer(line: Line) -> commands.AnswerQuestion:
-    """Raises BadInput."""
-    given = questions.Given(
-        _value.optional(line.value),
-        _confirmed.optional(line.confirmed),
-        _cancelled.optional(line.cancelled) or False,
-        _reason.optional(line.reason) or "",
-    )
-    return commands.AnswerQuestion(_id.required(line.request_id), given)
+def told(event: shown.Shown) -> frames.Event:
+    """Return what tells it; zot itself has words for notices only."""
+    match event:
+        case shown.Notified(extension, message, level):
+            return frames.ExtNotify(extension, "warn" if level == "warning" else level, message)
+        case shown.Displayed(extension, text):
+            return frames.ExtDisplay(extension, text)
+        case shown.StatusSet(extension, key, text):
+            return frames.ExtStatus(extension, key, text)
+        case shown.WidgetSet(extension, key, lines, placement):
+            return frames.ExtWidget(extension, key, lines, placement)
+        case shown.TitleSet(extension, title):
+            return frames.ExtTitle(extension, title)
+        case shown.EditorTextSet(extension, text):
+            return frames.ExtEditorText(extension, text)
+        case _:
+            assert_never(event)
 
 
-def tool_response(line: Line) -> commands.ReturnTool:
-    """Raises BadInput."""
+def _answer(line: Line) -> commands.Command:
+    said = given(line.value, line.confirmed, line.cancelled, line.reason)
+    return commands.AnswerQuestion(_id.required(line.request_id), said)
+
+
+def _tool_response(line: Line) -> commands.Command:
     is_error = _is_error.optional(line.is_error) or False
-    returned = questions.ToolReturned(content(line.content), is_error, _details.optional(line.details))
-    return commands.ReturnTool(_id.required(line.request_id), returned)
+    result = returned(line.content, line.details, is_error=is_error)
+    return commands.ReturnTool(_id.required(line.request_id), result)
 
 
-def tool_progress(line: Line) -> commands.ReportToolProgress:
-    """Raises BadInput."""
-    return commands.ReportToolProgress(_id.required(line.request_id), _text.optional(line.text) or "")
+def _tool_progress(line: Line) -> commands.Command:
+    return commands.ReportToolProgress(_id.required(line.request_id), printed(line.text))
 
 
-def set_tools(line: Line) -> commands.SetTools:
-    """Raises BadInput."""
-    return commands.SetTools(declared(line.tools))
-
-
-def _milliseconds(seconds: float | None) -> int | UnsetType:
-    return UNSET if seconds is None else round(seconds * 1000)
+REPLIES: dict[str, Callable[[Line], commands.Command]] = {
+    "answer": _answer,
+    "tool_response": _tool_response,
+    "tool_response_progress": _tool_progress,
+    "set_tools": lambda line: commands.SetTools(declared(line.tools)),
+    "trust": lambda line: trust(line.answer),
+}
+"""What clients say that were asked something. They raise BadInput."""

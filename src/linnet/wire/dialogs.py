@@ -1,15 +1,19 @@
-"""Tools that a client declares, and what comes of them, as both dialects send it."""
+"""What clients reply when they are asked, as far as the dialects read it alike: answers, results of tools, trust."""
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
-from msgspec import Raw, Struct
+from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.core import questions
+from linnet.core.commands import Trust
 from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
+
+_Trusts: TypeAlias = Literal["once", "always", "never"]
 
 
 class _Block(Struct, frozen=True, rename={"mime_type": "mimeType"}):
@@ -36,21 +40,57 @@ _blocks: Field[str | list[_Block]] = Field(
     "content", decoder_of(str | list[_Block]), "a string, or a list of text and image blocks"
 )
 _tools: Field[list[_Tool]] = Field("tools", decoder_of(list[_Tool]), 'a list of {"name", "description", "parameters"}')
+_value: Field[str] = Field("value", decoder_of(str), "a string")
+_confirmed: Field[bool] = Field("confirmed", decoder_of(bool), "true or false")
+_cancelled: Field[bool] = Field("cancelled", decoder_of(bool), "true or false")
+_reason: Field[str] = Field("reason", decoder_of(str), "a string")
+_details: Field[dict[str, Any]] = Field("details", decoder_of(dict[str, Any]), "an object")
+_text: Field[str] = Field("text", decoder_of(str), "a string")
+_trusts: Field[_Trusts] = Field("answer", decoder_of(_Trusts), "once, always or never")
 
 
-def content(raw: Raw) -> tuple[UserPart, ...]:
-    """What a tool returned, for the model to read. Nothing at all is a result too. Raises BadInput."""
+def milliseconds(seconds: float | None) -> int | UnsetType:
+    return UNSET if seconds is None else round(seconds * 1000)
+
+
+def given(value: Raw, confirmed: Raw, cancelled: Raw, reason: Raw) -> questions.Given:
+    """Return the answer to a question. Raises BadInput."""
+    return questions.Given(
+        _value.optional(value),
+        _confirmed.optional(confirmed),
+        _cancelled.optional(cancelled) or False,
+        _reason.optional(reason) or "",
+    )
+
+
+def returned(content: Raw, details: Raw, *, is_error: bool) -> questions.ToolReturned:
+    """Return what came of a tool of the client's own. Raises BadInput."""
+    return questions.ToolReturned(_content(content), is_error, _details.optional(details))
+
+
+def printed(text: Raw) -> str:
+    """Return what such a tool has printed meanwhile. Raises BadInput."""
+    return _text.optional(text) or ""
+
+
+def trust(answer: Raw) -> Trust:
+    """Raises BadInput."""
+    return Trust(_trusts.required(answer))
+
+
+def declared(raw: Raw) -> tuple[ToolSpec, ...]:
+    """Raises BadInput."""
+    return tuple(each("tool", _tools.required(raw), _spec))
+
+
+def _content(raw: Raw) -> tuple[UserPart, ...]:
+    """Return it for the model to read. Nothing at all is a result too."""
     found = _blocks.optional(raw)
     if found is None or found == "":
         return (Text("(no output)"),)
     if isinstance(found, str):
         return (Text(found),)
     return tuple(each("content", found, _part)) or (Text("(no output)"),)
-
-
-def declared(raw: Raw) -> tuple[ToolSpec, ...]:
-    """Raises BadInput."""
-    return tuple(each("tool", _tools.required(raw), _spec))
 
 
 def _part(block: _Block) -> UserPart:

@@ -26,6 +26,8 @@ __all__ = [
     "Image",
     "LimitReached",
     "LinnetError",
+    "LogRefused",
+    "LogUnavailable",
     "MissingKey",
     "ModelRefused",
     "NotRunning",
@@ -70,6 +72,8 @@ if TYPE_CHECKING:
         Contradiction,
         LimitReached,
         LinnetError,
+        LogRefused,
+        LogUnavailable,
         MissingKey,
         ModelRefused,
         NothingToCompact,
@@ -85,11 +89,10 @@ if TYPE_CHECKING:
     )
     from linnet.runtime.config import Config
     from linnet.sdk.aio import AsyncRun, AsyncRuntime
-    from linnet.sdk.aio_sessions import AsyncSessions
-    from linnet.sdk.questions import State, Stats
+    from linnet.sdk.methods import State, Stats
     from linnet.sdk.result import Result
     from linnet.sdk.runtime import Run, Runtime
-    from linnet.sdk.sessions import Sessions
+    from linnet.sdk.sessions import AsyncSessions, Sessions
     from linnet.tools.call_context import AsyncContext, Context
     from linnet.tools.function import tool
 else:
@@ -99,7 +102,7 @@ else:
         "AsyncContext": "tools.call_context",
         "AsyncRun": "sdk.aio",
         "AsyncRuntime": "sdk.aio",
-        "AsyncSessions": "sdk.aio_sessions",
+        "AsyncSessions": "sdk.sessions",
         "BashRun": "core.messages",
         "Config": "runtime.config",
         "Context": "tools.call_context",
@@ -110,8 +113,8 @@ else:
         "Runtime": "sdk.runtime",
         "SessionInfo": "core.sessions",
         "Sessions": "sdk.sessions",
-        "State": "sdk.questions",
-        "Stats": "sdk.questions",
+        "State": "sdk.methods",
+        "Stats": "sdk.methods",
         "ToolCall": "core.messages",
         "tool": "tools.function",
     }

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linnet.core.form import Form
     from linnet.runtime.listener import Listener
     from linnet.runtime.session import Session
+    from linnet.runtime.session_factory import SessionFactory
     from linnet.runtime.settings import Settings
     from linnet.server.trace import Trace
     from linnet.wire.dialect import Dialect
@@ -159,15 +160,22 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
     if flags.output_schema is not None:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
     name = flags.dialect or program.dialect or "pi"
-    settings = _settings(flags, name, keyless=name != "zot", client_tools=True)
-    gate = Gate(token) if token and name == "zot" else None
     spoken = _dialect(flags, name)
+    factory = _factory(flags, name, keyless=name != "zot", client_tools=True)
+    settings = _concealed(factory.first())
     if not spoken.asks:  # Nor can its clients be told.
         settings = _asked(settings)
     if os.isatty(0):
         say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
-    trace = _trace(flags, settings)
-    return Server(spoken, claim(), lambda server: _session(settings, server, trace, answerable=spoken.asks), gate).run()
+    stdio = claim()  # Before anything else is opened: it could get the number of a descriptor that was closed.
+    server = Server(owns_process=True)
+    gate = Gate(token) if token and name == "zot" else None
+
+    def open_session(listener: "Listener") -> "Session":
+        return _opened(factory, settings, listener, debug=flags.debug, answerable=spoken.asks)
+
+    server.connect(spoken, stdio, open_session, gate)
+    return server.run()
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
@@ -192,7 +200,8 @@ def _once(flags: Flags, program: Program) -> int:
 
     # What cannot be used is said before anything is waited for.
     form = _form(flags.output_schema) if flags.output_schema is not None else None
-    settings = _asked(_settings(flags, dialect)) if flags.words else None
+    factory = _factory(flags, dialect)
+    settings = _asked(_concealed(factory.first())) if flags.words else None
 
     def prompts(piped: str) -> "list[Prompt]":
         found = _prompts(flags.words, piped, dialect)
@@ -203,8 +212,7 @@ def _once(flags: Flags, program: Program) -> int:
     spoken = _dialect(flags, dialect) if flags.mode == "json" else None
 
     def open_session(listener: "Listener") -> "Session":
-        found = settings or _asked(_settings(flags, dialect))
-        return _session(found, listener, _trace(flags, found))
+        return _opened(factory, settings or _asked(_concealed(factory.first())), listener, debug=flags.debug)
 
     return once(
         prompts,
@@ -237,7 +245,7 @@ def _form(path: str) -> "Form":
 
 
 def _asked(settings: "Settings") -> "Settings":
-    """With the project trusted, if it has to be asked about and somebody says so."""
+    """Return them with the project trusted, if it has to be asked about and somebody says so."""
     if settings.project.decided or not settings.project.folders:
         return settings
     from linnet.cli_trust import asked
@@ -260,21 +268,21 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
     return [Prompt(piped + " ".join(words))]
 
 
-def _settings(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "Settings":
+def _factory(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "SessionFactory":
     """`keyless`: a missing key is no reason not to start. `client_tools`: clients may bring tools."""
     from linnet.runtime.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
-    from linnet.runtime.settings import resolve
+    from linnet.runtime.session_factory import SessionFactory
 
     executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
     habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
     below = (habits, executable, KEYLESS if keyless else Config())
-    settings = resolve(Config(**flags.config), os.environ, *below, client_tools=client_tools)
-    _conceal(settings)
-    return settings
+    return SessionFactory(Config(**flags.config), os.environ, *below, client_tools=client_tools, own_process=True)
 
 
-def _conceal(settings: "Settings") -> None:
-    """Commands that tools run could read in /proc what this process was started with."""
+def _concealed(settings: "Settings") -> "Settings":
+    """Take keys out of what /proc shows: commands that tools run could read there what this process was started with.
+    Return the settings as they are.
+    """
     said = settings.asked.api_key
     there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
     if said or there:
@@ -283,11 +291,10 @@ def _conceal(settings: "Settings") -> None:
         conceal_variables(there)
         if said:
             conceal_word(said)
+    return settings
 
 
-def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
-    if not flags.debug:
-        return None
+def _trace(settings: "Settings") -> "Trace":
     from linnet.monitor.redact import Redactor
     from linnet.monitor.secrets import of_environment, of_flags, values
     from linnet.server.trace import Trace
@@ -297,23 +304,17 @@ def _trace(flags: Flags, settings: "Settings") -> "Trace | None":
     return Trace(lambda line: Redactor(known).whole(line))
 
 
-def _session(
-    settings: "Settings", listener: "Listener", trace: "Trace | None" = None, *, answerable: bool = False
+def _opened(
+    factory: "SessionFactory", settings: "Settings", listener: "Listener", *, debug: bool, answerable: bool = False
 ) -> "Session":
-    from linnet.runtime.resources import Resources
-    from linnet.runtime.session import Session
-
+    """Open a session, and say on stderr what whoever started it should know."""
     listeners = [listener]
+    trace = _trace(settings) if debug else None
     if trace is not None:
         from linnet.server.trace import Tracing
 
         listeners.append(Tracing(trace))
-    resources = Resources(settings, trace=trace, own_process=True)
-    try:
-        session = Session(settings, resources, listeners, answerable=answerable)
-    except BaseException:
-        resources.close()
-        raise
+    session = factory.open(settings, listeners, answerable=answerable, trace=trace)
     for remark in session.remarks:
         say(remark)
     return session

@@ -100,10 +100,10 @@ def left_out(folder: str) -> str:
 
 def _row(key: "Key", layers: "Layers") -> dict[str, Any]:
     """What holds, and where it came from: all places, where what they say is collected."""
-    from linnet.runtime.config import layered
+    from linnet.runtime.config import ROWS, layered
 
     saying = [layer for layer in layers.all if getattr(layer.config, key.name) not in (None, ())]
-    collected = key.name in ("rules", "mcp_servers")
+    collected = ROWS[key.name].collected or key.name == "mcp_servers"
     value = getattr(layered(*(layer.config for layer in layers.all)), key.name)
     if value is None:
         saying = []

@@ -16,6 +16,8 @@ LinnetError                one sentence for the person at the keyboard
   LimitReached             a prompt took as much as it may: steps, money, time
   SessionError             a session file that cannot be used, or no longer
     SessionInUse           another process has it
+    LogUnavailable         where it is kept cannot be reached just now: worth another try
+    LogRefused             somebody else owns it by now: whoever wrote to it must stop
   ProviderError
     ProviderRejected       bad key, bad request: trying again is useless
       ContextOverflow      the conversation no longer fits the model
@@ -154,6 +156,21 @@ class SessionInUse(SessionError):
         self.holder = holder
         who = f"process {holder}" if holder else "another process"
         super().__init__(f"{path} is in use by {who}; end that one first, or work on a copy")
+
+
+class LogUnavailable(SessionError):
+    """Nobody knows whether what was to be written was written: ask the log for its head before trying again."""
+
+    code = "log_unavailable"
+    retryable = True
+
+
+class LogRefused(SessionError):
+    code = "log_refused"
+
+    def __init__(self, key: str, reason: str = "it has another owner by now") -> None:
+        self.key = key
+        super().__init__(f"the session {key} cannot be written to any more: {reason}; this agent has ended")
 
 
 class ProviderError(LinnetError):

@@ -1,15 +1,17 @@
-"""The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says.
+"""The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says. Those of settings are
+read off their rows, in `runtime/config.py`.
 
 A table and a loop instead of argparse, whose import and set-up would be a tenth of the time to the first answer.
 What `linnet-pi` and `linnet-zot` accept besides is in `drop_in`.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any, Literal, get_args
 
 from msgspec import Struct
 
 from linnet.errors import BadInput, ConfigError, nearest
+from linnet.runtime.config import ROWS, Keywords
 
 USAGE = """\
 linnet: a coding agent on a pipe
@@ -130,15 +132,11 @@ def _number(what: str) -> Callable[[str], float]:
     return parse
 
 
-_seconds = _number("seconds")
-_dollars = _number("dollars")
-
-
 def _names(word: str) -> list[str]:
     return [name.strip() for name in word.split(",") if name.strip()]
 
 
-def _rule(verdict: Literal["allow", "ask", "deny"]) -> Callable[[str], list[Any]]:
+def _rule(verdict: Any) -> Callable[[str], list[Any]]:
     def read(word: str) -> list[Any]:
         from linnet.core.permissions.spelling import parse
 
@@ -157,123 +155,58 @@ def _hosts(word: str) -> list[str]:
     return hosts
 
 
-def _files(word: str) -> list[str]:
-    return [word]
+def _choice(field: str) -> Callable[[str], str]:
+    from linnet.runtime.setting_keys import in_json, type_of
+
+    return _one_of(*get_args(in_json(type_of(field))))
+
+
+def _reader(field: str, name: str, word: str) -> Callable[[str], Any]:
+    """Return what reads a value of this setting: that depends on the word that stands for it, or else on its type."""
+    match word, Keywords.__annotations__[field].partition(" | ")[0]:
+        case (("S" | "SECONDS"), _):
+            return _number("seconds")
+        case "USD", _:
+            return _number("dollars")
+        case "N", kind:
+            return _whole({"Count": 1, "Amount": 0}[kind])
+        case "MODE", _:
+            return _choice(field)
+        case "LIST", _:
+            return _names
+        case "NAMES", _:
+            return _hosts
+        case "RULE", _:
+            return _rule(name.removeprefix("--"))
+        case _, "Sequence[Path]":
+            return lambda path: [path]
+        case _:
+            return str
+
+
+def _of_settings() -> Iterator[Flag]:
+    """Make the flags of each row. How a value is read is found out when there is one."""
+    for field, row in ROWS.items():
+        for spelled, help in row.spelled().items():
+            *names, word = spelled.replace(",", "").split()
+            if word[0] != "-":
+                yield Flag(tuple(names), field, help, _reading(field, names[0], word), word, True, row.repeatable)
+            elif word.startswith("--no-"):
+                off = False if Keywords.__annotations__[field].startswith("bool") else ()
+                yield Flag((*names, word), field, help, value=off)
+            else:
+                yield Flag((*names, word), field, help)
+
+
+def _reading(field: str, name: str, word: str) -> Callable[[str], Any]:
+    return lambda said: _reader(field, name, word)(said)
 
 
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
-    Flag(("--provider",), "provider", "anthropic, openai, deepseek, scripted (offline), or your own", str, "NAME"),
-    Flag(("--model",), "model", "a model: ID or PROVIDER/ID (see linnet models)", str, "ID"),
-    Flag(("--cwd",), "cwd", "the folder to work in (default: this one)", str, "DIR"),
-    Flag(("--api-key",), "api_key", "the key, if it is not in the environment or auth.json", str, "KEY"),
-    Flag(("--base-url",), "base_url", "another server that speaks the provider's protocol", str, "URL"),
-    Flag(("--system-prompt",), "system_prompt", "say this instead of linnet's own system prompt", str, "TEXT"),
-    Flag(
-        ("--append-system-prompt",),
-        "append_system_prompt",
-        "say this after the system prompt; may be given more than once",
-        str,
-        "TEXT",
-        repeatable=True,
-    ),
-    Flag(("--reasoning", "--thinking"), "reasoning", "off, minimal, low, medium, high or xhigh", str, "LEVEL"),
-    Flag(("--max-steps",), "max_steps", "most model calls for one prompt (default: no limit)", _whole(1), "N"),
-    Flag(("--max-cost",), "max_cost", "most US dollars for one prompt (default: no limit)", _dollars, "USD"),
-    Flag(("--max-seconds",), "max_seconds", "most seconds for one prompt (default: no limit)", _seconds, "S"),
-    Flag(("--max-reply",), "max_reply", "most bytes of one reply of a model (default: 67108864)", _whole(1), "N"),
-    Flag(("--bash-timeout",), "bash_timeout", "seconds for a command that sets no limit itself", _seconds, "S"),
-    Flag(("--tools",), "tools", "the tools the model may use, such as read,bash (default: all)", _names, "LIST"),
-    Flag(("--no-tools",), "tools", "the model may use no tools", value=()),
-    Flag(("--script",), "script", "play this script on the scripted provider", str, "FILE"),
+    *_of_settings(),
     Flag(("--show-thinking",), "show_thinking", "zot protocol: send thinking_delta events too"),
-    Flag(("--timeout",), "timeout", "seconds a model may stay silent (default: 600)", _seconds, "SECONDS"),
-    Flag(("--retries",), "retries", "tries after a transient failure (default: 3)", _whole(0), "N"),
-    Flag(("--retry-delay",), "retry_delay", "pi protocol: seconds before the first retry (default: 2)", _seconds, "S"),
-    Flag(("--compact-reserve",), "compact_reserve", "tokens to keep free before compacting (16384)", _whole(0), "N"),
-    Flag(("--compact-keep",), "compact_keep", "tokens' worth to keep when compacting (20000)", _whole(1), "N"),
-    Flag(("--session",), "session", "go on with this session, or begin one in this file", str, "FILE|ID"),
-    Flag(("--continue",), "resume", "go on with the newest session of this folder"),
-    Flag(("--fork",), "fork", "go on with a copy of this session", str, "FILE|ID"),
-    Flag(("--session-dir",), "session_dir", "where sessions are kept (default: in LINNET_HOME)", str, "DIR"),
-    Flag(("--save",), "save", "keep a session where the others of this folder are"),
-    Flag(("--no-session",), "save", "keep nothing on disk (the zot protocol does not, unless asked)", value=False),
-    Flag(("--confine",), "confine", "paths that a client sends must stay in the folders of sessions and of work"),
-    Flag(
-        ("--permission",),
-        "permission",
-        "for tool calls that no rule matches: auto, ask, read-only or deny",
-        _one_of("auto", "ask", "read-only", "deny"),
-        "MODE",
-    ),
-    Flag(
-        ("--allow",),
-        "rules",
-        "let this run: TOOL, TOOL:PATTERN or TOOL(PATTERN); repeatable, the last rule wins",
-        _rule("allow"),
-        "RULE",
-        repeatable=True,
-    ),
-    Flag(("--ask",), "rules", "ask before this runs; repeatable", _rule("ask"), "RULE", repeatable=True),
-    Flag(("--deny",), "rules", "never run this; repeatable", _rule("deny"), "RULE", repeatable=True),
-    Flag(
-        ("--question-timeout",),
-        "question_timeout",
-        "seconds after which no answer is a no (default: none)",
-        _seconds,
-        "S",
-    ),
-    Flag(("--trust",), "trust", "use what this project brings in its .linnet folder"),
-    Flag(("--no-trust",), "trust", "use nothing that this project brings", value=False),
-    Flag(("--shell",), "shell", "run commands with this shell (default: /bin/bash, or else /bin/sh)", str, "FILE"),
-    Flag(("--shell-prefix",), "shell_prefix", "lines of shell to put before each command", str, "TEXT"),
-    Flag(
-        ("--steering-mode",),
-        "steering_mode",
-        "pi protocol: how steering messages are taken: all or one-at-a-time (default)",
-        _one_of("all", "one-at-a-time"),
-        "MODE",
-    ),
-    Flag(
-        ("--follow-up-mode",),
-        "follow_up_mode",
-        "pi protocol: the same for follow-up messages",
-        _one_of("all", "one-at-a-time"),
-        "MODE",
-    ),
-    Flag(("--no-context-files",), "context_files", "do not read AGENTS.md and CLAUDE.md", value=False),
-    Flag(
-        ("--prompt-template",), "template_paths", "a template, or a folder; repeatable", _files, "PATH", repeatable=True
-    ),
-    Flag(("--no-prompt-templates",), "templates", "no templates but those that are named", value=False),
-    Flag(("--skill",), "skill_paths", "a skill, or a folder of them; repeatable", _files, "PATH", repeatable=True),
-    Flag(("--no-skills", "--no-skill"), "skills", "no skills but those that are named", value=False),
-    Flag(("--mcp-config",), "mcp_config", "MCP servers to use; repeatable", _files, "FILE", repeatable=True),
-    Flag(("--mcp-wait",), "mcp_wait", "seconds the first prompt waits for MCP servers (default: 10)", _seconds, "S"),
-    Flag(("--no-mcp",), "mcp", "use no MCP servers", value=False),
-    Flag(("--extension", "-e"), "extensions", "use this extension; repeatable", _files, "PATH", repeatable=True),
-    Flag(("--no-extensions",), "find_extensions", "use no extensions but those that are named", value=False),
-    Flag(
-        ("--extension-wait",),
-        "extension_wait",
-        "seconds that prompts wait for an extension that is named (default: 30)",
-        _seconds,
-        "S",
-    ),
-    Flag(("--hook-timeout",), "hook_timeout", "seconds an extension has to answer (default: 10)", _seconds, "S"),
-    Flag(("--pass-keys",), "pass_keys", "give commands and MCP servers the variables that hold providers' keys"),
-    Flag(("--sandbox",), "sandbox", "run commands where they can write in the working folder only, without network"),
-    Flag(("--sandbox-network",), "sandbox_network", "with --sandbox: commands may use the network"),
-    Flag(
-        ("--sandbox-hosts",),
-        "sandbox_hosts",
-        "with --sandbox: commands reach these hosts, such as github.com,*.example.org",
-        _hosts,
-        "NAMES",
-        repeatable=True,
-    ),
-    Flag(("--sandbox-files",), "sandbox_files", "instead of --sandbox, and weaker: only files are kept from commands"),
     Flag(("--mode",), "mode", "rpc, json, result or text", _one_of("rpc", "json", "result", "text"), "MODE"),
     Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),

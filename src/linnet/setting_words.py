@@ -2,48 +2,13 @@
 
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from linnet.flags import TABLE
-from linnet.runtime.config import DEFAULTS, PI, ZOT
+from linnet.runtime.config import ROWS
 from linnet.runtime.setting_keys import Key, file_type, keys
-
-ABOUT = {
-    "provider": "whose models are asked",
-    "reasoning": "how much the model thinks before it answers",
-    "append_system_prompt": "say this after the system prompt",
-    "permission": "what happens to tool calls that no rule matches",
-    "compact_reserve": "tokens to keep free before compacting",
-    "compact_keep": "tokens' worth to keep when compacting",
-    "follow_up_mode": "pi protocol: the same for follow-up messages",
-    "tools": "the tools the model may use",
-    "save": "whether conversations are kept on disk",
-    "confine": "paths that a client sends must stay in the folders of sessions and of work",
-    "rules": 'which tool calls may run, such as "allow bash:git status": the last that fits wins',
-    "trust": "what projects bring may be used where nothing else was said: true everywhere, false nowhere, unasked",
-    "extensions": "files and folders of extensions",
-    "find_extensions": "look for extensions where they are usually found",
-    "extension_flags": "values of flags that extensions have registered, by name",
-    "context_files": "read AGENTS.md and CLAUDE.md",
-    "templates": "look for templates where they are usually found, besides those that are named",
-    "template_paths": "files and folders of templates",
-    "skills": "look for skills where they are usually found, besides those that are named",
-    "skill_paths": "skills, and folders of them",
-    "mcp": "use MCP servers",
-    "mcp_config": "files with MCP servers",
-    "mcp_servers": "MCP servers by name, as in the mcpServers of a file",
-    "retry_runs": "a run that failed for a passing reason is run again, and the client is told",
-    "auto_compaction": "the conversation is compacted when it is nearly too long",
-    "keep_messages": "a compaction keeps so many messages, instead of compact_keep tokens' worth",
-    "calls_at_once": "so many tool calls of one reply may run side by side",
-    "sandbox_extensions": "with --sandbox: programs of extensions are in it, too",
-    "steering_mode": "pi protocol: how steering messages are taken",
-}
-"""What flags do not say, or say about one run."""
 
 
 def about(key: Key) -> str:
-    """Return one phrase; what its flag says where there is one."""
-    said = ABOUT.get(key.name) or next((flag.help for flag in TABLE if flag.field == key.name), "")
-    return said.partition(" (default")[0]
+    """Return one phrase that says what it means."""
+    return ROWS[key.name].about
 
 
 def kind(key: Key) -> str:
@@ -72,8 +37,8 @@ def default(key: Key) -> str:
     """Return the default as JSON, and those of protocols that differ."""
     from msgspec.json import encode
 
-    values = {"": DEFAULTS, "zot": ZOT, "pi": PI}
-    shown = {name: getattr(layer, key.name) for name, layer in values.items()}
+    row = ROWS[key.name]
+    shown = {"": row.default, "zot": row.habits.get("zot"), "pi": row.habits.get("pi")}
     said = [
         f"`{encode(value).decode()}`" + (f" ({name})" if name else "")
         for name, value in shown.items()

@@ -23,6 +23,13 @@ def test_the_order_of_addition_does_not_matter(a: Usage, b: Usage) -> None:
     assert add(priced(a, PRICES), priced(b, PRICES)) == add(priced(b, PRICES), priced(a, PRICES))
 
 
+@given(usages, usages)
+def test_two_are_added_as_many_are(a: Usage, b: Usage) -> None:
+    two = priced(a, PRICES), priced(b, None)
+    assert add(*two) == total(two)
+    assert add(two[0], priced(b, PRICES)) == total([two[0], priced(b, PRICES)])
+
+
 @given(usages)
 def test_nothing_added_changes_nothing(usage: Usage) -> None:
     assert add(priced(usage, PRICES), Usage()) == priced(usage, PRICES)

@@ -12,9 +12,12 @@ from linnet.core.commands import (
     Bash,
     Compact,
     ExportHtml,
+    GetCommands,
     Navigate,
     NewSession,
+    Ordered,
     Prompt,
+    Reload,
     RunCommand,
     SwitchSession,
     Work,
@@ -23,16 +26,29 @@ from linnet.core.events import BashHeld, BashRan, Event, QueueChanged
 from linnet.core.inputs import Input
 from linnet.core.messages import BashRun
 from linnet.core.queues import Queues
-from linnet.core.schedule import (
+from linnet.core.schedule import Schedule
+from linnet.core.schedule_facts import (
     AbortAsked,
     Accept,
+    Admit,
+    Arrived,
+    AskAbout,
     BackgroundEnded,
     BackgroundSubmitted,
     BashAbortAsked,
     Begin,
+    CallOff,
     CloseAsked,
     Effect,
+    ExtensionsFailed,
+    ExtensionsLoaded,
+    ExtensionsOutdated,
+    ExtensionsReloaded,
+    ExtensionsWanted,
     Fact,
+    FailureTold,
+    GiveUp,
+    Hurry,
     Idle,
     InputEnded,
     Interrupt,
@@ -40,12 +56,16 @@ from linnet.core.schedule import (
     JobEnded,
     Launch,
     Linger,
+    Load,
+    MoveAnswered,
     PatienceOver,
     Refuse,
-    Schedule,
+    SeenTo,
     Submitted,
     Tell,
 )
+from linnet.core.schedule_facts import Reload as ReadAgain
+from linnet.errors import LinnetError
 
 MOVES = (NewSession, SwitchSession, Navigate)
 works: st.SearchStrategy[Work] = st.one_of(
@@ -54,6 +74,7 @@ works: st.SearchStrategy[Work] = st.one_of(
     st.sampled_from([NewSession(), SwitchSession("x"), Navigate(None)]),
 )
 backgrounds: st.SearchStrategy[Background] = st.sampled_from([Bash("true"), ExportHtml()])
+arrivals: st.SearchStrategy[Ordered] = works | st.sampled_from([RunCommand("deploy"), GetCommands(), Reload()])
 
 
 class Agent(RuleBasedStateMachine):
@@ -103,6 +124,7 @@ class Agent(RuleBasedStateMachine):
             case Begin(job):
                 assert self.active is None, "one at a time"
                 assert not self.waiting or self.waiting[0] == job.number, "in the order they came"
+                assert effect.doomed == (job.number in self.interrupted)
                 self.waiting = self.waiting[1:]
                 self.fate[job.number].append("begun")
                 self.active = job.number
@@ -113,7 +135,7 @@ class Agent(RuleBasedStateMachine):
                 self.fate[number].append("begun")
                 self.rested = False
             case Interrupt(number):
-                assert number == self.active or number in self.waiting or number in self.background
+                assert number == self.active or number in (*self.waiting, *self.background, *self.here)
                 self.interrupted.add(number)
             case Linger():
                 assert self.input_ended
@@ -122,10 +144,11 @@ class Agent(RuleBasedStateMachine):
             case Tell(event):
                 self.see_event(event)
             case Idle():
-                assert self.active is None
-                assert not self.background
+                assert not self.is_busy
                 assert not self.waiting
                 self.rested = True
+            case _:
+                raise AssertionError(effect)
 
     def see_event(self, event: Event) -> None:
         match event:
@@ -144,9 +167,20 @@ class Agent(RuleBasedStateMachine):
             case _:
                 raise AssertionError(event)
 
+    @property
+    def here(self) -> list[int]:
+        """What waits for extensions; there are none yet."""
+        return []
+
+    @property
+    def is_busy(self) -> bool:
+        return self.active is not None or bool(self.background)
+
     @rule(work=works, may_wait=st.booleans())
     def submit(self, work: Work, may_wait: bool) -> None:
-        number = next(self.numbers)
+        self.submit_as(next(self.numbers), work, may_wait=may_wait)
+
+    def submit_as(self, number: int, work: Work, *, may_wait: bool) -> None:
         self.jobs[number], self.fate[number] = work, []
         before, waiting, was_closed = self.active, list(self.waiting), self.closed
         heard = self.streaming and before is not None and before not in self.interrupted and not waiting
@@ -215,23 +249,28 @@ class Agent(RuleBasedStateMachine):
         self.patience = False
         effects = self.feed(PatienceOver())
         interrupted = {effect.number for effect in effects if isinstance(effect, Interrupt)}
-        endless = {number for number, command in self.background.items() if isinstance(command, Bash)}
+        endless = {number for number, command in self.background.items() if isinstance(command, Bash | RunCommand)}
         assert interrupted == (endless if self.active is None else set()), "never what a run may need"
 
     @invariant()
     def no_command_keeps_the_process_for_ever(self) -> None:
-        alone = self.active is None and any(isinstance(command, Bash) for command in self.background.values())
+        endless = any(isinstance(command, Bash | RunCommand) for command in self.background.values())
+        alone = self.active is None and endless
         assert not (alone and self.input_ended and not self.closed) or self.patience
 
     @rule(which=st.sampled_from(["any", "active", "other"]))
     def abort(self, which: Literal["any", "active", "other"]) -> None:
         number = {"any": None, "active": self.active, "other": 0}[which]
+        expected = self.aborted_by(number)
         effects = self.feed(AbortAsked(number))
         hit = self.active is not None and which != "other"
-        assert [effect for effect in effects if isinstance(effect, Interrupt)] == (
-            [Interrupt(self.active)] if hit and self.active is not None else []
-        )
+        assert [effect.number for effect in effects if isinstance(effect, Interrupt)] == expected
         assert not (hit and len(self.queues)), "what was said to it is dropped"
+
+    def aborted_by(self, number: int | None) -> list[int]:
+        active = [self.active] if self.active is not None and number in (None, self.active) else []
+        commands = [each for each, command in self.background.items() if isinstance(command, RunCommand)]
+        return [*active, *(commands if number is None else ())]
 
     @precondition(lambda self: self.waiting or self.background)
     @rule(data=st.data())
@@ -276,7 +315,7 @@ class Agent(RuleBasedStateMachine):
     def agrees(self) -> None:
         active = self.schedule.active
         assert (active.number if active else None) == self.active
-        assert self.schedule.busy == bool(self.active is not None or self.background)
+        assert self.schedule.busy == self.is_busy
         assert self.rested is not self.schedule.busy
         assert self.schedule.closed == self.closed
         assert self.schedule.leaving == any(isinstance(self.jobs[number], MOVES) for number in self.waiting)
@@ -310,6 +349,224 @@ class Agent(RuleBasedStateMachine):
 TestAnyOrder = Agent.TestCase
 
 
+class Extended(Agent):
+    """The same with extensions: loaded, asked and read again, slowly and not always with success."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commands: dict[int, Ordered] = {}
+        self.outcomes: dict[int, list[str]] = {}
+        self.arrived: list[int] = []
+        self.passing: int | None = None
+        self.stage: Literal["", "asked", "admitted", "carried out", "reloads"] = ""  # Of what is passing.
+        self.extensions: Literal["", "loads", "reloads", "gives up"] = ""  # What is being done.
+        self.complete = False  # All of them are there.
+        self.outdated = False
+        self.failure: LinnetError | None = None
+
+    @property
+    def here(self) -> list[int]:
+        """Not what was submitted."""
+        passing = [self.passing] if self.passing is not None and self.passing not in self.jobs else []
+        return [*passing, *self.arrived]
+
+    @property
+    def is_busy(self) -> bool:
+        waits = self.passing is not None or bool(self.arrived)
+        return super().is_busy or waits or self.extensions == "gives up"
+
+    def see(self, effect: Effect) -> None:
+        match effect:
+            case Load():
+                assert (self.extensions, self.complete) == ("", False)
+                self.extensions, self.complete = "loads", True
+            case Hurry():
+                assert self.extensions == "loads"
+                assert self.complete, "once"
+                assert self.closed or self.arrived[0] in self.interrupted
+                self.complete = False
+            case ReadAgain(number):
+                assert (self.extensions, self.active) == ("", None), "between runs"
+                self.extensions = "reloads"
+                assert self.outdated or number is not None
+                self.outdated = False
+                if number is not None:
+                    self.let_pass(number, "reloads")
+            case AskAbout(number):
+                self.let_pass(number, "asked")
+                assert isinstance(self.commands[number], MOVES)
+            case Admit(number):
+                if isinstance(self.commands[number], MOVES):
+                    assert (self.passing, self.stage) == (number, "asked"), "never without being asked about"
+                    assert number not in self.interrupted
+                    self.stage = "admitted"
+                else:
+                    self.let_pass(number, "admitted")
+                self.outcomes[number].append("admitted")
+            case CallOff(number):
+                assert (self.passing, self.stage) == (number, "asked")
+                self.outcomes[number].append("called off")
+                self.passing = None
+            case GiveUp(error):
+                assert error is self.failure
+                self.extensions, self.rested = "gives up", False
+            case Refuse(number, why) if number in self.outcomes and number not in self.fate:
+                assert why != "closing" or self.closed
+                assert not isinstance(why, LinnetError) or why is self.failure
+                self.outcomes[number].append("refused")
+                if number in self.arrived:
+                    self.arrived.remove(number)
+                elif number == self.passing:
+                    self.passing = None
+            case _:
+                super().see(effect)
+
+    def let_pass(self, number: int, stage: Literal["asked", "admitted", "reloads"]) -> None:
+        assert self.passing is None, "one at a time"
+        assert self.arrived[0] == number, "in the order they came"
+        assert self.complete or number in self.interrupted, "never without those that guard it"
+        assert not self.outdated or self.active is not None, "nor without those that hold now, where they can be read"
+        self.passing, self.stage = self.arrived.pop(0), stage
+
+    def submit(self, work: Work, may_wait: bool) -> None:
+        """No rule: whatever is submitted has arrived."""
+
+    @rule(command=arrivals)
+    def arrive(self, command: Ordered) -> None:
+        number = next(self.numbers)
+        self.commands[number], self.outcomes[number] = command, []
+        self.arrived.append(number)
+        refused = self.closed or self.failure is not None
+        if not refused:
+            self.rested = False
+        effects = self.feed(Arrived(number, command))
+        if refused:
+            assert effects == [Refuse(number, "closed" if self.closed else self.failure or "closed")]
+
+    @rule()
+    def want(self) -> None:
+        self.feed(ExtensionsWanted())
+
+    @rule(outdated=st.booleans())
+    def outdate(self, outdated: bool) -> None:
+        self.outdated = outdated
+        self.feed(ExtensionsOutdated(outdated))
+
+    @precondition(lambda self: self.extensions == "loads")
+    @rule()
+    def load(self) -> None:
+        self.extensions = ""
+        self.feed(ExtensionsLoaded())
+
+    @precondition(lambda self: self.extensions in ("loads", "reloads"))
+    @rule(for_good=st.booleans())
+    def fail(self, for_good: bool) -> None:
+        for_good = for_good and self.extensions == "loads"
+        self.outdated |= self.extensions == "reloads" and self.passing is None
+        arrived, self.failure = list(self.arrived), LinnetError("they cannot be had")
+        self.extensions, self.complete = "", False
+        self.feed(ExtensionsFailed(self.failure, for_good))
+        assert all(self.outcomes[number] == ["refused"] for number in arrived)
+        if not for_good:
+            self.failure = None
+
+    @precondition(lambda self: self.extensions == "gives up")
+    @rule()
+    def tell_failure(self) -> None:
+        self.extensions = ""
+        self.feed(FailureTold())
+
+    @precondition(lambda self: self.extensions == "reloads")
+    @rule()
+    def reload(self) -> None:
+        self.extensions = ""
+        if self.stage == "reloads" and self.passing is not None:
+            self.outcomes[self.passing].append("reloaded")
+            self.passing = None
+        self.feed(ExtensionsReloaded())
+
+    @precondition(lambda self: self.passing is not None and self.stage == "asked")
+    @rule(permitted=st.booleans())
+    def answer(self, permitted: bool) -> None:
+        number = self.passing or 0
+        self.feed(MoveAnswered(number, permitted))
+        may = permitted and not self.closed and number not in self.interrupted
+        last = "refused" if self.closed else "admitted" if may else "called off"
+        assert self.outcomes[number] == [last]
+
+    @precondition(lambda self: self.passing is not None and self.stage == "admitted")
+    @rule(may_wait=st.booleans())
+    def carry_out(self, may_wait: bool) -> None:
+        self.stage = "carried out"
+        number = self.passing or 0
+        match self.commands[number]:
+            case RunCommand() as command:
+                self.fate[number] = []
+                if not self.closed:
+                    self.background[number] = command
+                self.feed(BackgroundSubmitted(number, command, self.session))
+            case GetCommands() | Reload():
+                pass
+            case work:
+                self.submit_as(number, work, may_wait=may_wait)
+
+    @precondition(lambda self: self.passing is not None and self.stage in ("admitted", "carried out"))
+    @rule()
+    def see_to(self) -> None:
+        number, self.passing = self.passing or 0, None
+        self.feed(SeenTo(number))
+
+    def aborted_by(self, number: int | None) -> list[int]:
+        if number is not None:
+            return super().aborted_by(number)
+        if self.passing is not None and self.stage == "asked":
+            return [*super().aborted_by(None), self.passing]
+        jobs = [each for each in self.here if isinstance(self.commands[each], Prompt | Compact)]
+        dooms = jobs and self.active is None and not self.interrupted.intersection(jobs)
+        return [*super().aborted_by(None), *(jobs[:1] if dooms else ())]
+
+    @precondition(lambda self: self.here)
+    @rule(data=st.data())
+    def abort_arrived(self, data: st.DataObject) -> None:
+        number = data.draw(st.sampled_from(self.here))
+        hurries = self.extensions == "loads" and self.complete and number == self.arrived[0]
+        effects = self.feed(AbortAsked(number))
+        assert Interrupt(number) in effects
+        assert (Hurry() in effects) == hurries
+
+    @rule()
+    def close(self) -> None:
+        arrived, asked = list(self.arrived), self.passing if self.stage == "asked" else None
+        was_closed = self.closed
+        super().close()
+        assert all(self.outcomes[number] == ["refused"] for number in arrived)
+        assert asked is None or was_closed or asked in self.interrupted
+        assert self.extensions != "loads" or not self.complete
+
+    @invariant()
+    def somebody_sees_to_what_waits(self) -> None:
+        assert not self.arrived or self.passing is not None or self.extensions in ("loads", "reloads")
+
+    def teardown(self) -> None:
+        self.close()
+        if self.extensions == "loads":
+            self.load()
+        if self.extensions == "reloads":
+            self.reload()
+        if self.extensions == "gives up":
+            self.tell_failure()
+        if self.passing is not None and self.stage == "asked":
+            self.answer(permitted=True)
+        if self.passing is not None:
+            self.see_to()
+        super().teardown()
+        assert not self.here
+        assert all(len(outcome) == 1 for outcome in self.outcomes.values())
+
+
+TestAnyOrderWithExtensions = Extended.TestCase
+
+
 def submitted(schedule: Schedule, number: int, work: Work, *, listening: bool = False) -> list[Effect]:
     return schedule.feed(Submitted(Job(number, work), listening))
 
@@ -320,7 +577,7 @@ def test_what_waits_before_a_move_is_ended_as_soon_as_it_begins() -> None:
     submitted(schedule, 2, Prompt("two"))
     effects = submitted(schedule, 3, NewSession())
     assert effects == [Accept(3), Interrupt(1), Interrupt(2)]
-    assert schedule.feed(JobEnded()) == [Begin(Job(2, Prompt("two")))]
+    assert schedule.feed(JobEnded()) == [Begin(Job(2, Prompt("two")), doomed=True)]
     # It is being ended, so what is said to it waits for what comes after it.
     assert submitted(schedule, 4, Prompt("four", when_busy="steer"), listening=True) == [Accept(4)]
     assert schedule.feed(JobEnded()) == [Begin(Job(3, NewSession()))]
@@ -361,7 +618,7 @@ def test_a_job_that_waits_can_be_aborted_and_hears_nothing_once_it_begins() -> N
     submitted(schedule, 1, Prompt("one"))
     submitted(schedule, 2, Prompt("two"))
     assert schedule.feed(AbortAsked(2)) == [Interrupt(2)]
-    assert schedule.feed(JobEnded()) == [Begin(Job(2, Prompt("two")))]
+    assert schedule.feed(JobEnded()) == [Begin(Job(2, Prompt("two")), doomed=True)]
     assert submitted(schedule, 3, Prompt("more", when_busy="steer"), listening=True) == [Accept(3)]
 
 
@@ -391,3 +648,133 @@ def test_a_page_that_is_being_written_is_not_ended() -> None:
     schedule = Schedule(Queues())
     schedule.feed(BackgroundSubmitted(1, ExportHtml()))
     assert schedule.feed(InputEnded()) == []
+
+
+def arrived(schedule: Schedule, *commands: Ordered) -> list[Effect]:
+    """Numbered from 1."""
+    facts = [Arrived(number, command) for number, command in enumerate(commands, 1)]
+    return [effect for fact in facts for effect in schedule.feed(fact)]
+
+
+def loaded(*commands: Ordered) -> Schedule:
+    """Where the extensions are there, and these have arrived."""
+    schedule = Schedule(Queues())
+    schedule.feed(ExtensionsWanted())
+    schedule.feed(ExtensionsLoaded())
+    arrived(schedule, *commands)
+    return schedule
+
+
+def test_what_needs_extensions_is_admitted_in_its_order_as_soon_as_they_are_loaded() -> None:
+    schedule = Schedule(Queues())
+    assert arrived(schedule, GetCommands(), Prompt("hi"), NewSession()) == [Load()]
+    assert schedule.feed(ExtensionsLoaded()) == [Admit(1)]
+    assert schedule.feed(SeenTo(1)) == [Admit(2)]
+    assert submitted(schedule, 2, Prompt("hi")) == [Accept(2), Begin(Job(2, Prompt("hi")))]
+    assert schedule.feed(SeenTo(2)) == [AskAbout(3)]
+    assert schedule.feed(MoveAnswered(3, permitted=True)) == [Admit(3)]
+
+
+def test_a_prompt_that_is_aborted_waits_for_no_extension_and_the_next_one_does() -> None:
+    schedule = Schedule(Queues())
+    arrived(schedule, Prompt("one"), Prompt("two"))
+    assert schedule.feed(AbortAsked()) == [Interrupt(1), Hurry()]
+    assert schedule.feed(AbortAsked()) == [], "it is not for the second"
+    assert schedule.feed(AbortAsked(1)) == [Interrupt(1)], "nobody waits any more"
+    assert schedule.feed(ExtensionsLoaded()) == [Admit(1)]
+    assert submitted(schedule, 1, Prompt("one")) == [Accept(1), Begin(Job(1, Prompt("one")), doomed=True)]
+    assert schedule.feed(SeenTo(1)) == [Load()], "one of them may guard it, and has not been heard of"
+    assert schedule.feed(AbortAsked(2)) == [Interrupt(2), Hurry()]
+    assert schedule.feed(ExtensionsLoaded()) == [Admit(2)]
+
+
+def test_to_abort_one_that_is_not_the_first_is_no_reason_to_hurry() -> None:
+    schedule = Schedule(Queues())
+    arrived(schedule, Prompt("one"), Prompt("two"))
+    assert schedule.feed(AbortAsked(2)) == [Interrupt(2)]
+
+
+def test_an_abort_while_something_runs_is_not_for_what_waits_for_extensions() -> None:
+    schedule = loaded(NewSession(), Prompt("two"))
+    submitted(schedule, 9, Prompt("runs"))
+    schedule.feed(MoveAnswered(1, permitted=True))
+    assert schedule.feed(AbortAsked()) == [Interrupt(9)]
+
+
+@pytest.mark.parametrize("permitted", [True, False])
+def test_a_move_that_is_aborted_while_extensions_are_asked_does_not_happen(permitted: bool) -> None:
+    schedule = loaded(NewSession(), Prompt("two"))
+    assert schedule.feed(AbortAsked()) == [Interrupt(1)]
+    assert schedule.feed(MoveAnswered(1, permitted)) == [CallOff(1), Admit(2)]
+
+
+def test_closing_refuses_what_waits_and_ends_the_question() -> None:
+    schedule = loaded(NewSession(), Prompt("two"))
+    assert schedule.feed(CloseAsked()) == [Refuse(2, "closing"), Interrupt(1)]
+    assert schedule.feed(MoveAnswered(1, permitted=True)) == [Refuse(1, "closing"), Idle()]
+    assert arrived(schedule, Prompt("late")) == [Refuse(1, "closed")]
+
+
+def test_closing_waits_for_no_extension() -> None:
+    schedule = Schedule(Queues())
+    arrived(schedule, Prompt("one"))
+    assert schedule.feed(CloseAsked()) == [Refuse(1, "closing"), Hurry(), Idle()]
+    schedule = Schedule(Queues())
+    schedule.feed(CloseAsked())
+    assert schedule.feed(ExtensionsWanted()) == []
+
+
+def test_where_a_guard_cannot_be_had_nothing_is_done_any_more() -> None:
+    schedule, error = Schedule(Queues()), LinnetError("guard.py")
+    arrived(schedule, Prompt("one"), GetCommands())
+    assert schedule.feed(ExtensionsFailed(error)) == [Refuse(1, error), Refuse(2, error), GiveUp(error)]
+    assert schedule.busy, "until everybody knows why"
+    assert schedule.feed(FailureTold()) == [Idle()]
+    assert schedule.feed(Arrived(3, Prompt("three"))) == [Refuse(3, error)]
+
+
+def test_what_got_no_thread_is_tried_again_for_the_next_one() -> None:
+    schedule, error = Schedule(Queues()), LinnetError("no thread")
+    arrived(schedule, Prompt("one"))
+    assert schedule.feed(ExtensionsFailed(error, for_good=False)) == [Refuse(1, error), Idle()]
+    assert schedule.feed(Arrived(2, Prompt("two"))) == [Load()]
+    schedule = loaded(Reload(), Prompt("two"))
+    effects = schedule.feed(ExtensionsFailed(error, for_good=False))
+    assert effects == [Refuse(1, error), Refuse(2, error), Idle()]
+    assert schedule.feed(Arrived(3, Prompt("three"))) == [Load()]
+    assert schedule.feed(ExtensionsLoaded()) == [Admit(3)]
+    schedule = loaded()
+    schedule.feed(ExtensionsOutdated())
+    assert arrived(schedule, Prompt("one")) == [ReadAgain()]
+    schedule.feed(ExtensionsFailed(error, for_good=False))
+    schedule.feed(Arrived(2, Prompt("two")))
+    assert schedule.feed(ExtensionsLoaded()) == [ReadAgain()], "which was not done"
+
+
+def test_outdated_extensions_are_read_again_before_whoever_needs_them_next_unless_something_runs() -> None:
+    schedule = loaded()
+    schedule.feed(ExtensionsOutdated())
+    submitted(schedule, 9, Prompt("runs"))
+    assert arrived(schedule, GetCommands()) == [Admit(1)]
+    schedule.feed(SeenTo(1))
+    schedule.feed(JobEnded())
+    assert arrived(schedule, GetCommands()) == [ReadAgain()]
+    assert schedule.feed(ExtensionsReloaded()) == [Admit(1)]
+    assert schedule.feed(SeenTo(1)) == [Idle()]
+    assert arrived(schedule, GetCommands()) == [Admit(1)], "once"
+
+
+def test_extensions_are_read_again_between_runs_alone() -> None:
+    schedule = loaded()
+    submitted(schedule, 9, Prompt("runs"))
+    assert arrived(schedule, Reload()) == [Refuse(1, "at_work")]
+    schedule.feed(JobEnded())
+    assert arrived(schedule, Reload()) == [ReadAgain(1)]
+    assert schedule.feed(Arrived(2, Prompt("two"))) == []
+    assert schedule.feed(ExtensionsReloaded()) == [Admit(2)]
+
+
+def test_an_abort_is_for_what_waits_once_the_first_has_been_submitted() -> None:
+    schedule = loaded(Prompt("one", when_idle="refuse"), Prompt("two"))
+    submitted(schedule, 1, Prompt("one", when_idle="refuse"))
+    assert schedule.feed(AbortAsked()) == [Interrupt(2)]

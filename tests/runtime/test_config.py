@@ -62,3 +62,10 @@ def test_an_agent_without_sessions_on_disk_has_one_in_memory_where_its_protocol_
     assert options(Config(**base), ZOT) == (False, False, False)
     assert options(Config(**base, save=True), ZOT) == (True, True, True)
     assert options(Config(**base, session="x.jsonl"), ZOT) == (True, True, True)
+
+
+def test_a_function_may_be_said_for_the_mode() -> None:
+    def decide(call: object, preview: str) -> bool:
+        return True
+
+    assert Config(permission=decide) == Config(permission_callback=decide)

@@ -11,6 +11,8 @@ from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings import resolve
 from linnet.testing.listener import Asking, Quiet
+from linnet.tools import threads
+from linnet.tools.threads import Threads
 
 NO_THREAD = "the system is at its limits: it gives this process no further thread"
 
@@ -21,13 +23,14 @@ def full(monkeypatch: pytest.MonkeyPatch) -> None:
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(Thread, "start", start)
+    monkeypatch.setattr(threads, "parked", Threads())  # None waits from before.
 
 
 @pytest.mark.usefixtures("full")
 def test_a_run_that_gets_no_thread_fails_and_the_session_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     listener = Quiet()
-    session = Session(config, Resources(config), [listener])
+    session = Session(Resources(config), [listener])
     for work in (commands.Prompt("hello"), commands.Compact()):
         asking = Asking()
         session.submit(work, asking)
@@ -45,7 +48,7 @@ def test_a_run_that_gets_no_thread_fails_and_the_session_goes_on(monkeypatch: py
 @pytest.mark.usefixtures("full")
 def test_a_command_that_gets_no_thread_is_refused_and_not_waited_for() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
-    session = Session(config, Resources(config))
+    session = Session(Resources(config))
     asking = Asking()
     session.submit(commands.Bash("true"), asking)
     assert asking.refusals == [NO_THREAD]

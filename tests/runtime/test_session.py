@@ -68,7 +68,7 @@ def opened(tmp_path: Path) -> Any:
         asked = Config(script=script, cwd=tmp_path, **options)
         settings = resolve(asked, {"LINNET_HOME": str(tmp_path / "home")}, habits)
         everything = Everything()
-        session = Session(settings, Resources(settings), [everything])
+        session = Session(Resources(settings), [everything])
         sessions.append(session)
         return session, everything
 
@@ -237,7 +237,7 @@ def test_the_end_of_a_run_is_told_however_long_it_takes_to_notice_that_the_sessi
     """On a busy machine half a second is not enough to kill a command, and the run had no last event."""
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     resources, everything = Slow(config), Everything()
-    session = Session(config, resources, [everything])
+    session = Session(resources, [everything])
     session.submit(commands.Prompt("hello"), Asking())
     assert resources.asked.wait(10)
     closing = Thread(target=session.close, args=(0,))

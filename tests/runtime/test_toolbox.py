@@ -1,10 +1,16 @@
 """All tools of a session as one, whenever the client declares some."""
 
+from threading import Thread
+from typing import Any
+
 import pytest
 
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
+from linnet.extensions.chain import Chain
+from linnet.extensions.hooked import Hooked
+from linnet.runtime import permission
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 from linnet.runtime.config import Config
@@ -22,14 +28,17 @@ GREET = ToolSpec("greet", "Greets.", {"type": "object"})
 
 
 class Slow(Resources):
-    """While its tools are being loaded, the client declares some."""
+    """While its tools are being loaded, the client declares some, and extensions have been."""
 
     toolbox: "Toolbox | None" = None
+    chain: Chain | None = None
 
     @property
     def tools(self) -> Registry:
         toolbox, self.toolbox = self.toolbox, None
-        if toolbox is not None:
+        if toolbox is not None and self.chain is not None:
+            toolbox.extend(self.chain)
+        elif toolbox is not None:
             toolbox.declare([GREET])
         return super().tools
 
@@ -40,7 +49,7 @@ def toolbox() -> Toolbox:
     resources = Slow(settings)
     state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
     questions = Questions(Broadcast(state, [], lambda: "1"), lambda: "q")
-    resources.toolbox = made = Toolbox(settings, resources, questions)
+    resources.toolbox = made = Toolbox(resources.live, resources, questions)
     return made
 
 
@@ -51,6 +60,37 @@ def names(toolbox: Toolbox) -> list[str]:
 def test_what_is_declared_while_tools_are_being_loaded_is_not_lost(toolbox: Toolbox) -> None:
     names(toolbox)  # A step that began before.
     assert "greet" in names(toolbox)
+
+
+def test_extensions_that_come_while_tools_are_being_loaded_guard_every_call(toolbox: Toolbox) -> None:
+    """The thread that makes ready what a first run needs does so while they are loaded."""
+    assert isinstance(toolbox.resources, Slow)
+    toolbox.resources.chain = Chain((), lambda *failed: None)
+    assert not isinstance(toolbox.tools, Hooked)  # Of a step that began before.
+    assert isinstance(toolbox.tools, Hooked)
+
+
+def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was allowed is forgotten by the one that is known, so no call may go through another."""
+    settings = resolve(Config(provider="scripted", permission="ask"), {})
+    resources = Resources(settings)
+    state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
+    toolbox = Toolbox(resources.live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
+    gates: list[permission.Permissions] = []
+    other = Thread(target=lambda: toolbox.tools)
+
+    class Slowly(permission.Permissions):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            gates.append(self)
+            if len(gates) == 1:
+                other.start()
+                other.join(0.1)  # It waits for this one. If it did not, this is more time than it needs.
+
+    monkeypatch.setattr(permission, "Permissions", Slowly)
+    _ = toolbox.tools
+    other.join()
+    assert len(gates) == 1
 
 
 def test_what_is_refused_changes_nothing(toolbox: Toolbox) -> None:

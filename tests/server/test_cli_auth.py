@@ -13,6 +13,7 @@ import pytest
 
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+from tests.suite import forked
 
 SECRET = "sk-planted-0123456789"
 LINNET = str(Path(sys.executable).with_name("linnet"))
@@ -23,9 +24,7 @@ Run = Callable[..., subprocess.CompletedProcess[str]]
 def run(tmp_path: Path) -> Run:
     def run(*words: str, say: str = "", **env: str) -> subprocess.CompletedProcess[str]:
         base = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path / "home")}
-        done = subprocess.run(
-            [LINNET, *words], input=say, capture_output=True, text=True, env={**base, **env}, timeout=20
-        )
+        done = forked.run([LINNET, *words], input=say, capture_output=True, text=True, env={**base, **env}, timeout=20)
         assert SECRET not in done.stdout + done.stderr
         return done
 

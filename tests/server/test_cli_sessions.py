@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from linnet.testing.model_server import ModelServer
+from tests.suite import forked
 
 HELLO = "Hello from the scripted model."
 Done = subprocess.CompletedProcess[str]
@@ -22,7 +23,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
     (tmp_path / "work").mkdir()
 
     def run(name: str, *flags: str, cwd: str = "work", say: str = "") -> Done:
-        return subprocess.run(
+        return forked.run(
             [Path(sys.executable).with_name(name), *flags],
             input=say,
             capture_output=True,

@@ -14,6 +14,7 @@ from linnet.drop_in import PI, ZOT
 from linnet.flags import LINNET, TABLE, Flag, Program, help_text, parse
 from linnet.testing.agent import types
 from linnet.testing.model_server import ModelServer
+from tests.suite import forked
 
 PNG = bytes.fromhex("89504e470d0a1a0a0000000d49484452")
 GET_STATE = '{"id":"s","type":"get_state"}\n'
@@ -29,7 +30,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
 
     def run(name: str, *flags: str, say: str = "") -> Done:
         executable = Path(sys.executable).with_name(f"linnet-{name}")
-        return subprocess.run(
+        return forked.run(
             [executable, *flags, "--base-url", server.url, "--api-key", "x"],
             input=say,
             capture_output=True,

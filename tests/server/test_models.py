@@ -18,6 +18,7 @@ from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from linnet.wire.pi import results
 from linnet.wire.pi.spoken import Message
+from tests.suite import forked
 
 LLAMA = "meta-llama/Llama-3"
 Done = subprocess.CompletedProcess[str]
@@ -31,7 +32,7 @@ def run(tmp_path: Path) -> Run:
     (tmp_path / "work").mkdir()
 
     def run(*words: str, name: str = "linnet", **env: str) -> Done:
-        return subprocess.run(
+        return forked.run(
             [Path(sys.executable).with_name(name), *words],
             stdin=subprocess.DEVNULL,
             capture_output=True,

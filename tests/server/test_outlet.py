@@ -2,9 +2,12 @@
 
 import os
 import tracemalloc
+from collections.abc import Iterator
+from threading import Thread
 
 import pytest
 
+from linnet.server import outlet as module
 from linnet.server.outlet import FULL, ROOM, Outlet
 
 
@@ -49,3 +52,42 @@ def test_a_long_line_is_not_copied_for_each_piece_that_fits(pipe: tuple[Outlet, 
     finally:
         tracemalloc.stop()
     assert peak - before < size // 2
+
+
+def test_whoever_sees_that_something_is_unread_is_woken_when_it_is_read() -> None:
+    """Who looks while something is being written would see it, and nobody would say that it has been written."""
+    _, writing = os.pipe()
+    wakes: list[None] = []
+    outlet = Outlet(writing, lambda: wakes.append(None))
+    seen: list[tuple[int, bool]] = []
+    looking = Thread(target=lambda: seen.append((outlet.unread, outlet.is_full)))
+
+    def lines() -> Iterator[list[bytes]]:
+        looking.start()
+        looking.join(0.1)  # It is kept waiting. If it were not, this is more time than it needs.
+        yield [b"a line"]
+
+    outlet.write(lines(), FULL + 1)
+    looking.join()
+    assert wakes == []
+    assert seen == [(0, False)]
+
+
+class NoThread(Thread):
+    def start(self) -> None:
+        raise RuntimeError("can't start new thread")
+
+
+def test_where_the_system_gives_no_thread_what_has_no_room_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.pipe()
+    wakes: list[None] = []
+    outlet = Outlet(writing, lambda: wakes.append(None))
+    monkeypatch.setattr(module, "Thread", NoThread)
+    before = os.listdir("/proc/self/fd")
+    outlet.watch()
+    outlet.write([[b"short"]])
+    assert (os.read(reading, 100), outlet.broken) == (b"short", False)
+    outlet.write([[b"x" * (1 << 20)]])
+    assert outlet.broken
+    assert wakes
+    assert os.listdir("/proc/self/fd") == before

@@ -15,6 +15,7 @@ import pytest
 from linnet.client import AsyncPiClient, PiClient, RunFailed, ZotClient
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.model_server import ModelServer
+from tests.suite import forked
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"], "additionalProperties": False}
 UNFIT = 'the answer does not fit: "n" is missing at $'
@@ -35,7 +36,7 @@ def linnet(tmp_path: Path) -> Linnet:
     ) -> "subprocess.CompletedProcess[str]":
         (tmp_path / "script.json").write_text(script(*says) if turns is None else json.dumps({"turns": turns}))
         (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
-        return subprocess.run(
+        return forked.run(
             [Path(sys.executable).with_name("linnet"), *words, "--script", tmp_path / "script.json"],
             stdin=subprocess.DEVNULL,
             capture_output=True,

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from linnet.testing.agent import Agent
+from tests.suite import forked
 
 EXTENSION = """
 def extend(linnet):
@@ -22,7 +23,7 @@ SENTENCE = 'no tool is called "{}" here; did you mean "{}"?'
 
 def once(folder: Path, *flags: str) -> subprocess.CompletedProcess[str]:
     executable = Path(sys.executable).with_name("linnet")
-    return subprocess.run(
+    return forked.run(
         [str(executable), *flags, "--provider", "scripted"],
         input="hello",
         capture_output=True,

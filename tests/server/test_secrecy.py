@@ -16,6 +16,7 @@ import pytest
 from linnet import Runtime
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+from tests.suite import forked
 
 KEY = f"sk-planted-{os.urandom(8).hex()}"  # Others run these tests at the same time, and a command sees all.
 TOKEN = f"token-planted-{os.urandom(8).hex()}"
@@ -142,7 +143,7 @@ def test_commands_see_no_key_and_no_output_has_it(mode: str, how: str, tmp_path:
     assert done.returncode == 0
     session = (tmp_path / "session.jsonl").read_text()
     assert "looked" in session
-    page = subprocess.run(
+    page = forked.run(
         [LINNET, "export", str(tmp_path / "session.jsonl"), "-o", "-"],
         capture_output=True,
         text=True,
@@ -243,7 +244,7 @@ def test_a_server_that_echoes_the_key_is_not_quoted_with_it(
 @pytest.mark.parametrize("mode", MODES)
 def test_an_error_of_such_a_server_is_clean_in_every_mode(mode: str, echo: ThreadingHTTPServer, tmp_path: Path) -> None:
     line = json.dumps({"id": "1", "type": "prompt", "message": "hi"}) + "\n"
-    done = subprocess.run(
+    done = forked.run(
         [LINNET, *MODES[mode], "--base-url", f"http://127.0.0.1:{echo.server_port}/error", "--no-session"],
         input=line if mode in ("zot", "pi") else "hi",
         capture_output=True,
@@ -267,7 +268,7 @@ def test_captures_and_monitors_of_an_agent_have_no_key(tmp_path: Path, server: M
         (["capture", *files], ""),
         (["monitor", "--json"], '{"id":"1","type":"prompt","message":"hi"}\n'),
     ):
-        done = subprocess.run(
+        done = forked.run(
             [LINNET, *words, "--", *agent], input=say, capture_output=True, text=True, cwd=tmp_path, env=env, timeout=50
         )
         assert done.returncode == 0, done.stderr
@@ -293,7 +294,7 @@ def test_keys_of_providers_of_ones_own_are_secret_too(
         agent.ask("get_models")
         assert KEY not in str(agent.seen) + agent.stderr
     for words in (["models"], ["models", "--json"], ["auth"], ["auth", "--json"]):
-        done = subprocess.run(
+        done = forked.run(
             [LINNET, *words], capture_output=True, text=True, env={"PATH": os.environ["PATH"], **env}, timeout=20
         )
         assert "named" in done.stdout

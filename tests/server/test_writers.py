@@ -15,6 +15,7 @@ import pytest
 
 from linnet import cli_trust
 from linnet.server import terminal
+from tests.suite import forked
 
 ROOT = Path(__file__).parent.parent.parent / "src" / "linnet"
 LINNET = str(Path(sys.executable).with_name("linnet"))
@@ -175,9 +176,7 @@ def test_no_command_shows_what_a_terminal_would_obey(tmp_path: Path, words: list
     (home / "models.json").write_text(json.dumps(models))
     (home / "trust.json").write_text(json.dumps({f"/x/{NASTY}": {"answer": "always"}}))
     (home / "settings.json").write_text(json.dumps({f"k{NASTY}": 1, "model": NASTY, "system_prompt": NASTY}))
-    done = subprocess.run(
-        [LINNET, *words], cwd=work, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60
-    )
+    done = forked.run([LINNET, *words], cwd=work, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=60)
     shown = (done.stdout + done.stderr).decode()
     assert not set(shown) & set("\x1b\x07\u202e\x9b")
     assert done.stdout or done.stderr

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.suite import forked
+
 
 class Bench:
     """`linnet` with its home in `home`, started in `work`."""
@@ -30,10 +32,12 @@ class Bench:
         return file
 
     def run(
-        self, *words: str, program: str = "linnet", input: str = "", **env: str
+        self, *words: str, program: str = "linnet", input: str = "", launched: bool = False, **env: str
     ) -> subprocess.CompletedProcess[str]:
+        """`launched`: by its launcher and a Python of its own, where it matters what those find in the folder."""
         command = [str(Path(sys.executable).with_name(program)), *words]
-        return subprocess.run(
+        run = subprocess.run if launched else forked.run
+        return run(
             command, cwd=self.work, env={**self.env, **env}, input=input, capture_output=True, text=True, timeout=60
         )
 

@@ -16,6 +16,7 @@ from linnet.sdk.events import CompactionStart, RetryStart
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.settings.conftest import Bench
+from tests.suite.forked import ForkedAgent
 
 
 class Stage:
@@ -56,7 +57,9 @@ class Stage:
 
     def agent(self, said: dict[str, Any], *words: str) -> Agent:
         self.say(said)
-        return Agent(*words, "--base-url", self.server.url, "--api-key", "x", cwd=self.bench.work, env=self.bench.env)
+        return ForkedAgent(
+            *words, "--base-url", self.server.url, "--api-key", "x", cwd=self.bench.work, env=self.bench.env
+        )
 
     def pi(self, said: dict[str, Any], *words: str) -> Agent:
         return self.agent(said, "--mode", "rpc", *words)

@@ -13,6 +13,7 @@ from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.settings.conftest import Bench
 from tests.settings.hostile import ALONE, EVIL, WAYS, Ground
+from tests.suite.forked import ForkedAgent
 
 COMMAND = '!tool bash {"command": "echo ran"}'
 
@@ -41,8 +42,8 @@ def check(ground: Ground, server: ModelServer, foreign: ModelServer) -> None:
     assert "ran\\n" in asked or "ran\\\\n" in asked, "the command did not run"
 
 
-def zot(ground: Ground) -> None:
-    with Agent("rpc", cwd=ground.bench.work, env=ground.bench.env) as agent:
+def zot(ground: Ground, start: type[Agent] = Agent) -> None:
+    with start("rpc", cwd=ground.bench.work, env=ground.bench.env) as agent:
         agent.ask("get_state")
         agent.prompt(COMMAND)
         agent.prompt("/hello")
@@ -62,16 +63,16 @@ def pi(ground: Ground, program: str = "linnet") -> None:
 
 
 def printed(ground: Ground) -> None:
-    done = ground.bench.run("-p", COMMAND)
+    done = ground.bench.run("-p", COMMAND, launched=True)
     assert (done.returncode, done.stderr.count("\n") <= 1) == (0, True), done.stderr
 
 
 def lines(ground: Ground) -> None:
-    assert ground.bench.run("--mode", "json", COMMAND).returncode == 0
+    assert ground.bench.run("--mode", "json", COMMAND, launched=True).returncode == 0
 
 
 def zots_namesake(ground: Ground) -> None:
-    assert ground.bench.run("--json", COMMAND, "--with-skills", program="linnet-zot").returncode == 0
+    assert ground.bench.run("--json", COMMAND, "--with-skills", program="linnet-zot", launched=True).returncode == 0
 
 
 def module(ground: Ground) -> None:
@@ -97,12 +98,22 @@ def sdk(ground: Ground) -> None:
     assert done.returncode == 0, done.stderr
 
 
+# What the launcher or the interpreter might fall for; by the time of all others linnet itself has begun.
+AS_IT_STARTS = {
+    "modules that shadow others",
+    "packages with entry points",
+    "files of variables",
+    "programs of known names",
+    "compiled files",
+}
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_opening_a_hostile_repository_runs_nothing(
     ground: Ground, server: ModelServer, foreign: ModelServer, way: str
 ) -> None:
     WAYS[way](ground)
-    zot(ground)
+    zot(ground, Agent if way in AS_IT_STARTS else ForkedAgent)
     check(ground, server, foreign)
 
 

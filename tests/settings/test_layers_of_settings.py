@@ -12,8 +12,8 @@ import pytest
 from linnet import Runtime
 from linnet.core.permissions.rule import Rule
 from linnet.errors import ConfigError
-from linnet.runtime.config import PI, ZOT, Config
-from linnet.runtime.setting_keys import EXCLUDED, FROM_A_PROJECT, keys
+from linnet.runtime.config import PI, ROWS, ZOT, Config
+from linnet.runtime.setting_keys import EXCLUDED, keys
 from linnet.runtime.settings import Settings, resolve
 from tests.settings.conftest import Bench
 
@@ -55,7 +55,7 @@ def test_every_field_of_a_config_is_a_setting_or_is_left_out_for_a_reason() -> N
     fields = set(Config.__struct_fields__)
     assert set(keys()) | set(EXCLUDED) == fields
     assert not set(keys()) & set(EXCLUDED)
-    assert set(FROM_A_PROJECT) <= set(keys())
+    assert {name for name, row in ROWS.items() if row.project} <= set(keys())
 
 
 def test_each_layer_wins_over_those_below_it(files: Files) -> None:

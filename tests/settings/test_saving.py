@@ -7,6 +7,7 @@ import pytest
 
 from linnet.testing.agent import Agent
 from tests.settings.conftest import Bench
+from tests.suite.forked import ForkedAgent
 
 SETTERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("set_model", {"provider": "scripted", "modelId": "scripted-2"}, {"provider": "scripted", "model": "scripted-2"}),
@@ -19,7 +20,7 @@ SETTERS: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 
 
 def pi(bench: Bench, *flags: str) -> Agent:
-    return Agent("--mode", "rpc", "--no-session", *flags, cwd=bench.work, env=bench.env)
+    return ForkedAgent("--mode", "rpc", "--no-session", *flags, cwd=bench.work, env=bench.env)
 
 
 def state(agent: Agent) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def test_what_is_saved_is_there_at_the_next_start_and_nothing_else_changes(bench
     assert bench.settings.read_text().startswith('{"provider": "scripted",\n\n\t"zzz": 1')
     with pi(bench) as agent:
         assert state(agent) == changed
-    with Agent("rpc", cwd=bench.work, env=bench.env) as agent:
+    with ForkedAgent("rpc", cwd=bench.work, env=bench.env) as agent:
         assert agent.ask("get_state")["data"]["model"] == "scripted-2"
         assert agent.ask("set_model", model="scripted", save=True)["success"]
     assert json.loads(bench.settings.read_text())["model"] == "scripted"

@@ -28,6 +28,8 @@ from linnet.runtime.session import Session
 from linnet.runtime.settings import Settings, resolve
 from linnet.testing.agent import Agent
 from tests.settings.conftest import Bench
+from tests.suite import forked
+from tests.suite.forked import ForkedAgent
 
 SETTINGS = ".linnet/settings.json"
 
@@ -264,7 +266,7 @@ def test_the_home_folder_is_never_a_projects(tmp_path: Path) -> None:
 
 def rpc(bench: Bench, dialect: str, *flags: str) -> Agent:
     words = ("rpc",) if dialect == "zot" else ("--mode", "rpc", "--no-session")
-    return Agent(*words, "--provider", "scripted", *flags, cwd=bench.work, env=bench.env)
+    return ForkedAgent(*words, "--provider", "scripted", *flags, cwd=bench.work, env=bench.env)
 
 
 @pytest.mark.parametrize("dialect", ["zot", "pi"])
@@ -366,7 +368,7 @@ def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
         "turns": [[{"call": "bash", "args": {"command": "while [ ! -e go ]; do sleep 0.01; done"}}], [{"text": "1"}]]
     }
     bench.plant("script.json", json.dumps({"turns": [*script["turns"], [{"text": "2"}]]}))
-    with Agent("rpc", "--script", "script.json", cwd=bench.work, env=bench.env) as agent:
+    with ForkedAgent("rpc", "--script", "script.json", cwd=bench.work, env=bench.env) as agent:
         agent.send({"id": 1, "type": "prompt", "message": "a"})
         agent.until("tool_call")
         assert agent.ask("trust", answer="once")["success"]
@@ -403,7 +405,7 @@ def in_terminal(bench: Bench, answer: bytes) -> tuple[str, int]:
     """Run `linnet -p` with a terminal for stdin and stderr, and type this."""
     main, end = pty.openpty()
     command = [str(Path(sys.executable).with_name("linnet")), "-p", "hello", "--provider", "scripted"]
-    child = subprocess.Popen(
+    child = forked.Popen(
         command, cwd=bench.work, env=bench.env, stdin=end, stderr=end, stdout=subprocess.DEVNULL, start_new_session=True
     )
     os.close(end)
@@ -474,7 +476,7 @@ def test_linnet_pi_takes_pis_words_for_it(bench: Bench) -> None:
     bench.plant(".pi/settings.json", '{"defaultThinkingLevel": "high", "shellCommandPrefix": "x=1"}')
 
     def prefix(*flags: str) -> str:
-        with Agent(
+        with ForkedAgent(
             "--mode",
             "rpc",
             "--provider",
@@ -651,7 +653,7 @@ def test_a_command_in_the_sandbox_teaches_the_agent_nothing(bench: Bench) -> Non
     turns = [[{"call": "bash", "args": {"command": plant}}], [{"text": "planted"}], [{"text": "done"}]]
     bench.plant("script.json", json.dumps({"turns": turns}))
     flags = ("--script", "script.json", "--trust", "--sandbox")
-    with Agent("rpc", *flags, cwd=bench.work, env=bench.env) as agent:
+    with ForkedAgent("rpc", *flags, cwd=bench.work, env=bench.env) as agent:
         agent.prompt("one")
         assert (bench.work / ".agents/skills/evil/SKILL.md").exists()
         told = agent.prompt("two")
@@ -695,7 +697,7 @@ def test_what_is_trusted_while_the_agent_lives_reaches_everybody_who_keeps_setti
     )
     asked = Config(provider="scripted", session_dir=None, save=True)
     settings = resolve(asked, os.environ, SDK)
-    session = Session(settings, Resources(settings), [Everybody()])
+    session = Session(Resources(settings), [Everybody()])
     try:
 
         def ask(command: commands.Command) -> Any:
@@ -729,7 +731,7 @@ def test_what_a_reload_told_is_not_told_again_by_a_start_that_is_late(here: Benc
             told.extend(event for event in events if isinstance(event, ProjectUntrusted))
 
     settings = resolve(Config(provider="scripted"), os.environ, SDK)
-    session = Session(settings, Resources(settings), [Client()])
+    session = Session(Resources(settings), [Client()])
     try:
         file.write_text("def extend(linnet): ...\n")
         answered = Answered()

@@ -167,7 +167,7 @@ def refused(attempt: Callable[..., object], reason: str, *args: str) -> None:
 
 
 def new(path: str) -> Store:
-    return sessions.create("", HEADER, (), path)
+    return Store(HEADER, file.create(path, HEADER, ()))
 
 
 if __name__ == "__main__":

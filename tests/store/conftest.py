@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.store import sessions
+from linnet.store import file, sessions
 from linnet.store.header import Header
 from linnet.store.store import Sources, Store
 
@@ -79,7 +79,7 @@ def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
     with ExitStack() as stack:
 
         def new(*lines: bytes, at: Path = path, header: Header = HEADER) -> Store:
-            store = sessions.create("", header, lines, str(at), sources=sources)
+            store = Store(header, file.create(str(at), header, lines), sessions.glances(lines), sources=sources)
             stack.callback(store.log.close)
             return store
 

@@ -12,7 +12,7 @@ import signal
 import sys
 
 from linnet.core.messages import Text, ToolResult
-from linnet.store import sessions
+from linnet.store import file, sessions
 from linnet.store.entries import Said
 from linnet.store.header import Header
 from linnet.store.store import Store
@@ -58,8 +58,8 @@ def killed(path: str, chance: random.Random, *, torn: bool) -> list[str]:
 
 
 def check(store: Store, path: str, told: list[str]) -> None:
-    with open(path, "rb") as file:
-        data = file.read()
+    with open(path, "rb") as written:
+        data = written.read()
     assert data.endswith(b"\n"), "the last line does not end"
     nodes = store.tree.nodes
     assert data.count(b"\n") == len(nodes) + 1, "there are lines that are no entries"
@@ -71,7 +71,7 @@ def check(store: Store, path: str, told: list[str]) -> None:
 def main(path: str, seed: int, rounds: int) -> None:
     os.fsync = lambda fd: None  # No power is cut here: what was written before a kill is in the kernel's hands.
     chance = random.Random(seed)
-    sessions.create("", Header("an-id", "", "", None, 3), (), path).log.close()
+    file.create(path, Header("an-id", "", "", None, 3), ()).close()
     told: list[str] = []
     for number in range(rounds):
         told += killed(path, chance, torn=number >= rounds - TEARING)

@@ -1,12 +1,17 @@
-"""kill -9, two hundred times, at whatever moment: what was added before is there afterwards."""
+"""kill -9, two hundred times and more, at whatever moment: what was added before is there afterwards."""
 
 import subprocess
 import sys
 from pathlib import Path
 
-ROUNDS = 200
+import pytest
+
+from tests.suite.times import times
+
+ROUNDS = times(200)
 
 
+@pytest.mark.drawn
 def test_nothing_that_was_added_is_lost_however_often_its_writer_is_killed(path: Path) -> None:
     script = Path(__file__).with_name("killing.py")
     command = [sys.executable, str(script), str(path), "1", str(ROUNDS)]

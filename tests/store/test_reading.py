@@ -10,7 +10,7 @@ from linnet.core.messages import Text, UserMessage
 from linnet.errors import SessionError
 from linnet.store.entries import Custom, Named, Said
 from linnet.store.header import Header, header_line
-from linnet.store.lines import entry_line, glance
+from linnet.store.lines import entry_line, glance, glances
 from linnet.store.reading import load
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -116,3 +116,28 @@ def test_no_bytes_are_anything_but_a_session_or_an_error_that_says_so(data: byte
         return
     assert len(loaded.lines) == len(loaded.glances) == len(loaded.spans)
     assert loaded.ended <= len(data)
+
+
+HALVES = [
+    b'{"type":"label","id":"x",',
+    b'"parentId":"a"}',
+    b'{"type":"label","id":"x"}{"type":"label","id":"y"}',
+    b"{}}",
+]
+
+
+@patient
+@given(st.lists(st.sampled_from([*ENTRIES, *NOISE, *HALVES]), min_size=1, max_size=6))
+def test_many_lines_are_seen_together_as_each_of_them_is_alone(lines: list[bytes]) -> None:
+    assert list(glances(b"\n".join(lines), lines)) == [glance(line) for line in lines]
+
+
+def test_entries_are_found_wherever_the_file_is_cut_into_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = b"\n".join([FIRST, *ENTRIES, ENTRIES[0] + ENTRIES[1], *ENTRIES, b""])
+    whole = load(data, "it")
+    for size in range(1, len(data), 7):
+        monkeypatch.setattr("linnet.store.reading.CHUNK", size)
+        loaded = load(data, "it")
+        assert loaded.lines == whole.lines == [*ENTRIES, *ENTRIES]
+        assert list(loaded.spans) == list(whole.spans)
+        assert loaded.index.tree.nodes == whole.index.tree.nodes

@@ -9,7 +9,7 @@ import pytest
 from linnet.core.events import Compaction
 from linnet.core.messages import AssistantMessage, Cost, Image, Summary, Text, Usage, UserMessage
 from linnet.errors import SessionError
-from linnet.store import sessions
+from linnet.store import file, sessions
 from linnet.store.entries import Compacted, Content, ModelChanged, Named, Said
 from linnet.store.header import Header
 from linnet.store.store import Store
@@ -33,7 +33,7 @@ def keep(tmp_path: Path, create: Callable[..., Store]) -> Keep:
 
     def kept(id: str, *contents: Content, changed: int = 0, cwd: str = "CWD", parent: str | None = None) -> str:
         header = sessions.new_header(id, NOON, cwd, parent)
-        store = sessions.create(str(tmp_path), header, (), None)
+        store = Store(header, file.create(str(tmp_path / sessions.file_name(header)), header, ()))
         for content in contents:
             store.append(content)
         store.log.close()

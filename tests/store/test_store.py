@@ -1,6 +1,7 @@
 """One session as a tree that grows: where it stands, what it is called, what was marked, what a copy takes along."""
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -326,3 +327,40 @@ def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_open
         opened = sessions.open_store(store.path, sources=sources)
         assert runs(opened) == ["one", "two", "three"]
         opened.store.log.close()
+
+
+def test_a_snapshot_is_the_session_as_it_was_also_when_that_goes_on_or_is_closed(create: Callable[..., Store]) -> None:
+    store = create()
+    for word in ("a", "b", "c"):
+        store.append(said(word))
+    then, there = store.entries(), store.snapshot()
+    store.append(said("later"))
+    store.log.close()
+    assert list(there) == then
+    assert [there[0], there[-1], *there[1:]] == [then[0], then[-1], *then[1:]]
+    assert len(there) == 3
+    with pytest.raises(SessionError, match="is closed"):
+        store.snapshot()
+
+
+def test_a_snapshot_has_what_could_not_be_written_too(create: Callable[..., Store], path: Path) -> None:
+    store = create()
+    store.append(said("a"))
+    path.unlink()
+    with pytest.raises(SessionError, match="was deleted"):
+        store.append(said("b"))
+    assert [each.content for each in store.snapshot()] == [said("a"), said("b")]
+
+
+def test_a_snapshot_says_so_when_another_program_has_changed_the_file(create: Callable[..., Store], path: Path) -> None:
+    store = create()
+    store.append(said("a"), "first")
+    store.append(said("b"), "later")
+    changed, cut, data = store.snapshot(), store.snapshot(), path.read_bytes()
+    path.write_bytes(data.replace(b"later", b"other"))
+    assert changed[0].id == "first"
+    with pytest.raises(SessionError, match="was changed by another program"):
+        changed[1]
+    os.truncate(path, len(data) - 9)
+    with pytest.raises(SessionError, match="was cut short by another program"):
+        list(cut)

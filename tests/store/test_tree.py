@@ -5,7 +5,10 @@ import sys
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.store.tree import Node, Tree
+from linnet.core.messages import AssistantMessage, BashRun, Cost, Text, Usage, UserMessage
+from linnet.store.entries import Content, Custom, Labelled, Moved, Named, Ran, Said
+from linnet.store.lines import Glance, entry_line, glance
+from linnet.store.tree import Index, Node, Tree
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 
@@ -69,3 +72,42 @@ def test_a_tree_may_be_far_deeper_than_python_can_recur() -> None:
     for index in range(depth):
         tree.add(str(index), str(index - 1), "", "custom")
     assert [node.index for node in tree.path(str(depth - 1))] == list(range(depth))
+
+
+def seen(id: str, parent: str | None, content: Content) -> Glance:
+    found = glance(entry_line(id, parent, "", content))
+    assert found is not None
+    return found
+
+
+MESSAGES: list[Content] = [
+    Said(UserMessage((Text("hello"),), 1)),
+    Said(AssistantMessage((Text("hi"),), 1, "p", "m", Usage(10, 5, 2, 3, Cost(0.1, 0.2)))),
+    Said(AssistantMessage((), 1, "p", "m", stop="error", error="no")),
+    Said(BashRun("ls", "a", 1, 0)),
+]
+OTHERS: list[Content] = [
+    Named("a name"),
+    Labelled("a", "here"),
+    Labelled("a", ""),
+    Moved(),
+    Ran(BashRun("ls", "a", 1, 0)),
+    Custom("kind", {}),
+]
+
+
+def lists_of(contents: list[Content]) -> st.SearchStrategy[list[Glance]]:
+    return st.lists(st.builds(seen, ids, st.none() | ids, st.sampled_from(contents)), max_size=20)
+
+
+@patient
+@given(lists_of(MESSAGES) | lists_of([*MESSAGES, *OTHERS]))
+def test_an_index_that_grew_one_by_one_is_that_of_all_entries_at_once(entries: list[Glance]) -> None:
+    whole, grown = Index(entries), Index()
+    for each in entries:
+        grown.append(each)
+    assert grown.tree.nodes == whole.tree.nodes
+    assert grown.tree.leaf == whole.tree.leaf
+    assert [grown.tree.find(id) for id in "abcdefgh"] == [whole.tree.find(id) for id in "abcdefgh"]
+    for name in ("name", "labels", "marks", "pending", "messages", "spent"):
+        assert getattr(grown, name) == getattr(whole, name), name

@@ -29,18 +29,19 @@ class Started(Struct, frozen=True):
 
 
 class Done(Struct, frozen=True):
-    """A prompt has been seen to, one way or the other. `error` says why it failed, if it did; `failure` is what was
-    raised, if anything was. `value` is the answer in the form that was asked for, if one was and it fits.
-    """
+    """A prompt has been seen to, one way or the other."""
 
     stop: StopReason
     error: str = ""
+    """Why it failed, if it did."""
     failure: LinnetError | None = None
+    """What was raised, if anything was."""
     value: Any = UNSET
+    """The answer in the form that was asked for, if one was and it fits."""
 
     @property
     def code(self) -> str | None:
-        """One word for programs; None if all went well."""
+        """Return one word for programs that says what went wrong; None if all went well."""
         if self.failure is not None:
             return self.failure.code
         return None if self.stop == "end" else LinnetError.code if self.stop == "error" else self.stop
@@ -55,20 +56,18 @@ class SandboxState(Struct, frozen=True, omit_defaults=True):
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """`messages` is the conversation itself: a dialect counts it as it would list it.
-
-    `busy`: something runs. `streaming`: the agent is at work, or about to try again. `compacting`: as it says.
-    `session_error`: why what was said last is not on disk, if it should be. `waiting_for`: questions that nobody has
-    answered yet, each with the seconds that are left for it. `sandbox`: None if commands run without.
-    """
+    """All that a client may want to know of an agent at a moment."""
 
     model: Model
     cwd: str
     busy: bool
+    """Something runs."""
     streaming: bool
+    """The agent is at work, or about to try again."""
     compacting: bool
     spent: Usage
     messages: Sequence[Message]
+    """The conversation itself: a dialect counts it as it would list it."""
     thinking: Reasoning
     steering_mode: QueueMode
     follow_up_mode: QueueMode
@@ -79,8 +78,11 @@ class State(Struct, frozen=True, kw_only=True):
     session_file: str | None = None
     session_name: str = ""
     session_error: str = ""
+    """Why what was said last is not on disk, if it should be."""
     waiting_for: Sequence[QuestionAsked] = ()
+    """Questions that nobody has answered yet, each with the seconds that are left for it."""
     sandbox: SandboxState | None = None
+    """None if commands run without."""
 
 
 class Transcript(Struct, frozen=True):
@@ -103,9 +105,10 @@ class ModelChosen(Struct, frozen=True):
 
 
 class ModelCycled(Struct, frozen=True):
-    """`model` is None if there is no other."""
+    """The next model was chosen."""
 
     model: Model | None
+    """None if there is no other."""
     thinking: Reasoning = "off"
 
 
@@ -114,9 +117,10 @@ class ModelList(Struct, frozen=True):
 
 
 class ThinkingCycled(Struct, frozen=True):
-    """`level` is None if the model does not think."""
+    """The next level of thinking was chosen."""
 
     level: Reasoning | None
+    """None if the model does not think."""
 
 
 class Compacted(Struct, frozen=True):
@@ -124,16 +128,18 @@ class Compacted(Struct, frozen=True):
 
 
 class SessionOpened(Struct, frozen=True):
-    """`remark`: what is not as one might expect."""
+    """A session was begun or opened, unless that was `cancelled`."""
 
     cancelled: bool = False
     remark: str = ""
+    """What is not as one might expect."""
 
 
 class Branched(Struct, frozen=True):
-    """`text` is the message that was branched from, to be asked again or otherwise."""
+    """The conversation goes on in a session of its own, unless that was `cancelled`."""
 
     text: str
+    """The message that was branched from, to be asked again or otherwise."""
     cancelled: bool = False
 
 
@@ -149,10 +155,11 @@ class BranchMessages(Struct, frozen=True):
 
 
 class Outline(Struct, frozen=True):
-    """In the order of the file. `leaf` is where the conversation stands."""
+    """All entries of a session, in the order of its file."""
 
     entries: Sequence[OutlineEntry]
     leaf: str | None
+    """Where the conversation stands; None at its beginning."""
 
 
 class EntryList(Struct, frozen=True):
@@ -163,10 +170,11 @@ class EntryList(Struct, frozen=True):
 
 
 class SessionList(Struct, frozen=True):
-    """Newest first. `current` is the file of the one that is open."""
+    """Sessions, the newest first."""
 
     sessions: Sequence[SessionInfo]
     current: str | None = None
+    """The file of the one that is open."""
 
 
 class CommandList(Struct, frozen=True):

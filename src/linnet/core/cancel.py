@@ -16,4 +16,4 @@ class Cancel(Protocol):
         """Wait, or raise Cancelled as soon as there is an abort."""
 
     def interrupting(self, action: Callable[[], None]) -> AbstractContextManager[None]:
-        """While the body blocks, an abort runs `action`; what the body then raises becomes Cancelled."""
+        """Run `action` if an abort comes while the body blocks; what the body then raises becomes Cancelled."""

@@ -50,7 +50,7 @@ def checked(text: bytes, kind: type[T], file: str) -> T:
 
 
 def misplaced(text: bytes, path: Path, problem: str, file: str) -> ConfigError:
-    """The same sentence about something that has the right form and makes no sense."""
+    """Return the error for something that has the right form and makes no sense, with the line it is on."""
     return Misfit(line_of(text, path), tuple(path), problem).in_file(file)
 
 
@@ -130,7 +130,7 @@ def _refused(content: Any, kind: Any, problem: str) -> bool:
 
 
 def _kinds(kind: Any, path: Path) -> Iterator[Any]:
-    """What the type says of what the path leads to; several for a union."""
+    """Return the types that the path may lead to in this one; several for a union."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         for each in inner:

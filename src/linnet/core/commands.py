@@ -1,6 +1,6 @@
 """What a client may ask, in no dialect's words, and what kind of command it is. `answers` has what it is answered."""
 
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -31,12 +31,17 @@ from linnet.core.answers import State as State
 from linnet.core.answers import Stats as Stats
 from linnet.core.answers import ThinkingCycled as ThinkingCycled
 from linnet.core.answers import Transcript as Transcript
-from linnet.core.events import QueueMode
+from linnet.core.events import JobStarted, QueueMode
 from linnet.core.form import Form
-from linnet.core.messages import Image
+from linnet.core.inputs import Input
+from linnet.core.messages import Image, Sent, Usage
 from linnet.core.models import Reasoning
 from linnet.core.questions import Given, ToolReturned
+from linnet.core.slash import Fetch, Run
 from linnet.core.toolspec import ToolSpec
+
+if TYPE_CHECKING:
+    from linnet.core.left_off import LeftOff
 
 
 class Hello(Struct, frozen=True):
@@ -44,51 +49,80 @@ class Hello(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """`when_busy`: wait for one's turn, be refused, or be said to the agent that is working. `when_idle`: begin, or be
-    refused because there is no agent working that it could be said to.
-
-    `slash`: what becomes of `/name` if an extension has a command of that name: it is run at once, beside whatever else
-    runs; it is run when its turn comes; it is refused; or it is text like any other. `kind` and `details`: see Input.
-    `form`: what the answer is to have; only for a prompt that is not said to an agent that is working.
-    """
+    """Say something to the agent. For `kind`, `details`, `meant` and `sent`, see Input."""
 
     text: str
     images: tuple[Image, ...] = ()
     when_busy: Literal["wait", "refuse", "steer", "follow_up"] = "wait"
+    """Wait for one's turn, be refused, or be said to the agent that is working."""
     when_idle: Literal["begin", "refuse"] = "begin"
+    """Begin, or be refused because there is no agent working that it could be said to."""
     slash: Literal["at_once", "in_turn", "refuse", "text"] = "in_turn"
+    """What becomes of `/name` if an extension has a command of that name: it is run at once, beside whatever else runs;
+    it is run when its turn comes; it is refused; or it is text like any other.
+    """
     kind: str = ""
     details: Any = None
     form: Form | None = None
+    """What the answer is to have; only for a prompt that is not said to an agent that is working."""
+    meant: Run | Fetch | None = None
+    sent: Sent | None = None
+
+    def as_input(self, time: int) -> Input:
+        """Return what it says, at that time."""
+        return Input(self.text, self.images, time, self.kind, self.details, self.meant, self.sent)
+
+    def started(self, spent: Usage) -> JobStarted:
+        """Return the event that tells all there is to know of the job as it begins; `spent` is the session's."""
+        return JobStarted("prompt", self.as_input(0), spent)
+
+
+class TakeUp(Prompt, frozen=True, kw_only=True):
+    """A prompt that another process began and left off, to be seen to its end. Its `form` is that of the prompt.
+
+    No protocol has it. Refused, as a prompt that fails, where the conversation does not end with what was left off.
+    """
+
+    text: str = ""
+    left_off: "LeftOff | None" = None
+    """Where. Without it, what the conversation alone can tell: each call that has no result may have begun."""
+
+    def started(self, spent: Usage) -> JobStarted:
+        return JobStarted("prompt", None, spent, taken_up=True)
 
 
 class Compact(Struct, frozen=True):
-    """`at_once`: abort what runs instead of waiting for it."""
+    """Replace the older part of the conversation by a summary."""
 
     instructions: str = ""
     at_once: bool = False
+    """Abort what runs instead of waiting for it."""
+
+    def started(self, spent: Usage) -> JobStarted:
+        """Return the event that tells that the job begins; `spent` is what the session has cost."""
+        return JobStarted("compact", spent=spent)
 
 
 class NewSession(Struct, frozen=True):
-    """Aborts what runs. `parent` is the session this one came from."""
+    """Begin a session. Aborts what runs. `parent` is the session that this one comes from."""
 
     parent: str | None = None
 
 
 class SwitchSession(Struct, frozen=True):
-    """Aborts what runs. `session` is a path, or the beginning of an id."""
+    """Go on in another session. Aborts what runs. `session` is a path, or the beginning of an id."""
 
     session: str
 
 
 class Branch(Struct, frozen=True):
-    """A session of its own, which goes on from before this message of the user's. Aborts what runs."""
+    """Begin a session that goes on from before this message of the user's. Aborts what runs."""
 
     entry: str
 
 
 class CloneSession(Struct, frozen=True):
-    """The same conversation in a session of its own. Aborts what runs."""
+    """Go on with the same conversation in a session of its own. Aborts what runs."""
 
 
 class Navigate(Struct, frozen=True):
@@ -98,26 +132,26 @@ class Navigate(Struct, frozen=True):
 
 
 class Bash(Struct, frozen=True):
-    """`private`: the model is never told of it."""
+    """Run a shell command for the client. `private`: the model is never told of it."""
 
     command: str
     private: bool = False
 
 
 class ExportHtml(Struct, frozen=True):
-    """To this file, or one that is named after the session."""
+    """Write the session as a page, to this file or one that is named after the session."""
 
     path: str | None = None
 
 
 class ListSessions(Struct, frozen=True):
-    """Of the folder that is worked in, or of all."""
+    """List the sessions of the folder that is worked in, or of all folders."""
 
     everywhere: bool = False
 
 
 class RunCommand(Struct, frozen=True):
-    """A command of an extension's, beside whatever else runs."""
+    """Run a command of an extension's, beside whatever else runs."""
 
     name: str
     arguments: str = ""
@@ -164,38 +198,38 @@ class GetTree(Struct, frozen=True):
 
 
 class GetEntries(Struct, frozen=True):
-    """Those after this one, or all."""
+    """Return the entries after this one, or all."""
 
     since: str | None = None
 
 
 class GetCommands(Struct, frozen=True):
-    """Extension commands, templates, skills: what a user may type as `/name`."""
+    """Return what a user may type as `/name`: commands of extensions, templates, skills."""
 
 
 class AnswerQuestion(Struct, frozen=True):
-    """`question` is the id it was asked with."""
+    """Answer a question. `question` is the id it was asked with."""
 
     question: str
     given: Given
 
 
 class ReturnTool(Struct, frozen=True):
-    """What came of a tool that the client was asked to run."""
+    """Return what came of a tool that the client was asked to run."""
 
     question: str
     returned: ToolReturned
 
 
 class ReportToolProgress(Struct, frozen=True):
-    """`text` is new output of a tool that the client runs."""
+    """Report new output of a tool that the client runs."""
 
     question: str
     text: str
 
 
 class SetTools(Struct, frozen=True):
-    """These are the tools that the client runs, instead of those it declared before."""
+    """Declare the tools that the client runs, instead of those it declared before."""
 
     tools: tuple[ToolSpec, ...]
 
@@ -209,7 +243,9 @@ class Clear(Struct, frozen=True):
 
 
 class SetModel(Struct, frozen=True):
-    """Without a provider: one of the present provider's. `save`, here and elsewhere: in the user's settings, too."""
+    """Choose a model; without a provider, one of the present provider's. `save`, here and elsewhere: in the user's
+    settings, too.
+    """
 
     model: str
     provider: str | None = None
@@ -221,7 +257,7 @@ class CycleModel(Struct, frozen=True):
 
 
 class GetModels(Struct, frozen=True):
-    """Of the present provider, or of every provider there is a key for."""
+    """List the models of the present provider, or of every provider there is a key for."""
 
     everywhere: bool = False
 
@@ -305,5 +341,8 @@ Query: TypeAlias = (
     | GetCommands
 )
 """Changes nothing; answered at once."""
+
+Ordered: TypeAlias = Work | RunCommand | GetCommands | Reload
+"""Needs to know the extensions, where there are any, and is seen to in the order it came."""
 
 Command: TypeAlias = Work | Background | Control | Setting | Query | Trust

@@ -115,7 +115,8 @@ def _turn_start(messages: Sequence[Message], cut: int) -> int:
 
 
 def questions(plan: Plan, instructions: str = "") -> tuple[str, str]:
-    """What to ask a model about the part that goes and about the turn that is cut in two; empty where there is none.
+    """Return what to ask a model about the part that goes and about the turn that is cut in two; empty where there is
+    none.
 
     The conversation is quoted, so that it is not mistaken for one to go on with.
     """
@@ -129,7 +130,7 @@ def questions(plan: Plan, instructions: str = "") -> tuple[str, str]:
 
 
 def joined(plan: Plan, history: str, turn: str, read: Sequence[str], modified: Sequence[str]) -> str:
-    """The summary as it will stand in the conversation. Notes that nothing was added to stay as they were."""
+    """Return the summary as it will stand in the conversation. Notes that nothing was added to stay as they were."""
     notes = [message.text for message in plan.old if isinstance(message, Summary)]
     text = (history or "\n\n".join(notes)).strip()
     if turn:

@@ -1,6 +1,7 @@
 """A conversation as the fold of its events."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 
 from msgspec.structs import replace
 
@@ -17,13 +18,21 @@ from linnet.core.events import (
     ToolFinished,
     UserSaid,
 )
-from linnet.core.messages import AssistantMessage, Message
+from linnet.core.messages import AssistantMessage, Message, UserMessage
+
+NONE_SENT: Mapping[str, UserMessage] = MappingProxyType({})
+
+LONG = 20_000  # Messages.
 
 
 class Conversation:
-    """Invariant: applying events, in order, is the only way it changes. `ids` has the id of each message."""
+    """Invariant: applying events, in order, is the only way it changes. `ids` has the id of each message.
 
-    def __init__(self, past: Past = Past()) -> None:  # noqa: B008 - it never changes
+    `sent` has those of an earlier conversation that came with attachments, by id: what is read of it has none.
+    """
+
+    def __init__(self, past: Past = Past(), sent: Mapping[str, UserMessage] = NONE_SENT) -> None:  # noqa: B008
+        self._sent = sent
         self._unread: Past | None = past if past.ids else None
         self._messages: list[Message] = []
         self._ids: list[str] = []
@@ -49,8 +58,19 @@ class Conversation:
         if self._unread is not None:
             pairs = self._unread.read()
             self._ids = [id for id, _ in pairs]
-            self._messages = [message for _, message in pairs]
+            self._messages = [self._as_sent(id, message) for id, message in pairs]
             self._unread = None
+
+    def _as_sent(self, id: str, message: Message) -> Message:
+        sent = self._sent.get(id)
+        if sent is None or not isinstance(message, UserMessage) or sent.content != message.content:
+            return message
+        return sent
+
+    def read_ahead(self) -> None:
+        """Read what was said before, unless it is more than a model is ever shown, and would only take memory."""
+        if len(self) <= LONG:
+            self.read()
 
     def apply(self, event: Event) -> None:
         match event:
@@ -97,10 +117,12 @@ class Conversation:
         self.compacted = True
 
 
+ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, CompactionEnded))
+"""Events that may add a message to the conversation."""
+
+
 def identified(event: Event, new_id: Callable[[], str]) -> Event:
-    """The same event, with a new id for the message that it adds to the conversation, if it adds one."""
-    if isinstance(event, UserSaid | ReplyEnded | ToolFinished | Interrupted | BashRan | NoteAdded):
-        return replace(event, id=new_id())
-    if isinstance(event, CompactionEnded) and event.result is not None:
-        return replace(event, id=new_id())
-    return event
+    """Return the same event, with a new id for the message that it adds to the conversation, if it adds one."""
+    if type(event) not in ADDING or (isinstance(event, CompactionEnded) and event.result is None):
+        return event
+    return replace(event, id=new_id())

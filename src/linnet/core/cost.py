@@ -31,25 +31,56 @@ def priced(usage: Usage, prices: Prices | None) -> Usage:
     )
 
 
+class Bill:
+    """A sum of many usages, which need not be there at the same time. The order counts for nothing but rounding."""
+
+    def __init__(self) -> None:
+        self._tokens = [0] * 5
+        self._dollars = [0.0] * 4
+
+    def add(self, used: Sequence[Usage]) -> None:
+        tokens, dollars = self._tokens, self._dollars
+        tokens[0] += sum([each.input for each in used])
+        tokens[1] += sum([each.output for each in used])
+        tokens[2] += sum([each.cache_read for each in used])
+        tokens[3] += sum([each.cache_write for each in used])
+        tokens[4] += sum([each.unpriced for each in used])
+        costs = [each.cost for each in used]
+        dollars[0] = sum([each.input for each in costs], dollars[0])
+        dollars[1] = sum([each.output for each in costs], dollars[1])
+        dollars[2] = sum([each.cache_read for each in costs], dollars[2])
+        dollars[3] = sum([each.cache_write for each in costs], dollars[3])
+
+    @property
+    def total(self) -> Usage:
+        went_in, came_out, read, written, unpriced = self._tokens
+        # Floats drift; a bill of 0.30000000000000004 looks broken.
+        cost = Cost(*[round(each, 10) for each in self._dollars])
+        return Usage(went_in, came_out, read, written, cost, unpriced)
+
+
 def total(used: Sequence[Usage]) -> Usage:
-    costs = [each.cost for each in used]
-    return Usage(
-        sum([each.input for each in used]),
-        sum([each.output for each in used]),
-        sum([each.cache_read for each in used]),
-        sum([each.cache_write for each in used]),
-        Cost(
-            _sum([each.input for each in costs]),
-            _sum([each.output for each in costs]),
-            _sum([each.cache_read for each in costs]),
-            _sum([each.cache_write for each in costs]),
-        ),
-        sum([each.unpriced for each in used]),
-    )
+    bill = Bill()
+    bill.add(used)
+    return bill.total
 
 
 def add(a: Usage, b: Usage) -> Usage:
-    return total((a, b))
+    """Return the sum of two usages, as `total` does of many."""
+    one, other = a.cost, b.cost
+    return Usage(
+        a.input + b.input,
+        a.output + b.output,
+        a.cache_read + b.cache_read,
+        a.cache_write + b.cache_write,
+        Cost(
+            round(one.input + other.input, 10),
+            round(one.output + other.output, 10),
+            round(one.cache_read + other.cache_read, 10),
+            round(one.cache_write + other.cache_write, 10),
+        ),
+        a.unpriced + b.unpriced,
+    )
 
 
 def subtract(a: Usage, b: Usage) -> Usage:
@@ -63,7 +94,3 @@ def _negated(cost: Cost) -> Cost:
 
 def _dollars(tokens: int, price: float) -> float:
     return round(tokens * price / 1_000_000, 10)
-
-
-def _sum(dollars: Sequence[float]) -> float:
-    return round(sum(dollars, 0.0), 10)  # Floats drift; a bill of 0.30000000000000004 looks broken.

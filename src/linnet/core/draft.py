@@ -87,6 +87,11 @@ class Draft:
         return events
 
     @property
+    def has_calls(self) -> bool:
+        """Return whether the model has begun to write a call."""
+        return bool(self._calls)
+
+    @property
     def usage(self) -> Usage:
         return self._usage
 
@@ -98,7 +103,7 @@ class Draft:
         stop: StopReason | None = None,
         error: str = "",
     ) -> AssistantMessage:
-        """The reply as it stands. One that was cut short loses its calls: none of them will run."""
+        """Return the reply as it stands. One that was cut short loses its calls: none of them will run."""
         parts = [part.whole() for part in self._parts]
         stop = stop or self._stop
         if stop in ("error", "aborted", "length"):

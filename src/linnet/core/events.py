@@ -18,6 +18,11 @@ from linnet.core.brought import ProjectTrustSet as ProjectTrustSet
 from linnet.core.brought import ProjectUntrusted as ProjectUntrusted
 from linnet.core.form import OutputRead as OutputRead
 from linnet.core.inputs import Input
+from linnet.core.job_events import JobContinued as JobContinued
+from linnet.core.job_events import JobEvent
+from linnet.core.job_events import JobInterrupted as JobInterrupted
+from linnet.core.job_events import JobKind as JobKind
+from linnet.core.job_events import JobStarted as JobStarted
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -37,20 +42,9 @@ from linnet.core.questions import QuestionClosed as QuestionClosed
 from linnet.core.shown import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
-JobKind: TypeAlias = Literal["prompt", "compact"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
 Entered: TypeAlias = Literal["startup", "new", "resume", "branch", "clone"]
-
-
-class JobStarted(Struct, frozen=True):
-    """A prompt or a compaction has begun. Settled will end it."""
-
-    kind: JobKind
-
-
-class JobContinued(Struct, frozen=True):
-    """Something was said as the last run of a prompt ended; another run follows."""
 
 
 class RunStarted(Struct, frozen=True):
@@ -334,8 +328,7 @@ Event: TypeAlias = (
     | PartStarted
     | PartEnded
     | ToolProgressed
-    | JobStarted
-    | JobContinued
+    | JobEvent
     | RunStarted
     | UserSaid
     | StepStarted
@@ -380,7 +373,7 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # Of the agent. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobStarted | JobContinued | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
+    Setting | JobEvent | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
 )  # What no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))

@@ -26,7 +26,7 @@ class Form(Protocol):
         """Return the question for a model whose answer does not fit."""
 
     def read(self, text: str) -> Reading:
-        """Never raises for a text, whatever it is."""
+        """Return what the answer says, or what is wrong with it. Never raises, whatever the text is."""
 
 
 class OutputRead(Struct, frozen=True):

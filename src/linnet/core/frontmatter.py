@@ -43,13 +43,16 @@ class Document(Struct, frozen=True):
     body: str
 
     def text(self, key: str) -> str:
-        """Empty if nothing is said, or something that is no text."""
+        """Return what the head says under a key; empty if nothing, or something that is no text."""
         value = self.fields.get(key, "")
         return value.strip() if isinstance(value, str) else ""
 
 
 def parse(text: str) -> Document:
-    """A head that is never closed is part of the body. Raises BadInput with a sentence that names the line."""
+    """Return the head and the body of a file. A head that is never closed is part of the body.
+
+    Raises BadInput with a sentence that names the line.
+    """
     text = text.removeprefix("\ufeff").replace("\r\n", "\n")
     lines = text.split("\n")
     if lines[0].rstrip() != FENCE:
@@ -111,7 +114,7 @@ def _says_nothing(line: str) -> bool:
 
 
 def _belongs(line: str) -> bool:
-    """To the value that was begun above."""
+    """Return whether a line belongs to the value that was begun above it."""
     return line[:1] in (" ", "\t", "")
 
 
@@ -141,7 +144,9 @@ def _value(value: str, below: Sequence[str], number: int) -> Value:
 
 
 def _items(lines: Sequence[str]) -> list[list[str]]:
-    """Each item of a list with the lines on which it goes on; a mapping of its own is passed over but for its first."""
+    """Return each item of a list with the lines on which it goes on; a mapping of its own is passed over but for its
+    first.
+    """
     found: list[list[str]] = []
     for line in lines:
         text = line.strip()
@@ -174,7 +179,7 @@ def _uncommented(line: str) -> str:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """Lines of one paragraph become one; a blank line is a line end."""
+    """Join the lines of a paragraph to one; a blank line is a line end."""
     text, breaks = "", 0
     for line in (line.strip() for line in lines):
         if not line:
@@ -186,7 +191,7 @@ def _joined(lines: Iterable[str]) -> str:
 
 
 def _quoted(text: str, number: int) -> str:
-    """A string in quotes, and nothing behind it but a comment."""
+    """Return what a string in quotes says. Nothing but a comment may follow it."""
     mark, at, parts = text[0], 1, ""
     while at < len(text):
         letter = text[at]
@@ -209,7 +214,7 @@ def _quoted(text: str, number: int) -> str:
 
 
 def _escape(rest: str, number: int) -> tuple[int, str]:
-    """How many characters an escape has, and what it stands for."""
+    """Return how many characters an escape has, and what it stands for."""
     kind = rest[:1]
     if kind in _ESCAPES:
         return 1, _ESCAPES[kind]
@@ -222,7 +227,7 @@ def _escape(rest: str, number: int) -> tuple[int, str]:
 
 
 def _list(text: str, number: int) -> tuple[str, ...]:
-    """`[a, "b, c"]`."""
+    """Read a list in brackets: `[a, "b, c"]`."""
     if not text.endswith("]"):
         raise _broken(number, "a list in brackets is never closed")
     items, item, quote = [], "", ""
@@ -240,7 +245,7 @@ def _list(text: str, number: int) -> tuple[str, ...]:
 
 
 def _block(header: str, below: Sequence[str], number: int) -> str:
-    """`|` keeps lines, `>` folds them; `-` takes the last line end away, `+` keeps all."""
+    """Read a block: `|` keeps lines, `>` folds them; `-` takes the last line end away, `+` keeps all."""
     marks = _uncommented(header)[1:].strip()
     if any(mark not in "+-123456789" for mark in marks) or len(marks) > 2:
         raise _broken(number, f"text cannot begin on the line of a block: {header[:60]!r}")
@@ -255,7 +260,7 @@ def _block(header: str, below: Sequence[str], number: int) -> str:
 
 
 def _folded(lines: Iterable[str]) -> str:
-    """Neighbouring lines become one, unless one of them is indented."""
+    """Join neighbouring lines, unless one of them is indented."""
     text, breaks, before = "", 0, ""
     for line in lines:
         if not line:

@@ -66,7 +66,7 @@ def branch_text(summary: BranchSummary) -> str:
 
 
 def bash_text(run: BashRun) -> str:
-    """How the model is told of a command that the client ran."""
+    """Return how the model is told of a command that the client ran."""
     text = f"Ran `{run.command}`\n```\n{printable(run.output).rstrip() or '(no output)'}\n```"
     if run.cancelled:
         text += "\n\n(the command was cancelled)"

@@ -240,7 +240,7 @@ class Outcome(Struct, Generic[Asked], frozen=True):
 
 
 def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
-    """What one decision makes of it. Raises Misfit."""
+    """Return what one decision makes of what was asked about. Raises Misfit."""
     if decision is None:
         return Outcome(event)
     if not isinstance(decision, Replace):
@@ -266,7 +266,7 @@ def folded(event: Asked, askers: Iterable[Callable[[Asked], Outcome[Asked]]]) ->
 
 
 def _fitting(event: Hook, name: str, value: Any) -> Any:
-    """The value as the field wants it: a text is content, a message may be a mapping."""
+    """Return the value as the field wants it: a text is content, a message may be a mapping."""
     if name == "content" and isinstance(value, str):
         return (Text(value),)
     [kind] = [field.type for field in fields(event) if field.name == name]

@@ -4,13 +4,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from linnet.core.messages import Image
+from linnet.core.messages import Image, Sent
+from linnet.core.slash import Fetch, Run
 
 
 class Input(Struct, frozen=True):
     """`time` is when it was said, in milliseconds since 1970.
 
-    `kind`: it is a note of an extension's, of that kind and with these `details`, and not what the user said.
+    `kind`: it is a note of an extension's, of that kind and with these `details`, and not what the user said. `meant`:
+    what its text was found to stand for, once, if that is more than the text. `sent`: see UserMessage.
     """
 
     text: str
@@ -18,3 +20,5 @@ class Input(Struct, frozen=True):
     time: int = 0
     kind: str = ""
     details: Any = None
+    meant: Run | Fetch | None = None
+    sent: Sent | None = None

@@ -23,8 +23,8 @@ class Instructions(Struct, frozen=True):
 
 
 def shown(found: Sequence[Instructions], most: int) -> str:
-    """A section of the system prompt; empty without any. Beyond `most` characters in all, those that are farthest from
-    the working folder are only named.
+    """Return a section of the system prompt; empty without instructions. Beyond `most` characters in all, those that
+    are farthest from the working folder are only named.
     """
     parts: list[tuple[str, str]] = []
     left = most
@@ -42,7 +42,7 @@ def shown(found: Sequence[Instructions], most: int) -> str:
 
 
 def _unused(tag: str, texts: Sequence[str]) -> str:
-    """A tag that is in no text: what is in a file cannot pretend to be outside of it."""
+    """Return a tag that is in no text: what is in a file cannot pretend to be outside of it."""
     used = {found[1] for text in texts for found in re.finditer(rf"<\s*/?\s*{tag}(-[0-9]+)?", text, re.IGNORECASE)}
     return next(f"{tag}{end}" for end in chain([""], (f"-{n}" for n in count(2))) if (end or None) not in used)
 

@@ -39,12 +39,14 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def problem(value: Any, schema: Mapping[str, Any]) -> str:
-    """Why the value does not fit, naming the place; empty if it does."""
+    """Return why the value does not fit, naming the place; empty if it does."""
     return _problem(value, schema, schema, "$")
 
 
 def _check(schema: Any, root: Mapping[str, Any], at: str, checked: dict[int, Mapping[str, Any]]) -> None:
-    """`checked` are those that were looked at before, by their identity: what is referred to may lead back here."""
+    """Check one schema and those in it, or raise BadInput. `checked` are those that were looked at before, by their
+    identity: what is referred to may lead back here.
+    """
     if isinstance(schema, bool) or id(schema) in checked:
         return
     if not isinstance(schema, Mapping):

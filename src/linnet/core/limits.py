@@ -2,7 +2,7 @@
 
 from msgspec import Struct
 
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling, keyword
 from linnet.errors import LimitReached
 
 
@@ -14,15 +14,16 @@ class Limits(Struct, frozen=True):
     steps: int | None = None
     cost: float | None = None
     seconds: float | None = None
-    spelled: Spelling = flag
+    spelled: Spelling = keyword
 
     def between_steps(self, steps: int, dollars: float) -> LimitReached | None:
-        """The limit that a run has reached which took so many steps, in a prompt that has cost so much."""
+        """Return the limit that a run of so many steps has reached, in a prompt that has cost so much; None if none."""
         if self.steps is not None and steps >= self.steps:
             return LimitReached("max_steps", f"max steps ({self.steps}) exceeded")
         return self.after_spending(dollars)
 
     def after_spending(self, dollars: float) -> LimitReached | None:
+        """Return the limit that a prompt has reached which has cost so much; None if it has not."""
         if self.cost is None or dollars < self.cost:
             return None
         name = self.spelled("max_cost")

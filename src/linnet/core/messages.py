@@ -42,7 +42,7 @@ class Image(Struct, frozen=True, tag="image"):
 
     @property
     def size(self) -> int:
-        """Bytes once decoded."""
+        """Return how many bytes the image has once it is decoded."""
         return len(self.data) * 3 // 4 - self.data[-2:].count("=")
 
 
@@ -56,7 +56,7 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
 
 
 class Cost(Struct, frozen=True):
-    """US dollars."""
+    """What tokens cost, in US dollars."""
 
     input: float = 0.0
     output: float = 0.0
@@ -87,7 +87,7 @@ class Usage(Struct, frozen=True):
 
     @property
     def cost_known(self) -> bool:
-        """Whether `cost` is all of it."""
+        """Return whether `cost` covers all of the tokens."""
         return not self.unpriced
 
 
@@ -95,9 +95,23 @@ UserPart: TypeAlias = Text | Image
 ReplyPart: TypeAlias = Text | Thinking | ToolCall
 
 
-class UserMessage(Struct, frozen=True, tag_field="role", tag="user"):
+class Sent(Struct, frozen=True):
+    """A prompt with attachments as its client sent it: its words, its images, and the attachments in the client's own
+    JSON. `content` is what all of it amounts to.
+    """
+
+    text: str
+    images: tuple[Image, ...]
+    attachments: bytes
+    content: tuple[UserPart, ...]
+
+
+class UserMessage(Struct, frozen=True, tag_field="role", tag="user", omit_defaults=True, repr_omit_defaults=True):
+    """`sent` is what it was made of, if it came with attachments and this process was sent it. Nobody keeps it."""
+
     content: tuple[UserPart, ...]
     time: int  # Milliseconds since 1970, here and below.
+    sent: Sent | None = None
 
 
 class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
@@ -112,7 +126,7 @@ class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
-        return tuple(part for part in self.content if isinstance(part, ToolCall))
+        return tuple([part for part in self.content if isinstance(part, ToolCall)])
 
     @property
     def text(self) -> str:
@@ -176,5 +190,5 @@ Message: TypeAlias = UserMessage | AssistantMessage | ToolResult | BashRun | Sum
 
 
 def texts(content: tuple[ReplyPart | UserPart, ...]) -> str:
-    """The words of a message, without its images, thoughts and calls."""
+    """Return the words of a message, without its images, thoughts and calls."""
     return "\n".join(part.text for part in content if isinstance(part, Text))

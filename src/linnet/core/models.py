@@ -8,7 +8,7 @@ Reasoning: TypeAlias = Literal["off", "minimal", "low", "medium", "high", "xhigh
 
 
 class Prices(Struct, frozen=True):
-    """US dollars for a million tokens."""
+    """What a million tokens cost, in US dollars."""
 
     input: float = 0
     output: float = 0
@@ -38,21 +38,24 @@ class Model(Struct, frozen=True):
 
 
 def possible(level: Reasoning, model: Model, *, with_tools: bool) -> Reasoning:
-    """What the model can do of the level that was asked for."""
+    """Return the level of thinking that the model can do, at most the one that was asked for."""
     if not model.reasoning or (with_tools and not thinks_with_tools(model)):
         return "off"
     return "high" if level == "xhigh" and not (model.xhigh or "codex-max" in model.id) else level
 
 
 def thinks_with_tools(model: Model) -> bool:
-    """OpenAI's Chat Completions refuses tools to models from GPT-5.4 on, if they are to think."""
+    """Return whether the model may think where it is offered tools.
+
+    OpenAI's Chat Completions refuses tools to models from GPT-5.4 on, if they are to think.
+    """
     if model.provider != "openai" or not model.id.startswith("gpt-"):
         return True
     return gpt_generation(model.id) < (5, 4)
 
 
 def gpt_generation(id: str) -> tuple[int, int]:
-    """Of `gpt-5.4-mini`, 5 and 4; zeros for what is no GPT."""
+    """Return 5 and 4 for `gpt-5.4-mini`, and so on; zeros for what is no GPT."""
     first, _, second = id.removeprefix("gpt-").partition("-")[0].partition(".")
     if not (id.startswith("gpt-") and first.isdecimal()):
         return 0, 0

@@ -149,7 +149,7 @@ class ThinkingSelected(Observed, frozen=True):
 
 
 def observed(event: events.Event) -> tuple[Observed, ...]:
-    """What a listener is told of this event, in order; nothing for most."""
+    """Return what a listener is told of this event, in order; nothing for most."""
     match event:
         case events.TextGrew(_, text):
             return (MessageGrew("text", text),)

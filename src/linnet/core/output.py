@@ -60,7 +60,7 @@ class Output:
 
 
 def json_in(text: str) -> str | None:
-    """The JSON value in a text: the whole of it, or what is inside its last code fence, or its outermost brackets."""
+    """Return the JSON value in a text: all of it, or what is in its last code fence, or in its outermost brackets."""
     whole = text.strip()
     if _is_json(whole):
         return whole

@@ -7,39 +7,37 @@ from msgspec import Struct
 from linnet.core.messages import ToolCall, UserPart
 from linnet.errors import BadInput
 
-Notice: TypeAlias = Literal["info", "warning", "error"]
-
 
 class Confirm(Struct, frozen=True):
-    """Yes or no."""
+    """Ask for yes or no."""
 
     title: str
     message: str = ""
 
 
 class Select(Struct, frozen=True):
-    """One of these."""
+    """Ask for one of these options."""
 
     title: str
     options: tuple[str, ...]
 
 
 class EnterText(Struct, frozen=True):
-    """A line of text."""
+    """Ask for a line of text."""
 
     title: str
     placeholder: str = ""
 
 
 class EditText(Struct, frozen=True):
-    """A longer text, to begin with this one."""
+    """Ask for a longer text, to begin with this one."""
 
     title: str
     prefill: str = ""
 
 
 class Permit(Struct, frozen=True):
-    """Whether a tool may be run with these arguments. `preview` is what to show: a command, a diff."""
+    """Ask whether a tool may be run with these arguments. `preview` is what to show: a command, a diff."""
 
     call: ToolCall
     title: str
@@ -47,7 +45,7 @@ class Permit(Struct, frozen=True):
 
 
 class RunClientTool(Struct, frozen=True):
-    """A tool that whoever is asked runs themselves."""
+    """Ask for a tool to be run by whoever is asked."""
 
     call: ToolCall
 
@@ -84,14 +82,14 @@ class Chosen(Struct, frozen=True):
 
 
 class Confirmed(Struct, frozen=True):
-    """`reason` says why not."""
+    """Yes or no was said. `reason` says why not."""
 
     yes: bool
     reason: str = ""
 
 
 class Permitted(Struct, frozen=True):
-    """`always`: for the rest of this session. `reason` says why not, for the model to read."""
+    """A tool may be run, or not; `always`: for the rest of this session. `reason` says why not, for the model."""
 
     yes: bool
     always: bool = False
@@ -123,7 +121,7 @@ class Given(Struct, frozen=True):
 
 
 def understood(question: Question, given: Given) -> Reply:
-    """The answer, checked against what was asked. Raises BadInput if it is none, and then the question stays open."""
+    """Return the answer, checked against what was asked. Raises BadInput if it is none: the question stays open."""
     if given.cancelled:
         return Permitted(False, reason=given.reason) if isinstance(question, Permit) else Dismissed()
     match question:

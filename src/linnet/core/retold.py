@@ -9,7 +9,7 @@ from linnet.core.messages import AssistantMessage, ReplyPart, Text, Thinking
 
 
 def retold(held: Iterable[Event], reply: AssistantMessage) -> list[Event]:
-    """`held` are the events that it came in, before it was changed."""
+    """Return the events that tell the reply as it is now. `held` are those it came in, before it was changed."""
     started: list[Event] = [event for event in held if isinstance(event, ReplyStarted)]
     if not started:
         return []

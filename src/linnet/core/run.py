@@ -1,7 +1,7 @@
 """The agent loop as a machine: facts in, effects out. It never waits, so any order of facts can be tried."""
 
 from collections.abc import Iterable
-from typing import TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from msgspec import Struct
 
@@ -36,9 +36,16 @@ from linnet.core.messages import (
 from linnet.core.queues import Queues
 from linnet.errors import LimitReached
 
+if TYPE_CHECKING:
+    from linnet.core.left_off import OpenRun  # Few runs are taken up.
+
 NOT_RUN = "Not run: the turn was aborted."
 TOO_LATE = "Not run: the time for this prompt was up."
 BEGUN = "Begun, then cancelled: {} while it ran. It may have done some of its work, or all of it."
+UNKNOWN = (
+    "No result: the agent's process ended while this call was open, and another one goes on. The call may have done "
+    "none of its work, some of it, or all of it. It was not run again: find out what was done before you repeat it."
+)
 SKIPPED = "Skipped due to queued user message."
 
 
@@ -46,6 +53,16 @@ class Prompted(Struct, frozen=True):
     """Without a message the run takes up a conversation where an earlier run failed."""
 
     messages: tuple[UserMessage | Note, ...] = ()
+
+
+class TakenUp(Struct, frozen=True):
+    """The run goes on from where another process left it off. `time` is now. `cut` is the reply there will not be, if
+    the run was being cut short: then it ends, and nothing is asked or run for its sake.
+    """
+
+    run: "OpenRun"
+    time: int
+    cut: AssistantMessage | None = None
 
 
 class Prepared(Struct, frozen=True):
@@ -61,15 +78,15 @@ class Replied(Struct, frozen=True):
 
 
 class Answered(Struct, frozen=True):
-    """`index` is the one that RunTool had."""
+    """A call has its result. `index` is the one that RunTool had."""
 
     index: int
     result: ToolResult
 
 
 class Aborted(Struct, frozen=True):
-    """While tools ran; `result` is what this one had by then, `reply` the one that will not be asked for, which says
-    why the run was cut short: it stopped for an abort, or with an error.
+    """A call was cut short: `result` is what this one had by then, `reply` the one that will not be asked for, which
+    says why the run was cut short: it stopped for an abort, or with an error.
 
     What cuts it short while the model speaks arrives as a reply.
     """
@@ -95,11 +112,13 @@ class Prepare(Struct, frozen=True):
 
 
 class AskModel(Struct, frozen=True):
+    """Ask the model for a reply to the conversation as it is. `step` counts from 1."""
+
     step: int
 
 
 class RunTool(Struct, frozen=True):
-    """`index` counts the calls of one reply from 0: their ids may not be unique."""
+    """Run a tool. `index` counts the calls of one reply from 0: their ids may not be unique."""
 
     index: int
     call: ToolCall
@@ -115,7 +134,7 @@ class Emit(Struct, frozen=True):
     event: Event
 
 
-Fact: TypeAlias = Prompted | Prepared | Replied | Answered | Aborted | Reviewed
+Fact: TypeAlias = Prompted | TakenUp | Prepared | Replied | Answered | Aborted | Reviewed
 Task: TypeAlias = Prepare | AskModel | RunTool | Review  # What takes time: its outcome is the next fact.
 Effect: TypeAlias = Task | Emit
 
@@ -126,6 +145,10 @@ class Run:
     after an abort, or once somebody steers and one was answered; the run ends exactly once. A step that goes beyond a
     limit is finished; `limit` is the one that ended the run, if one did. Where answers are reviewed, none is the last
     that was not; one that was cut off at the model's limit is no answer.
+
+    A run that is taken up goes on as if it had not been left off: no result is told twice, and no call that may have
+    begun is begun again. What was open when it was left off is told to have started once more, for those who hear of it
+    only now; calls that somebody was being asked about are all asked about again.
     """
 
     def __init__(
@@ -153,6 +176,7 @@ class Run:
         self._begun = 0  # So many of the reply's calls.
         self._running: set[int] = set()
         self._answered: dict[int, ToolResult] = {}  # Those that wait for an earlier call's result to be told.
+        self._told: set[int] = set()  # Those whose results were told before the run was taken up.
         self._results: list[ToolResult] = []
         self._aborted: AssistantMessage | None = None
         self._said: list[Message] = []
@@ -163,6 +187,8 @@ class Run:
         match fact:
             case Prompted(messages):
                 return [Emit(RunStarted()), *self._ask(messages)]
+            case TakenUp(run, time, cut):
+                return [Emit(RunStarted()), *self._take_up(run, time, cut)]
             case Prepared(messages):
                 return self._prepared(messages) if self._preparing else []
             case Replied(message):
@@ -179,12 +205,48 @@ class Run:
             case _:
                 assert_never(fact)
 
+    def _take_up(self, run: "OpenRun", time: int, cut: AssistantMessage | None) -> list[Effect]:
+        reply = self._reply = run.reply
+        self._said, self._step, self._aborted = list(run.said), run.step, cut
+        if run.interrupted is not None:
+            return self._finish(run.interrupted.stop, run.interrupted.error)
+        if run.inputs:
+            self._preparing, self._may_end = True, reply is not None and not reply.calls
+            return [Prepare(run.inputs)]
+        if reply is None:
+            return self._ask()
+        if run.step_ended:
+            return self._leave_step(reply)
+        again = Emit(StepStarted(self._step))
+        if reply.calls:
+            return [again, *self._take_up_calls(run, time), *self._next(time)]
+        return [again, self._step_ended(), *self._leave_step(reply)]
+
+    def _take_up_calls(self, run: "OpenRun", time: int) -> list[Effect]:
+        effects: list[Effect] = []
+        self._begun = run.begun
+        for index, (call, known) in enumerate(zip(self._calls, run.known, strict=True)):
+            if isinstance(known, ToolResult):
+                self._answered[index] = known
+                self._told.add(index)
+            elif index < self._begun:
+                effects.append(Emit(ToolStarted(call)))
+                if known == "unknown":
+                    self._answered[index] = not_run(call, time, UNKNOWN)
+                elif self._aborted is not None:
+                    self._answered[index] = not_run(call, time, _why_not(self._aborted))
+                else:
+                    self._running.add(index)
+                    effects.append(RunTool(index, call))
+        return effects
+
     def _prepared(self, messages: tuple[UserMessage | Note, ...]) -> list[Effect]:
         may_end, self._may_end = self._may_end, False
         if messages or not may_end:
             return self._ask(messages)
         self._preparing = False
-        return self._go_on(self._stopped)  # There is nothing that the model could answer.
+        assert self._reply is not None
+        return self._leave_step(self._reply)  # There is nothing that the model could answer.
 
     def _ask(self, messages: Iterable[UserMessage | Note] = ()) -> list[Effect]:
         self._preparing = False
@@ -193,7 +255,10 @@ class Run:
         messages = list(messages)
         self._said += messages
         said = [Emit(NoteAdded(each) if isinstance(each, Note) else UserSaid(each)) for each in messages]
-        return [*said, Emit(StepStarted(self._step)), AskModel(self._step)]
+        begun = [*said, Emit(StepStarted(self._step))]
+        if self._aborted is not None:  # It was taken up only to end.
+            return [*begun, *self._replied(self._aborted)]
+        return [*begun, AskModel(self._step)]
 
     def _replied(self, message: AssistantMessage) -> list[Effect]:
         self._asked = False
@@ -202,12 +267,11 @@ class Run:
         self._said.append(message)
         self._begun = 0
         self._results = []
+        self._told = set()
         ended = Emit(ReplyEnded(message, self._total))
         if message.calls:
             return [ended, *self._next(message.time)]
-        if message.stop in ("error", "aborted"):
-            return [ended, self._step_ended(), *self._finish(message.stop, message.error)]
-        return [ended, self._step_ended(), *self._go_on(message.stop)]
+        return [ended, self._step_ended(), *self._leave_step(message)]
 
     def _answer(self, index: int, result: ToolResult) -> list[Effect]:
         self._running.remove(index)
@@ -218,7 +282,7 @@ class Run:
         """Begin what may begin. Once every call is answered, go on to the next step or end."""
         effects: list[Effect] = []
         if self._aborted is not None:
-            self._skip(NOT_RUN if self._aborted.stop == "aborted" else TOO_LATE, self._aborted.time)
+            self._skip(_why_not(self._aborted), self._aborted.time)
         elif (self._results or self._answered) and self._queues.steering:
             self._skip(SKIPPED, time)
         effects += self._tell_results()
@@ -230,20 +294,28 @@ class Run:
             self._running.add(self._begun)
             effects += [Emit(ToolStarted(call)), RunTool(self._begun, call)]
             self._begun += 1
-        return effects if self._running else [*effects, *self._end_step()]
+        if self._running:
+            return effects
+        assert self._reply is not None
+        return [*effects, self._step_ended(), *self._leave_step(self._reply)]
 
-    def _end_step(self) -> list[Effect]:
+    def _leave_step(self, reply: AssistantMessage) -> list[Effect]:
+        """Go on from the end of a step to the next one, or end."""
+        if not reply.calls and reply.stop in ("error", "aborted"):
+            return self._finish(reply.stop, reply.error)
         cut = self._aborted
         if cut is not None:
             self._said.append(cut)
-            return [self._step_ended(), Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+        if not reply.calls:
+            return self._go_on(reply.stop)
         self.limit = self._reached()
         if self.limit is not None:
-            return [self._step_ended(), *self._finish("error", str(self.limit))]
-        return [self._step_ended(), *self._hear(self._queues.take_steering())]
+            return self._finish("error", str(self.limit))
+        return self._hear(self._queues.take_steering())
 
     def _go_on(self, stop: StopReason) -> list[Effect]:
-        """The agent has nothing left to do; perhaps somebody has something to say."""
+        """Hear what waits to be said to an agent that has nothing left to do; or have its answer reviewed, or end."""
         self._stopped = stop
         if self._reached() is None and (heard := self._queues.take_next()):
             self._may_end = True
@@ -288,10 +360,13 @@ class Run:
             self._answered.setdefault(index, not_run(calls[index], time, reason))
 
     def _tell_results(self) -> list[Effect]:
-        """Those whose turn it is. A call that was skipped is told to have started first."""
+        """Tell the results whose turn it is. A call that was skipped is told to have started first."""
         effects: list[Effect] = []
         while (index := len(self._results)) in self._answered:
             result = self._answered.pop(index)
+            if index in self._told:
+                self._results.append(result)
+                continue
             if index >= self._begun:
                 effects.append(Emit(ToolStarted(self._calls[index])))
                 self._begun = index + 1
@@ -314,7 +389,12 @@ def not_run(call: ToolCall, time: int, reason: str = NOT_RUN) -> ToolResult:
 
 
 def cut_off(call: ToolCall, time: int, *, begun: bool, late: bool) -> ToolResult:
-    """The result of a call that was interrupted; `late`: because the time was up, and not by an abort."""
+    """Return the result of a call that was interrupted; `late`: because the time was up, and not by an abort."""
     if not begun:
         return not_run(call, time, TOO_LATE if late else NOT_RUN)
     return not_run(call, time, BEGUN.format("the time for this prompt was up" if late else "the turn was aborted"))
+
+
+def _why_not(cut: AssistantMessage) -> str:
+    """Return why a call does not run in a run that was cut short with this reply."""
+    return NOT_RUN if cut.stop == "aborted" else TOO_LATE

@@ -30,7 +30,7 @@ def without(text: str, secrets: Sequence[str]) -> str:
 
 
 def _masked(text: str, known: Sequence[str]) -> str:
-    """Of the forms that begin alike, the one that most is there of counts."""
+    """Mask every form of the secret. Of forms that begin alike, the one of which most is there counts."""
     out: list[str] = []
     at = 0
     starts = sorted({found.start() for form in known for found in re.finditer(re.escape(form[:ANCHOR]), text)})
@@ -58,7 +58,9 @@ _UNDO: Final[tuple[Callable[[str], str], ...]] = (_unescaped, unquote, unescape)
 
 
 def forms(secret: str) -> Iterator[bytes]:
-    """As it is; in JSON, and in JSON in JSON; in a URL; in HTML; in hex; in base64, wherever in a longer text it is."""
+    """Return a secret as it is; in JSON, and in JSON in JSON; in a URL; in HTML; in hex; in base64, wherever in a
+    longer text it is.
+    """
     raw = secret.encode("utf-8", "surrogateescape")
     yield raw
     text = raw.decode("utf-8", "replace")
@@ -81,7 +83,7 @@ def forms(secret: str) -> Iterator[bytes]:
 
 
 def _core(raw: bytes, shift: int) -> bytes:
-    """The characters of base64 that are the same whatever is around it, `shift` bytes into a group of three."""
+    """Return the characters of base64 that are the same whatever is around it, `shift` bytes into a group of three."""
     coded = b64encode(bytes(shift) + raw)
     first = (0, 2, 3)[shift]
     whole = (shift + len(raw)) * 8 // 6

@@ -37,5 +37,5 @@ class SessionInfo(Struct, frozen=True, kw_only=True):
 
     @property
     def cost(self) -> float | None:
-        """None if a price is not known."""
+        """Return what all of it cost; None if a price is not known."""
         return self.known_cost if self.cost_known else None

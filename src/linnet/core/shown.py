@@ -1,6 +1,9 @@
-"""What extensions show to whoever drives the agent, without waiting for an answer."""
+"""What extensions show to whoever drives the agent, without waiting for an answer.
 
-from typing import Literal, TypeAlias
+The session gives each its `id` as it is told; no question has the same one.
+"""
+
+from typing import Literal, TypeAlias, get_args
 
 from msgspec import Struct
 
@@ -12,6 +15,7 @@ class Notified(Struct, frozen=True):
     extension: str
     message: str
     level: Level = "info"
+    id: str = ""
 
 
 class Displayed(Struct, frozen=True):
@@ -19,6 +23,7 @@ class Displayed(Struct, frozen=True):
 
     extension: str
     text: str
+    id: str = ""
 
 
 class StatusSet(Struct, frozen=True):
@@ -27,6 +32,7 @@ class StatusSet(Struct, frozen=True):
     extension: str
     key: str
     text: str | None
+    id: str = ""
 
 
 class WidgetSet(Struct, frozen=True):
@@ -36,6 +42,7 @@ class WidgetSet(Struct, frozen=True):
     key: str
     lines: tuple[str, ...] | None
     placement: Placement = "above_editor"
+    id: str = ""
 
 
 class TitleSet(Struct, frozen=True):
@@ -43,6 +50,7 @@ class TitleSet(Struct, frozen=True):
 
     extension: str
     title: str
+    id: str = ""
 
 
 class EditorTextSet(Struct, frozen=True):
@@ -50,6 +58,8 @@ class EditorTextSet(Struct, frozen=True):
 
     extension: str
     text: str
+    id: str = ""
 
 
 Shown: TypeAlias = Notified | Displayed | StatusSet | WidgetSet | TitleSet | EditorTextSet
+KINDS = frozenset(get_args(Shown))

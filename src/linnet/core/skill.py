@@ -29,7 +29,7 @@ class Skill(Struct, frozen=True):
 
 
 def parse(path: str, folder: str, text: str) -> tuple[Skill, str]:
-    """The skill of this file, which is in a folder of this name, and what it says. Raises BadInput."""
+    """Return the skill of this file, which is in a folder of this name, and what it says. Raises BadInput."""
     document = frontmatter.parse(text)
     name = document.text("name") or folder
     if not name.isprintable():
@@ -39,19 +39,19 @@ def parse(path: str, folder: str, text: str) -> tuple[Skill, str]:
 
 
 def asked_for(skill: Skill, folder: str, body: str, arguments: str) -> str:
-    """The message that `/skill:name arguments` stands for, in pi's shape."""
+    """Return the message that `/skill:name arguments` stands for, in pi's shape."""
     head = f'<skill name="{skill.name}" location="{skill.path}">'
     text = f"{head}\nReferences are relative to {folder}.\n\n{body}\n</skill>"
     return f"{text}\n\n{arguments}" if arguments else text
 
 
 def loaded(skill: Skill, body: str) -> str:
-    """What zot's `skill` tool answers."""
+    """Return what zot's `skill` tool answers."""
     return f"# Skill: {skill.name}\n\n{skill.description}\n\n---\n\n{body}"
 
 
 def to_read(skills: Sequence[Skill], tools: Sequence[str]) -> str:
-    """What the model is told where it has one of these tools to read them with; empty if there is nothing to tell."""
+    """Return what the model is told where it has one of these tools to read skills with; empty if there are none."""
     tool = next((tool for tool in READERS if tool in tools), None)
     shown = [skill for skill in skills if not skill.hidden]
     if tool is None or not shown:
@@ -65,7 +65,7 @@ def to_read(skills: Sequence[Skill], tools: Sequence[str]) -> str:
 
 
 def to_load(skills: Sequence[Skill], home: str) -> str:
-    """The same where it has zot's `skill` tool: sorted by name, a line for each, with `~` for this home."""
+    """Return the same where it has zot's `skill` tool: sorted by name, a line for each, with `~` for this home."""
     shown = sorted((skill for skill in skills if not skill.hidden), key=lambda skill: skill.name)
     if not shown:
         return ""

@@ -35,14 +35,14 @@ def parse(name: str, text: str) -> Template:
 
 
 def arguments(text: str) -> list[str]:
-    """The words, split at white space. Quotes of either kind keep a word together and vanish; nothing escapes them, and
-    one that is never closed goes on to the end. Two quotes with nothing between them are an empty word.
+    """Return the words, split at white space. Quotes of either kind keep a word together and vanish; nothing escapes
+    them, and one that is never closed goes on to the end. Two quotes with nothing between them are an empty word.
     """
     return [_PIECE.sub(lambda piece: piece[0].strip(piece[0][0]), word[0]) for word in _WORD.finditer(text)]
 
 
 def filled(body: str, words: list[str]) -> str:
-    """The body with the words in their places: `$1`, `$@` and `$ARGUMENTS`, `${@:2}`, `${@:2:3}`, `${1:-else}`.
+    """Return the body with the words in their places: `$1`, `$@` and `$ARGUMENTS`, `${@:2}`, `${@:2:3}`, `${1:-else}`.
 
     A word that is missing is empty, and one that is empty gives way to what is said behind `:-`.
     """
@@ -64,7 +64,7 @@ def filled(body: str, words: list[str]) -> str:
 
 
 def _number(digits: str) -> int:
-    """There are never that many words, and Python refuses to read very long numbers."""
+    """Read a number. There are never as many words as a long one says, and Python refuses to read those."""
     return int(digits[-_MOST_DIGITS:]) if len(digits.lstrip("0")) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime, timedelta
 
 END = 253_402_300_800_000  # The year 10000, which no calendar here knows.
-_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001: in UTC, as everything here.
+_EPOCH = datetime(1970, 1, 1)  # In UTC, as everything here.
 _MILLISECOND = timedelta(milliseconds=1)
 
 
@@ -20,6 +20,8 @@ def parsed(stamp: str) -> datetime | None:
     """Return the time in UTC, which is also what one without a zone is in; None for what is no time."""
     try:
         time = datetime.fromisoformat(stamp)
+        if time.tzinfo is UTC:
+            return time
         return time.replace(tzinfo=UTC) if time.tzinfo is None else time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None

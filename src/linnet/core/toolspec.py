@@ -20,7 +20,9 @@ class ToolSpec(Struct, frozen=True):
 
 
 def excess(description: str, schema: Any) -> str:
-    """What is too much about a tool that somebody else describes, as the end of a sentence; nothing if it will do."""
+    """Return what is too much about a tool that somebody else describes, as the end of a sentence; nothing if it will
+    do.
+    """
     if len(description) > LONGEST_DESCRIPTION:
         return (
             f"its description has {len(description)} characters, and more than {LONGEST_DESCRIPTION} are not accepted"
@@ -35,7 +37,7 @@ def excess(description: str, schema: Any) -> str:
 
 
 def name_problem(name: str) -> str:
-    """What is wrong with a tool's name, as a sentence; nothing if every vendor takes it."""
+    """Return what is wrong with a tool's name, as a sentence; nothing if every vendor takes it."""
     allowed = name.replace("_", "a").replace("-", "a")
     if name and allowed.isascii() and allowed.isalnum() and len(name) <= LONGEST_NAME:
         return ""

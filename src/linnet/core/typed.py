@@ -11,7 +11,7 @@ from linnet import decoding
 
 
 def is_model(kind: Any) -> bool:
-    """Whether it is a class that describes and checks itself, as pydantic's models do."""
+    """Return whether it is a class that describes and checks itself, as pydantic's models do."""
     return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
 
 
@@ -28,7 +28,7 @@ def decode(text: str, kind: Any) -> Any:
 
 
 def schema_hook(kind: type) -> dict[str, Any]:
-    """A model's schema as a part of another one: complete in itself. For msgspec. Raises TypeError."""
+    """Return a model's schema as a part of another one: complete in itself. For msgspec. Raises TypeError."""
     if not is_model(kind):
         raise TypeError(f"{kind!r} is not a type that can be checked")
     described: dict[str, Any] = kind.model_json_schema()  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def schema_hook(kind: type) -> dict[str, Any]:
 
 
 def dec_hook(kind: type, value: Any) -> Any:
-    """A model, made and checked by itself from plain JSON. For msgspec. Raises ValueError."""
+    """Return a model, made and checked by itself from plain JSON. For msgspec. Raises ValueError."""
     if not is_model(kind):
         raise ValueError(f"{kind!r} is not a type that can be checked")
     try:
@@ -64,12 +64,12 @@ def dec_hook(kind: type, value: Any) -> Any:
 
 
 def enc_hook(value: Any) -> Any:
-    """A model as plain JSON, anything else as its text. For msgspec."""
+    """Return a model as plain JSON, anything else as its text. For msgspec."""
     return value.model_dump(mode="json") if is_model(type(value)) and hasattr(value, "model_dump") else str(value)
 
 
 def _told(error: ValueError) -> str:
-    """pydantic's list of problems in one line, without the addresses of its manual."""
+    """Return pydantic's list of problems in one line, without the addresses of its manual."""
     listed = getattr(error, "errors", None)
     if not callable(listed):
         return str(error)

@@ -6,10 +6,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from linnet.core.models import Model
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling
 from linnet.errors import MissingKey, UnknownModel, UnknownProvider
 from linnet.providers import catalog
 from linnet.runtime.choosing import chosen
+from linnet.runtime.config import flag
 from linnet.runtime.keys import Key, StoredKeys
 
 

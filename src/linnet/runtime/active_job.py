@@ -1,18 +1,25 @@
 """A prompt or a compaction that goes on: what it sees of its session, and the only way it can change it."""
 
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
-from linnet.core.commands import Answer, Done
-from linnet.core.events import Event, JobContinued, QueueChanged, RunEnded, Settled
+from linnet.core.commands import Answer, Compact, Done, Prompt, TakeUp
+from linnet.core.events import Event, JobContinued, JobInterrupted, QuestionClosed, QueueChanged, RunEnded, Settled
 from linnet.core.inputs import Input
 from linnet.core.limits import Limits
 from linnet.core.messages import StopReason, Usage
 from linnet.core.run import Emit, Fact, Run, Task
-from linnet.errors import LimitReached, LinnetError
+from linnet.errors import BadInput, LimitReached, LinnetError
+from linnet.runtime.actions import Action, act
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.cancel import CancelToken
 
+if TYPE_CHECKING:
+    from linnet.core.left_off import LeftOff
+
+ELSEWHERE = "this run cannot be taken up: the conversation does not end where it was left off"
+NOTHING = "there is nothing to take up: the conversation ends with an answer"
+NOT_SAID = "this prompt cannot be taken up: nobody knows what it was to say"
 Outcome: TypeAlias = Answer | LinnetError
 
 
@@ -28,10 +35,12 @@ class ActiveJob:
         broadcast: Broadcast,
         cancel: CancelToken,
         clock: Callable[[], int],
-        end: Callable[[Outcome], None],
+        end: Callable[[Outcome], Sequence[Action]],
         limits: Limits,
     ) -> None:
-        """`end` is called under the lock, once, when the last event has been told."""
+        """`end` is called under the lock, once, when the last event has been told. Returns what is left to be done
+        without the lock.
+        """
         self._broadcast = broadcast
         self._lock = broadcast.lock
         self._state = broadcast.state
@@ -49,6 +58,51 @@ class ActiveJob:
         self.limit: LimitReached | None = None
         self.earlier = self._state.spent
         self.end_wait: Callable[[], None] | None = None
+        self.left_off: LeftOff | None = None  # Where another process left this prompt, if one did.
+
+    def begin_locked(self, work: Prompt | Compact) -> None:
+        """Tell what is known of the job before it does anything. Nobody can have said anything to it yet.
+
+        Raises BadInput for one that cannot be taken up.
+        """
+        if isinstance(work, TakeUp):
+            self.left_off = work.left_off or self._left_off_here()
+            self._take_up_locked(self.left_off)
+        if self.cancel.is_set:  # It was aborted while it waited.
+            self._broadcast.publish([JobInterrupted()])
+
+    def tell_interrupted_locked(self) -> None:
+        """Tell that the job is about to be interrupted: whoever takes it up must know that it was to end."""
+        if not self.cancel.is_set:
+            self._broadcast.publish([JobInterrupted("" if self.limit is None else str(self.limit))])
+
+    def _left_off_here(self) -> "LeftOff":
+        """Return where the conversation itself says that a run was left off. Raises BadInput."""
+        from linnet.core.left_off import left_off_in
+
+        found = left_off_in(self.conversation.messages)
+        if found is None:
+            raise BadInput(NOTHING)
+        return found
+
+    def _take_up_locked(self, left: "LeftOff") -> None:
+        """Go on counting what the prompt costs, close what nobody waits for any more, and let wait what waited."""
+        if left.run is None and not left.inputs and left.ended is None:
+            raise BadInput(NOT_SAID)
+        if not left.fits(self.conversation.messages):
+            raise BadInput(ELSEWHERE)
+        self.earlier = self.earlier if left.earlier is None else left.earlier
+        told: list[Event] = [QuestionClosed(each.id, each.question, "withdrawn") for each in left.questions]
+        waited = (*left.steering, *left.follow_ups)
+        if waited and self.cancel.is_set:  # It was aborted before it began: nothing is said to it.
+            told.append(QueueChanged((), (), waited))
+        elif waited:
+            self.queues.steering, self.queues.follow_ups = list(left.steering), list(left.follow_ups)
+            told.append(QueueChanged(left.steering, left.follow_ups))
+        if left.cut_short is not None:
+            self.limit = LimitReached("max_seconds", left.cut_short.error) if left.cut_short.error else None
+            self.cancel.set()  # Nothing blocks in it yet.
+        self._broadcast.publish(told)
 
     @property
     def spent(self) -> Usage:
@@ -56,11 +110,11 @@ class ActiveJob:
 
     @property
     def over(self) -> LimitReached | None:
-        """Why nothing more may be begun for its sake; None if something may."""
+        """Return why nothing more may be begun for its sake; None if something may."""
         return self.limit or self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
 
     def cut_short(self) -> tuple[StopReason, str]:
-        """How a reply stops that was interrupted."""
+        """Return how a reply stops that was interrupted, and why."""
         return ("aborted", "") if self.limit is None else ("error", str(self.limit))
 
     @property
@@ -78,7 +132,7 @@ class ActiveJob:
         self._broadcast.pace(self.cancel)
 
     def preview(self, event: Event) -> bool:
-        """Publish what can wait: False if a listener is behind, and then it was not published."""
+        """Publish what can wait. Return False if a listener is behind, and then it was not published."""
         if self._broadcast.is_behind():
             return False
         with self._lock:
@@ -110,6 +164,7 @@ class ActiveJob:
         over, and that is returned instead; unless nothing more may be begun: then it is dropped, which is told, and the
         job has failed for that reason.
         """
+        actions: Sequence[Action] = ()
         with self._lock:
             if settled.kind == "prompt" and (over := self.over) and (dropped := self.queues.clear()):
                 events = [*events, QueueChanged((), (), tuple(dropped))]
@@ -120,5 +175,6 @@ class ActiveJob:
                 self._broadcast.publish([*events, changed, JobContinued()])
             else:
                 self._broadcast.publish([*events, settled])
-                self._end(outcome)
+                actions = self._end(outcome)
+        act(actions)
         return tuple(heard)

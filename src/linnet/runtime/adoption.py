@@ -15,7 +15,7 @@ from linnet.core.events import (
     ThinkingSet,
 )
 from linnet.runtime.listener import Listener
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import LiveSettings, Settings
 
 _TOLD: dict[str, Callable[[Any], Event]] = {
     "model": ModelSet,
@@ -28,26 +28,28 @@ _TOLD: dict[str, Callable[[Any], Event]] = {
 
 
 class Adoption(Listener):
-    """Invariant: what was offered last is adopted when no job is active, and not before. Called under the lock."""
+    """Invariant: what was offered last holds as soon as no job is active, and not before."""
 
-    def __init__(self, settings: Settings, adopt: Callable[[Settings, list[Event]], None]) -> None:
-        self.settings = settings
-        self._adopt = adopt
+    def __init__(self, live: LiveSettings, changed: Callable[[Settings, list[Event]], None]) -> None:
+        """`changed` is given what held before, and the events to publish."""
+        self._live = live
+        self._changed = changed
         self._offered: Settings | None = None
 
-    def offer(self, settings: Settings, *, active: bool) -> None:
+    def offer_locked(self, settings: Settings, *, active: bool) -> None:
+        """Let these hold: at once, unless a job is `active`; then, when it has settled."""
         self._offered = settings
         if not active:
-            self._take()
+            self._take_locked()
 
     def hear(self, events: Sequence[Event]) -> None:
-        if self._offered is not None and any(isinstance(event, Settled) for event in events):
-            self._take()
+        if any(isinstance(event, Settled) for event in events):
+            self._take_locked()
 
-    def _take(self) -> None:
+    def _take_locked(self) -> None:
         if self._offered is not None:
-            before, self.settings, self._offered = self.settings, self._offered, None
-            self._adopt(self.settings, differences(before, self.settings))
+            before, self._live.now, self._offered = self._live.now, self._offered, None
+            self._changed(before, differences(before, self._live.now))
 
 
 def differences(before: Settings, after: Settings) -> list[Event]:

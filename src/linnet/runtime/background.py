@@ -1,7 +1,7 @@
 """What takes its time beside whatever else runs: a command, a list of sessions, a page."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from stat import S_IMODE
 from typing import TYPE_CHECKING, TypeAlias, assert_never
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 Task: TypeAlias = Callable[[Cancel], Answer]
 LONGEST_NAME = 200  # Bytes.
+MOST_AT_ONCE = 256 * 1024  # Characters of a page that are written together.
 IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
@@ -73,12 +74,12 @@ def task(command: Background, settings: Settings, storage: Storage, toolbox: Too
         case Reload():
             raise Busy  # It is carried out where no work passes meanwhile.
         case ListSessions(everywhere):
-            sessions, current = storage.elsewhere, storage.kept.store.path
+            sessions, current = storage.elsewhere, storage.kept.store.log.key or None
             return lambda cancel: SessionList(*sessions.listed(current, everywhere=everywhere))
         case ExportHtml(path):
-            if storage.sessions is None or storage.journal is None or storage.journal.store.path is None:
+            if storage.sessions is None or storage.journal is None or not storage.journal.store.log.key:
                 raise SessionError(IN_MEMORY)
-            target = storage.sessions.allowed(path or default_name(storage.journal.store.path))
+            target = storage.sessions.allowed(path or default_name(storage.journal.store.log.key))
             exporting = Exporting(storage.journal.store)
 
             def export(cancel: Cancel) -> Answer:
@@ -94,19 +95,18 @@ def task(command: Background, settings: Settings, storage: Storage, toolbox: Too
 
 
 class Exporting:
-    """A page of the session as it is when this is made."""
+    """A page of the session as it is when this is made. Its entries are read when the page is written."""
 
     def __init__(self, store: "Store", file: str | None = None) -> None:
-        """`file` is where the session is, unless the store knows."""
-        self._header, self._lines, self._leaf = store.header, store.lines(), store.leaf
+        """`file` is where the session is, unless the store knows. Raises SessionError if that is closed."""
+        self._header, self._entries, self._leaf = store.header, store.snapshot(), store.leaf
         self._file = file or store.path
 
     def pieces(self) -> Iterator[str]:
+        """Yield the page. Raises SessionError if the session was changed by another program."""
         from linnet.export.page import page
-        from linnet.store.lines import entry, glance
 
-        entries = [entry(line, seen) for line in self._lines if (seen := glance(line)) is not None]
-        return page(self._header, entries, self._leaf)
+        yield from page(self._header, self._entries, self._leaf)
 
     def write(self, path: Path) -> None:
         """Who may read the session may read the page, and nobody else. A session is never overwritten.
@@ -119,8 +119,20 @@ class Exporting:
         if first_header(str(path)) is not None:
             raise SessionError(f"{path} is a session, which a page must not overwrite; give another name")
         mode = 0o600 if self._file is None else S_IMODE(os.stat(self._file).st_mode) & 0o666
-        pieces = (piece.encode("utf-8", "replace") for piece in self.pieces())
+        pieces = (piece.encode("utf-8", "replace") for piece in _joined(self.pieces()))
         replace(path, pieces, mode=mode, durable=True, open_folder=lambda page: os.open(os.path.dirname(page), FOLDER))
+
+
+def _joined(pieces: Iterable[str]) -> Iterator[str]:
+    """Yield the same text in larger pieces: each is a call of the kernel's."""
+    waiting, size = [], 0
+    for piece in pieces:
+        waiting.append(piece)
+        size += len(piece)
+        if size > MOST_AT_ONCE:
+            yield "".join(waiting)
+            waiting, size = [], 0
+    yield "".join(waiting)
 
 
 def default_name(path: str) -> str:

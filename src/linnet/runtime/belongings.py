@@ -7,9 +7,9 @@ from typing import Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.core.slash import Location
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling
 from linnet.errors import ConfigError
-from linnet.runtime.config import Config, Path
+from linnet.runtime.config import Config, Path, flag
 from linnet.runtime.project import Project
 
 Peer: TypeAlias = Literal["pi", "zot"]

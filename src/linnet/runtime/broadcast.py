@@ -2,43 +2,82 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from itertools import count
 from threading import RLock
+from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
+from linnet.core import shown
 from linnet.core.cancel import Cancel
-from linnet.core.conversation import identified
+from linnet.core.conversation import ADDING, identified
 from linnet.core.events import PASSING, Event
 from linnet.errors import Cancelled, LinnetError
 from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
 from linnet.runtime.state import State
+
+if TYPE_CHECKING:
+    from linnet.runtime.telling import Telling
+
+IDENTIFIED = ADDING | shown.KINDS
 
 
 class Broadcast:
     """Invariant: `state` is the fold of all that was published, and each listener has heard the same, in that order.
 
-    Listeners are told in the order of the list: the store comes first, so that what is told is on disk.
+    Listeners are told in the order of the list: the store comes first, so that what is told is on disk. Where a log may
+    wait, those outside hear through `telling`, when it is. `number` is that of the event that was published last.
     """
 
-    def __init__(self, state: State, listeners: Sequence[Listener], new_id: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        state: State,
+        listeners: Sequence[Listener],
+        new_id: Callable[[], str],
+        ended: Callable[[], None] | None = None,
+    ) -> None:
+        """With `ended`, the log may wait: all listeners but the first, which is the store, hear when it is written.
+        `ended` is called, without the lock, if the log refuses an entry, and ends the agent.
+        """
         self.lock = RLock()
         self.state = state
+        self.number = 0
+        self.telling: Telling | None = None
+        if ended is not None:
+            from linnet.runtime import telling
+
+            self.telling = telling.Telling(listeners[1:], self.lock, ended)
+            listeners = [*listeners[:1], self.telling]
         self._listeners = list(listeners)
         self._new_id = new_id
+        self._shown = count(1)
         self._warned: set[str] = set()
 
     def add(self, listener: Listener) -> None:
-        """It hears what is published from now on, after all others."""
+        """Let another hear what is published from now on, after all others."""
         with self.lock:
             self._listeners.append(listener)
 
     def publish(self, events: Sequence[Event]) -> None:
-        """Messages get their ids here. Whoever calls this holds the lock."""
-        if any(type(event) not in PASSING for event in events):
-            events = [identified(event, self._new_id) for event in events]
+        """Apply these events, then tell everybody. Messages, and what extensions show, get their ids here.
+
+        Whoever calls this holds the lock.
+        """
+        if not PASSING.issuperset(map(type, events)):
+            events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
             for event in events:
                 self.state.apply(event)
         if events:
+            self.number += len(events)
             for listener in self._listeners:
                 listener.hear(events)
+
+    def _identified(self, event: Event) -> Event:
+        """Give an event its id. Here and not in a dialect: all who are told, now or again, hear the same."""
+        if type(event) in shown.KINDS:
+            return replace(event, id=f"shown-{next(self._shown)}")
+        return identified(event, self._new_id)
 
     def pace(self, cancel: Cancel) -> None:
         """Wait, without the lock, until every listener has room for more, or an abort comes. Never raises."""
@@ -59,6 +98,36 @@ class Broadcast:
         """Tell everybody that nothing will be done any more. Not to be called under the lock."""
         for listener in self._listeners:
             listener.broke(error)
+
+    def begin(self) -> None:
+        """Write and tell from now on, where the log may wait: the session is complete. Raises LinnetError."""
+        if self.telling is not None:
+            self.telling.begin()
+
+    def in_turn(self, requester: Requester) -> Requester:
+        """Return who to answer, so that answers keep their place among the events."""
+        return requester if self.telling is None else self.telling.in_turn(requester)
+
+    def tell(self, act: Callable[[], None]) -> None:
+        """Call it, in the order of what is told."""
+        if self.telling is None:
+            act()
+        else:
+            self.telling.tell(act)
+
+    def is_owing(self) -> bool:
+        """Return whether something was decided that not everybody has been told yet; when it was, `idle` is told."""
+        return self.telling is not None and self.telling.is_owing()
+
+    def drain(self) -> None:
+        """Wait until everybody has been told everything. Not to be called under the lock."""
+        if self.telling is not None:
+            self.telling.drain(None)
+
+    def close(self, timeout: float) -> None:
+        """See that what was said is written and told, as far as that can be done in time. Idempotent."""
+        if self.telling is not None:
+            self.telling.close(timeout)
 
     def is_behind(self) -> bool:
         return any(listener.is_behind() for listener in self._listeners)

@@ -7,6 +7,7 @@ from linnet.core.questions import RunClientTool, ToolReturned
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import ToolFailed
 from linnet.runtime.questions import Questions
+from linnet.runtime.settings import LiveSettings
 from linnet.tools.context import ToolContext
 from linnet.tools.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args
@@ -17,10 +18,9 @@ NO_ANSWER = "The client did not answer: {} was not run to its end."
 class ClientTools:
     """A toolset. `declare` replaces all of it; a step that goes on keeps the specs it began with."""
 
-    def __init__(self, questions: Questions, timeout: float | None = None) -> None:
-        """`timeout`: seconds after which no answer is waited for any more."""
+    def __init__(self, questions: Questions, live: LiveSettings) -> None:
         self._questions = questions
-        self._timeout = timeout
+        self._live = live
         self._specs: tuple[ToolSpec, ...] = ()
 
     @property
@@ -36,7 +36,8 @@ class ClientTools:
         except ToolFailed as failure:
             return ToolOutput((Text(str(failure)),), is_error=True)
         context.begin()
-        reply = self._questions.ask(RunClientTool(call), context.cancel, self._timeout, context.progress)
+        timeout = self._live.now.question_timeout
+        reply = self._questions.ask(RunClientTool(call), context.cancel, timeout, context.progress)
         if isinstance(reply, ToolReturned):
             return ToolOutput(shortened(reply.content), reply.is_error, reply.details)
         return ToolOutput((Text(NO_ANSWER.format(call.name)),), is_error=True)

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Lock
 from types import ModuleType
@@ -20,7 +20,7 @@ from linnet.runtime.cancel import CancelToken
 from linnet.runtime.hosting import SessionHost
 from linnet.runtime.listener import Listener
 from linnet.runtime.packages import entry_points
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import LiveSettings, Settings
 from linnet.runtime.toolbox import Toolbox
 
 FOLDER = "extensions"
@@ -33,52 +33,33 @@ class Extending(Listener):
     for each session that it sees, and `session_shutdown` once.
     """
 
-    def __init__(self, settings: Settings, broadcast: Broadcast, toolbox: Toolbox, host: SessionHost) -> None:
-        self._settings = settings
+    def __init__(self, live: LiveSettings, broadcast: Broadcast, toolbox: Toolbox, host: SessionHost) -> None:
+        self._live = live
         self._broadcast = broadcast
         self._toolbox = toolbox
         self._host = host
         self._loading = Lock()
-        self._hurry = CancelToken()
         self._closing = CancelToken()
         self._closed = False
         self._loaded = False
-
-    def adopt(self, settings: Settings) -> None:
-        """Look where these say, from the next time that they are read."""
-        self._settings = settings
-        self._host.adopt(settings)
 
     @property
     def chain(self) -> Chain | None:
         return self._toolbox.chain
 
-    @property
-    def ready(self) -> bool:
-        """Whether they are loaded, and nobody was in a hurry meanwhile: then some may not be heard of yet."""
-        return self._loaded and not self._hurry.is_set
+    def load(self, hurry: CancelToken) -> None:
+        """Load them, or wait for those that were not there when that was done in a hurry: until `hurry` is set, nobody
+        waits for what can join later. What cannot be loaded is told. Blocks; not to be called under the session's lock.
 
-    def load(self, unless: Callable[[], bool] = lambda: False) -> None:
-        """Unless that was done. What cannot be loaded is told. Blocks; not to be called under the session's lock.
-
-        Where somebody was in a hurry, those that are not there yet are waited for now, `unless` there is again no point
-        in that: it is asked under the session's lock. Raises ConfigError if one that was named cannot be had.
+        Raises ConfigError if one that was named cannot be had.
         """
         with self._loading:
             if not self._loaded:
-                self._enter(self._read(self._hurry))
-            elif self._hurry.is_set:
-                with self._broadcast.lock:  # Whoever is in a hurry from here on is heard.
-                    if unless():
-                        return
-                    hurry = self._hurry = CancelToken()
-                chain = self.chain
-                for extension in chain.extensions if chain is not None else ():
-                    self._await(extension, hurry)
-
-    def hurry(self) -> None:
-        """Whoever waits for `load` waits no longer for what can join later. Returns at once."""
-        self._hurry.set()
+                self._enter(self._read(hurry))
+                return
+            chain = self.chain
+            for extension in chain.extensions if chain is not None else ():
+                self._await(extension, hurry)
 
     def reload(self) -> None:
         """Read them again, and then close those that there were. Raises ConfigError if one that was named cannot be
@@ -88,7 +69,6 @@ class Extending(Listener):
             loaded = self._read(self._closing)
             self._end("reload")
             self._enter(loaded)
-            self._hurry = CancelToken()
 
     def close(self) -> None:
         """Idempotent."""
@@ -97,7 +77,6 @@ class Extending(Listener):
                 return
             self._closed = True
         self._closing.set()
-        self.hurry()
         self._host.close()
         self._end("quit")
 
@@ -119,7 +98,7 @@ class Extending(Listener):
                 chain.tell(told)
 
     def _read(self, hurry: CancelToken) -> Loaded:
-        settings = self._settings
+        settings = self._live.now
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         others = (
             (folders, installed(entry_points(GROUP)), zot_folders(settings))
@@ -136,7 +115,7 @@ class Extending(Listener):
 
     def _await(self, extension: Extension, hurry: CancelToken) -> None:
         try:
-            extension.wait_ready(max(PATIENCE, self._settings.extension_wait), hurry)
+            extension.wait_ready(max(PATIENCE, self._live.now.extension_wait), hurry)
         except Exception as fault:
             raise self._told((extension.path, explained(fault))) from None
 
@@ -151,7 +130,7 @@ class Extending(Listener):
     def _enter(self, loaded: Loaded) -> None:
         chain = None
         if loaded.extensions:
-            chain = Chain(loaded.extensions, self._host.failed, self._settings.hook_timeout)
+            chain = Chain(loaded.extensions, self._host.failed, self._live.now.hook_timeout)
         with self._broadcast.lock:
             closed = self._closed
             if not closed:
@@ -185,7 +164,7 @@ class Extending(Listener):
 
     def _tell_doubts(self) -> None:
         """Now that it is known what they bring: which tools rules name that nobody has."""
-        unheard = self._settings.unheard_tools
+        unheard = self._live.now.unheard_tools
         if not unheard:
             return
         from linnet.runtime.rules import doubtful, doubts

@@ -1,6 +1,7 @@
 """What went wrong, for whoever asked and for whoever looks after the program."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from threading import Thread, Timer
 
 from linnet.errors import LinnetError
@@ -24,8 +25,30 @@ def explained(fault: Exception, what: str) -> str:
 
 def start(thread: Thread) -> None:
     """Raises LinnetError where the system is at its limits: whoever asked can be told, and try again later."""
-    try:
+    with _limits_told():
         thread.start()
+
+
+def hand_over(name: str, function: Callable[[], None]) -> None:
+    """Have a thread call this that waits for work, or else a new one. Raises LinnetError, as `start` does."""
+    from linnet.tools.threads import parked
+
+    with _limits_told():
+        parked.hand_over(function, name=name)
+
+
+def park() -> None:
+    """See that threads wait for what is handed over. Where the system gives none, whoever hands over will be told."""
+    from linnet.tools.threads import KEPT, parked
+
+    with suppress(RuntimeError):
+        parked.park(KEPT)
+
+
+@contextmanager
+def _limits_told() -> Iterator[None]:
+    try:
+        yield
     except RuntimeError:
         raise LinnetError("the system is at its limits: it gives this process no further thread") from None
 

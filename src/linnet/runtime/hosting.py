@@ -22,7 +22,7 @@ from linnet.runtime.fault import start
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.questions import Questions
 from linnet.runtime.requester import Requester
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import LiveSettings
 from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
@@ -63,7 +63,7 @@ class SessionHost:
     def __init__(
         self,
         session: "Session",
-        settings: Settings,
+        live: LiveSettings,
         resources: "Resources",
         broadcast: Broadcast,
         storage: Storage,
@@ -75,7 +75,7 @@ class SessionHost:
         self._toolbox = toolbox
         self._closing = CancelToken()
         self._session = session
-        self._settings = settings
+        self._live = live
         self._resources = resources
         self._broadcast = broadcast
         self._storage = storage
@@ -84,21 +84,17 @@ class SessionHost:
         self._clock = clock
         self._memory: dict[str, Any] = {}
 
-    def adopt(self, settings: Settings) -> None:
-        """Say what these say, from now on."""
-        self._settings = settings
-
     @property
     def cwd(self) -> str:
-        return self._settings.cwd
+        return self._live.now.cwd
 
     @property
     def home(self) -> str:
-        return self._settings.sessions.home
+        return self._live.now.sessions.home
 
     @property
     def flags(self) -> Mapping[str, Any]:
-        return self._settings.extension_flags
+        return self._live.now.extension_flags
 
     @property
     def processes(self) -> "Processes":
@@ -122,7 +118,7 @@ class SessionHost:
 
     def ask(self, question: Question, cancel: Cancel, timeout: float | None = None) -> Reply | None:
         if timeout is None:
-            timeout = self._settings.question_timeout
+            timeout = self._live.now.question_timeout
         return self._questions.ask(question, cancel, timeout)
 
     def show(self, shown: Shown) -> None:
@@ -202,7 +198,8 @@ class SessionHost:
 
         def later() -> None:
             jobs.wait_inactive()
-            self._note(text, kind, details)
+            if not (jobs.closed and jobs.active):  # Or else it waits for nobody, and nothing more is said in it.
+                self._note(text, kind, details)
 
         start(Thread(target=later, name="linnet-note", daemon=True))
 

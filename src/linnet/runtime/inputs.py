@@ -1,17 +1,24 @@
-"""What a user typed as `/name`, and the text that it stands for, whoever knows it: templates, skills, MCP servers."""
+"""What a user typed as `/name`, and what it stands for, as extensions, templates, skills and MCP servers know it."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from linnet.core import slash
-from linnet.core.slash import SlashCommand
+from linnet.core.commands import Prompt, RunCommand
+from linnet.core.slash import Fetch, Run, SlashCommand
+from linnet.errors import BadInput
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
+    from linnet.extensions.chain import Chain
     from linnet.runtime.resources import Resources
 
-_SKILL = "/skill:"
-_MCP = "/mcp__"
+NOT_QUEUED = (
+    'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
+)
+NO_ANSWER = "/{} is a command of an extension's: no model is asked, so that no answer could have a form"
 
 
 class Inputs:
@@ -21,36 +28,35 @@ class Inputs:
         self._resources = resources
         self._found: Sequence[SlashCommand] = ()
 
-    def expanded(self, text: str) -> str:
-        """What a template or a skill makes of it; any other text is returned as it is.
+    def resolved(self, prompt: Prompt, chain: "Chain | None") -> Prompt | RunCommand:
+        """Find out, once, what was typed as `/name`: a command of an extension's to be run now; or the prompt in full,
+        with what is left to be done for it, before it is queued: whoever sees the queue sees what will be said.
 
         Reads files, so it is never called under the session's lock. Raises BadInput.
         """
-        if not text.startswith("/"):
-            return text
-        if text.startswith(_SKILL):
-            name, _, arguments = text.removeprefix(_SKILL).partition(" ")
-            found = self._resources.skills.asked_for(name, arguments)
-        else:
-            found = None
-        typed = slash.split(text)
-        if found is None and typed is not None:
-            found = self._resources.templates.expanded(*typed)
-        return text if found is None else found
+        if prompt.slash == "text":
+            return replace(prompt, meant=slash.to_fetch(prompt.text))
+        found = slash.resolved(prompt.text, _Sources(self._resources, chain))
+        if isinstance(found, Run):
+            return _command(prompt, found)
+        if found is None:
+            return prompt
+        if not found.text.strip() and not prompt.images:
+            raise BadInput(f"{prompt.text.split()[0]} stands for an empty message")
+        return replace(prompt, text=found.text, meant=found if isinstance(found, Fetch) else None)
 
-    def fetched(self, text: str, cancel: "Cancel") -> str:
-        """What an MCP server makes of it; any other text is returned as it is.
+    def fetched(self, wanted: Fetch, cancel: "Cancel") -> str:
+        """Return what an MCP server makes of it, or the text as it is if there is none that knows it.
 
         Waits for the server, so it is called in the run's thread. Raises BadInput, or Cancelled.
         """
-        typed = slash.split(text) if text.startswith(_MCP) and self._resources.has_servers else None
-        if typed is None:
-            return text
+        if not self._resources.has_servers:
+            return wanted.text
         self._resources.begin(cancel)
         servers = self._resources.servers
-        if all(command.name != typed[0] for command in servers.commands()):
-            return text
-        return servers.expand(*typed, cancel)
+        if all(command.name != wanted.name for command in servers.commands()):
+            return wanted.text
+        return servers.expand(wanted.name, wanted.arguments, cancel)
 
     def look(self) -> None:
         """Find out what there is to type. Reads files, so it is never called under the session's lock."""
@@ -69,3 +75,28 @@ class Inputs:
             for each in offered
         ]
         return [*self._found, *from_servers]
+
+
+class _Sources:
+    """Those of one session, as they are now."""
+
+    def __init__(self, resources: "Resources", chain: "Chain | None") -> None:
+        self._resources = resources
+        self._chain = chain
+
+    def has_command(self, name: str) -> bool:
+        return self._chain is not None and self._chain.has_command(name)
+
+    def skill(self, name: str, arguments: str) -> str | None:
+        return self._resources.skills.asked_for(name, arguments)
+
+    def template(self, name: str, arguments: str) -> str | None:
+        return self._resources.templates.expanded(name, arguments)
+
+
+def _command(prompt: Prompt, found: Run) -> Prompt | RunCommand:
+    if prompt.slash == "refuse":
+        raise BadInput(NOT_QUEUED.format(found.name))
+    if prompt.form is not None:
+        raise BadInput(NO_ANSWER.format(found.name))
+    return RunCommand(found.name, found.arguments) if prompt.slash == "at_once" else replace(prompt, meant=found)

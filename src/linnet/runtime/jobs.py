@@ -1,73 +1,56 @@
 """Carries out what the schedule decides: jobs begin and are aborted, background commands run, requesters are told."""
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import partial
 from itertools import count
-from threading import Condition, Thread, Timer
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from threading import Condition
+from typing import TYPE_CHECKING, assert_never
 
-from linnet.core import commands, schedule
-from linnet.core.events import JobKind, JobStarted, Settled
+from linnet.core import commands
+from linnet.core import schedule_facts as facts
+from linnet.core.events import JobKind, Settled
 from linnet.core.limits import Limits
-from linnet.core.schedule import Job, Schedule
-from linnet.errors import Busy, Closed, LinnetError, NotRunning
+from linnet.core.schedule import Schedule
+from linnet.core.schedule_facts import Job
+from linnet.errors import Closed, LinnetError
+from linnet.runtime.actions import Action, act
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.fault import as_error, later, start
-from linnet.runtime.requester import Requester
-from linnet.runtime.settings import Settings
+from linnet.runtime.fault import as_error, hand_over, later
+from linnet.runtime.requester import Request, Requester, refusal
+from linnet.runtime.settings import LiveSettings
 from linnet.runtime.storage import Storage
 from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.active_job import ActiveJob, Outcome
-    from linnet.runtime.background import Task
-    from linnet.runtime.door import Door
+    from linnet.runtime.admission import Admission
     from linnet.runtime.moves import Moves
-    from linnet.runtime.sessions import Place
 
-SHUTTING_DOWN = "the agent is shutting down"
 NO_LIMITS = Limits()
 PATIENCE = 20.0  # Seconds for a command of the client's to go on, when stdin has ended and all else is finished.
-Interruption: TypeAlias = Callable[[], None]
-
-
-class _Request:
-    """Something that takes its time: who asked for it, how to abort it, and what was made ready for it."""
-
-    def __init__(self, requester: Requester, task: "Task | None" = None) -> None:
-        self.requester = requester
-        self.cancel = CancelToken()
-        self.task = task
-        self.place: Place | None = None
-        self.timer: Timer | None = None
-
-    def stop_timer(self) -> None:
-        if self.timer is not None:
-            self.timer.cancel()
-
-    def refuse(self, error: LinnetError) -> None:
-        if self.place is not None:
-            self.place.store.log.close()
-        self.requester.refused(error)
 
 
 class Jobs:
     """Invariants: an active prompt or compaction ends with exactly one Settled, at which moment it stops being active;
-    whatever was asked for is answered. What interrupts is done without the lock.
+    whatever was asked for is answered.
+
+    The schedule is fed under the session's lock, and its effects are carried out in the same step: nothing that is told
+    can come between a decision and what follows from it. What may block comes out of that as actions, which whoever
+    took the lock does when it has let go of it.
     """
 
     def __init__(
         self,
-        settings: Settings,
+        live: LiveSettings,
         toolbox: Toolbox,
         broadcast: Broadcast,
         storage: Storage,
         clock: Callable[[], int],
         new_session_id: Callable[[], str],
     ) -> None:
-        self._settings = settings
+        self._live = live
         self._toolbox = toolbox
         self._broadcast = broadcast
         self._storage = storage
@@ -76,16 +59,10 @@ class Jobs:
         self._schedule = Schedule(broadcast.state.queues)
         self._changed = Condition(broadcast.lock)
         self._numbers = count(1)
-        self._requests: dict[int, _Request] = {}
+        self._requests: dict[int, Request] = {}
         self._running: ActiveJob | None = None
         self._moves: Moves | None = None
-        self.lock = broadcast.lock
-        self.door: Door | None = None  # Where work waits before it comes here, if there are extensions.
-
-    def adopt(self, settings: Settings) -> None:
-        """The next job is for these. Whoever calls this holds the lock, and no job is active."""
-        self._settings = settings
-        self._moves = None
+        self.admission: Admission | None = None  # If there may be extensions.
 
     def new_number(self) -> int:
         return next(self._numbers)
@@ -93,11 +70,7 @@ class Jobs:
     @property
     def busy(self) -> bool:
         with self._broadcast.lock:
-            return self._busy
-
-    @property
-    def _busy(self) -> bool:
-        return self._schedule.busy or (self.door is not None and self.door.busy)
+            return self._schedule.busy
 
     @property
     def active(self) -> bool:
@@ -107,9 +80,33 @@ class Jobs:
     def closed(self) -> bool:
         return self._schedule.closed
 
+    def arrive(self, number: int, request: Request) -> None:
+        """Take what needs to know the extensions: they are loaded first, and asked about a move. Never raises."""
+        assert request.command is not None
+        with self._deciding() as feed:
+            self._requests[number] = request
+            feed(facts.Arrived(number, request.command))
+
+    def tell(self, fact: facts.Fact) -> None:
+        """Feed this to the schedule, and do what follows."""
+        act(self.decide(fact))
+
+    def decide(self, fact: facts.Fact, number: int | None = None, outcome: "Outcome | None" = None) -> Sequence[Action]:
+        """Feed this to the schedule, in one step with the answer to that command. Returns what is to be done next."""
+        with self._broadcast.lock:
+            if outcome is not None and (request := self._requests.pop(number or 0, None)) is not None:
+                request.answer(outcome)
+            actions = self._feed_locked(fact)
+            if isinstance(fact, facts.SeenTo) and not self._schedule.holds(fact.number):
+                self._requests.pop(fact.number, None)
+            return actions
+
     def submit(self, number: int, work: commands.Work, requester: Requester, *, may_wait: bool) -> None:
-        """Raises LinnetError for a move that is bound to fail."""
-        request = _Request(requester)
+        """Have work done when its turn comes. Raises LinnetError for a move that is bound to fail.
+
+        A session to switch to is read and locked before that, without the lock: it may be long.
+        """
+        request = self._requests.get(number) or Request(requester)
         if not isinstance(work, commands.SwitchSession):
             self._submit(number, work, request, may_wait=may_wait)
             return
@@ -121,24 +118,24 @@ class Jobs:
             self._submit(number, work, request, may_wait=may_wait)
 
     def launch(self, number: int, command: commands.Background, requester: Requester) -> None:
-        """Raises LinnetError for what cannot be begun."""
+        """Begin what takes its time beside everything else. Raises LinnetError for what cannot be begun."""
         from linnet.runtime.background import task
 
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._settings, self._storage, self._toolbox, self._clock)
-            self._requests[number] = _Request(requester, prepared)
-            feed(schedule.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
+            prepared = task(command, self._live.now, self._storage, self._toolbox, self._clock)
+            request = self._requests.setdefault(number, Request(requester))
+            request.task = prepared
+            feed(facts.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
-    def control(self, command: commands.Control) -> list[Interruption]:
-        """What to do, as soon as the caller has let go of the lock, to interrupt what is to be interrupted."""
+    def control_locked(self, command: commands.Control) -> list[Action]:
+        """Return what to do, as soon as the caller has let go of the lock, to interrupt what is to be interrupted."""
         match command:
             case commands.Abort():
-                at_the_door = self.door.abort() if self.door is not None else []
-                return [*at_the_door, *self._feed(schedule.AbortAsked())]
+                return self._feed_locked(facts.AbortAsked())
             case commands.AbortBash():
-                return self._feed(schedule.BashAbortAsked())
+                return self._feed_locked(facts.BashAbortAsked())
             case commands.AbortRetry():
                 end_wait = self._running.end_wait if self._running is not None else None
                 return [end_wait] if end_wait is not None else []
@@ -148,123 +145,112 @@ class Jobs:
                 assert_never(command)
 
     def abort(self, number: int) -> None:
-        with self._deciding() as feed:
-            if self.door is not None and self.door.doom(number):
-                return
-            feed(schedule.AbortAsked(number))
-
-    def end_input(self) -> None:
-        """Nobody can abort a command any more: one that does not end is not waited for."""
-        with self._deciding() as feed:
-            feed(schedule.InputEnded())
-
-    def close(self) -> None:
-        with self._deciding() as feed:
-            feed(schedule.CloseAsked())
+        self.tell(facts.AbortAsked(number))
 
     def wait(self, timeout: float | None) -> None:
-        """Until nothing runs and nothing waits, or the time is over."""
+        """Wait until nothing runs and nothing waits, or the time is over."""
         with self._changed:
-            self._changed.wait_for(lambda: not self._busy, timeout)
+            self._changed.wait_for(lambda: not self._schedule.busy, timeout)
 
     def wait_inactive(self, timeout: float | None = None) -> None:
-        """Until no job is active, or the time is over; without a time, until the session is closed."""
+        """Wait until no job is active, or the time is over; without a time, until the session is closed."""
         with self._changed:
             self._changed.wait_for(lambda: not self.active or (timeout is None and self.closed), timeout)
 
     def abort_active(self) -> None:
         with self._deciding() as feed:
-            if self._schedule.active is not None:
-                feed(schedule.AbortAsked(self._schedule.active.number))
-
-    def look_idle(self) -> None:
-        """Tell everybody if nothing is left to do. Called under the lock."""
-        if not self._busy:
-            self._changed.notify_all()
-            self._broadcast.idle()
+            if (active := self._schedule.active) is not None:
+                feed(facts.AbortAsked(active.number))
 
     def check(self, move: commands.Move) -> None:
-        """Raises LinnetError for one that is bound to fail."""
+        """Raise LinnetError for a move that is bound to fail, before anybody is asked about it."""
         moves = self._get_moves()
         with self._broadcast.lock:
             if not (self._schedule.leaving or self._schedule.closed):
                 moves.check(move)
 
-    def called_off(self, move: commands.Move) -> commands.Answer:
-        """What a move is answered that an extension cancelled. Called under the lock."""
-        return self._get_moves().called_off(move)
-
     def abandon(self) -> None:
         """Answer background commands that were interrupted and have not ended yet: nobody waits for them any more."""
         with self._broadcast.lock:
             for number in [number for number, each in self._requests.items() if each.task is not None]:
-                self._requests.pop(number).refuse(Closed(SHUTTING_DOWN))
+                self._requests.pop(number).refuse(refusal("closing"))
 
     @contextmanager
-    def _deciding(self) -> Iterator[Callable[[schedule.Fact], None]]:
-        """Under the lock, something to feed the schedule with. What it interrupts is interrupted after that."""
-        interruptions: list[Interruption] = []
+    def _deciding(self) -> Iterator[Callable[[facts.Fact], None]]:
+        """Hold the lock and yield something to feed the schedule with; then do, without it, what follows."""
+        actions: list[Action] = []
         with self._broadcast.lock:
-            yield lambda fact: interruptions.extend(self._feed(fact))
-        for interrupt in interruptions:
-            interrupt()
+            yield lambda fact: actions.extend(self._feed_locked(fact))
+        act(actions)
 
-    def _feed(self, fact: schedule.Fact) -> list[Interruption]:
-        return self._carry_out(self._schedule.feed(fact))
+    def _feed_locked(self, fact: facts.Fact) -> list[Action]:
+        return self._carry_out_locked(self._schedule.feed(fact))
 
-    def _carry_out(self, effects: list[schedule.Effect]) -> list[Interruption]:
-        interruptions: list[Interruption] = []
+    def _carry_out_locked(self, effects: list[facts.Effect]) -> list[Action]:
+        actions: list[Action] = []
         todo = deque(effects)
         while todo:
             match todo.popleft():
-                case schedule.Accept(number):
+                case facts.Accept(number):
                     self._requests[number].requester.accepted()
-                case schedule.Refuse(number, why):
-                    self._requests.pop(number).refuse(_refusal(why))
-                case schedule.Begin(job):
-                    todo.extend(self._begin(job))
-                case schedule.Launch(number):
-                    todo.extend(self._launch(number))
-                case schedule.Interrupt(number):
-                    interruptions.append(self._requests[number].cancel.set)
-                case schedule.Linger():
+                case facts.Refuse(number, why):
+                    self._requests.pop(number).refuse(why if isinstance(why, LinnetError) else refusal(why))
+                case facts.Begin(job, doomed):
+                    if doomed:
+                        self._requests[job.number].cancel.set()  # Nothing blocks in it yet.
+                    todo.extend(self._begin_locked(job, actions))
+                case facts.Launch(number):
+                    actions.append(partial(self._launch, number, self._requests[number]))
+                case facts.Interrupt(number):
+                    if (interrupted := self._requests.get(number)) is not None:
+                        if self._running is not None and self._running.cancel is interrupted.cancel:
+                            self._running.tell_interrupted_locked()
+                        actions.append(interrupted.cancel.set)  # It closes sockets and kills trees: without the lock.
+                case facts.Linger():
                     with suppress(LinnetError):
-                        later(PATIENCE, self._lose_patience)
-                case schedule.Tell(event):
+                        later(PATIENCE, lambda: self.tell(facts.PatienceOver()))
+                case facts.Tell(event):
                     self._broadcast.publish([event])
-                case schedule.Idle():
+                case facts.Idle():
                     self._changed.notify_all()
                     self._broadcast.idle()
-        return interruptions
+                case facts.CallOff(number):
+                    self._call_off_locked(self._requests.pop(number))
+                case effect:
+                    assert self.admission is not None
+                    actions.append(self.admission.action_locked(effect, self._requests))
+        return actions
 
-    def _submit(self, number: int, work: commands.Work, request: _Request, *, may_wait: bool) -> None:
+    def _submit(self, number: int, work: commands.Work, request: Request, *, may_wait: bool) -> None:
         with self._deciding() as feed:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
-                self._get_moves().check(work)
+                try:
+                    self._get_moves().check(work)
+                except LinnetError:
+                    request.let_go()  # It may have been fetched when that still looked possible.
+                    raise
             self._requests[number] = request
-            if self.door is not None and self.door.is_doomed(number):
-                request.cancel.set()  # Nothing blocks in it yet.
             job = Job(number, work, self._clock())
-            feed(schedule.Submitted(job, self._broadcast.state.streaming, may_wait))
+            feed(facts.Submitted(job, self._broadcast.state.streaming, may_wait))
             if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.
                 self._requests.pop(number, None)
 
-    def _begin(self, job: Job) -> list[schedule.Effect]:
-        """What goes wrong here is told to whoever asked: it must not take the session along."""
+    def _begin_locked(self, job: Job, actions: list[Action]) -> list[facts.Effect]:
+        """Begin a job. What goes wrong is told to whoever asked for it, and does not take the session along."""
         request = self._requests[job.number]
         request.requester.started()
         work = job.work
         if isinstance(work, commands.Prompt | commands.Compact):
-            return self._begin_run(job.number, work, request)
-        self._move(work, request)
+            return self._begin_run_locked(job.number, work, request, actions)
+        self._move_locked(work, request)
         del self._requests[job.number]
-        return self._schedule.feed(schedule.JobEnded())
+        return self._schedule.feed(facts.JobEnded())
 
-    def _begin_run(
-        self, number: int, work: commands.Prompt | commands.Compact, request: _Request
-    ) -> list[schedule.Effect]:
-        kind: JobKind = "prompt" if isinstance(work, commands.Prompt) else "compact"
-        self._broadcast.publish([JobStarted(kind)])
+    def _begin_run_locked(
+        self, number: int, work: commands.Prompt | commands.Compact, request: Request, actions: list[Action]
+    ) -> list[facts.Effect]:
+        kind = _kind(work)
+        self._broadcast.publish([work.started(self._broadcast.state.spent)])
         try:
             from linnet.runtime.active_job import ActiveJob
 
@@ -274,64 +260,68 @@ class Jobs:
                 self._broadcast,
                 request.cancel,
                 self._clock,
-                lambda outcome: self._end(number, outcome),
-                self._settings.limits if kind == "prompt" else NO_LIMITS,
+                lambda outcome: self._end_locked(number, outcome),
+                self._live.now.limits if kind == "prompt" else NO_LIMITS,
             )
+            running.begin_locked(work)
             if running.limits.seconds is not None:
                 request.timer = later(running.limits.seconds, lambda: self._time_up(number, running))
-            thread = Thread(target=self._run, args=(number, work, running), name="linnet-run", daemon=True)
-            self._running = running
-            start(thread)
         except Exception as fault:
-            return self._break(number, kind, as_error(fault, "a run could not begin"))
+            return self._break_locked(number, kind, as_error(fault, "a run could not begin"))
+        self._running = running
+        actions.append(partial(self._hand_over, number, work, running))
         return []
 
+    def _hand_over(self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob") -> None:
+        """Without the lock: where no thread waits, it takes until a processor is free for a new one."""
+        try:
+            hand_over("linnet-run", lambda: self._run(number, work, running))
+        except LinnetError as error:
+            self._broke(number, work, running, error)
+
     def _run(self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob") -> None:
-        """The thread of a job."""
+        """See a job through, in a thread of its own, and then to the disk."""
         journal = self._storage.journal
         try:
             from linnet.runtime.worker import Worker
 
-            form = work.form if isinstance(work, commands.Prompt) else None
-            worker = Worker(running, self._toolbox, self._settings, form)
-            if isinstance(work, commands.Prompt):
-                worker.prompt(schedule.said(work, running.began), commands=work.slash == "in_turn")
-            else:
-                worker.compact(work)
+            Worker(running, self._toolbox, self._live.now, work).carry_out()
         except Exception as fault:
-            with self._broadcast.lock:
-                if self._running is running:
-                    kind: JobKind = "prompt" if isinstance(work, commands.Prompt) else "compact"
-                    self._carry_out(self._break(number, kind, as_error(fault, "a run broke")))
+            self._broke(number, work, running, as_error(fault, "a run broke"))
         if journal is not None:
             journal.sync()
 
+    def _broke(
+        self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob", error: LinnetError
+    ) -> None:
+        """End a run that cannot go on, unless it has told its end."""
+        actions: list[Action] = []
+        with self._broadcast.lock:
+            if self._running is running:
+                # First what it may have begun: nobody could abort that any more.
+                actions = [running.cancel.set, *self._carry_out_locked(self._break_locked(number, _kind(work), error))]
+        act(actions)
+
     def _time_up(self, number: int, running: "ActiveJob") -> None:
-        """The thread of a timer: the job is interrupted as by an abort, but for another reason."""
+        """Interrupt a job as an abort does, but for another reason. Called in the thread of a timer."""
         with self._deciding() as feed:
             if self._running is running and not running.cancel.is_set:
                 running.limit = running.limits.out_of_time()
-                feed(schedule.AbortAsked(number))
+                feed(facts.AbortAsked(number))
 
-    def _lose_patience(self) -> None:
-        with self._deciding() as feed:
-            feed(schedule.PatienceOver())
-
-    def _end(self, number: int, outcome: "Outcome") -> None:
+    def _end_locked(self, number: int, outcome: "Outcome") -> list[Action]:
+        """Answer whoever asked for a job that has ended, and begin the next. Return what is done without the lock."""
         self._running = None
         request = self._requests.pop(number)
         request.stop_timer()
-        requester = request.requester
-        if isinstance(outcome, LinnetError):
-            requester.refused(outcome)
-        else:
-            if isinstance(outcome, commands.Compacted):
-                self._storage.sync()  # Whoever asked for it is told that it is done.
-            requester.finished(outcome)
-        self._feed(schedule.JobEnded())
+        if isinstance(outcome, commands.Compacted):
+            self._storage.sync()  # Whoever asked for it is told that it is done.
+        request.answer(outcome)  # Before the schedule hears of it: the next job's first event comes after the answer.
+        actions = self._feed_locked(facts.JobEnded())
         self._changed.notify_all()
+        return actions
 
-    def _break(self, number: int, kind: JobKind, error: LinnetError) -> list[schedule.Effect]:
+    def _break_locked(self, number: int, kind: JobKind, error: LinnetError) -> list[facts.Effect]:
         """End a job that cannot go on."""
         self._running = None
         self._broadcast.publish([Settled(kind, "error", str(error))])
@@ -339,28 +329,36 @@ class Jobs:
         request.stop_timer()
         request.refuse(error)
         self._changed.notify_all()
-        return self._schedule.feed(schedule.JobEnded())
+        return self._schedule.feed(facts.JobEnded())
 
-    def _move(self, work: commands.Move, request: _Request) -> None:
+    def _call_off_locked(self, request: Request) -> None:
+        """Answer a move that an extension cancelled."""
+        assert isinstance(request.command, commands.Move)
+        try:
+            request.answer(self._get_moves().called_off(request.command))
+        except LinnetError as error:
+            request.refuse(error)
+
+    def _move_locked(self, work: commands.Move, request: Request) -> None:
         try:
             answer = self._get_moves().carry_out(work, request.place)
         except Exception as fault:
             request.refuse(as_error(fault, "a session could not be opened"))
             return
         self._storage.sync()  # What is answered is on disk.
-        request.requester.finished(answer)
+        request.answer(answer)
 
-    def _launch(self, number: int) -> list[schedule.Effect]:
-        request = self._requests[number]
+    def _launch(self, number: int, request: Request) -> None:
         try:
-            start(Thread(target=self._run_in_background, args=(number, request), name="linnet-background", daemon=True))
+            hand_over("linnet-background", lambda: self._run_in_background(number, request))
         except LinnetError as error:
-            self._requests.pop(number).refuse(error)
-            return self._schedule.feed(schedule.BackgroundEnded(number))
-        return []
+            with self._deciding() as feed:
+                if self._requests.pop(number, None) is not None:
+                    request.refuse(error)
+                feed(facts.BackgroundEnded(number))
 
-    def _run_in_background(self, number: int, request: _Request) -> None:
-        """The thread of a background command. What is answered has been told, and saved."""
+    def _run_in_background(self, number: int, request: Request) -> None:
+        """Run a background command, in a thread of its own. What is answered has been told, and saved."""
         outcome: Outcome
         assert request.task is not None
         try:
@@ -371,13 +369,10 @@ class Jobs:
         with self._broadcast.lock:
             abandoned = self._requests.pop(number, None) is None  # Then it was answered, and nothing is kept of it.
             kept = None if abandoned else run
-            self._feed(schedule.BackgroundEnded(number, self._broadcast.state.session_id, kept))
-            if abandoned:
-                pass
-            elif isinstance(outcome, LinnetError):
-                request.requester.refused(outcome)
-            else:
-                request.requester.finished(outcome)
+            # What follows is told, and nothing of it is left to be done without the lock: no job begins by this.
+            self._feed_locked(facts.BackgroundEnded(number, self._broadcast.state.session_id, kept))
+            if not abandoned:
+                request.answer(outcome)
             journal = self._storage.journal
         if journal is not None:
             journal.sync()
@@ -387,10 +382,9 @@ class Jobs:
             if self._moves is None:
                 from linnet.runtime.moves import Moves
 
-                self._moves = Moves(self._broadcast, self._storage, self._settings.accounts, self._new_session_id)
+                self._moves = Moves(self._broadcast, self._storage, self._live, self._new_session_id)
             return self._moves
 
 
-def _refusal(why: schedule.Why) -> LinnetError:
-    kinds = {"busy": Busy, "idle": NotRunning, "closed": Closed}
-    return kinds[why]() if why in kinds else Closed(SHUTTING_DOWN)
+def _kind(work: commands.Prompt | commands.Compact) -> JobKind:
+    return "prompt" if isinstance(work, commands.Prompt) else "compact"

@@ -102,9 +102,9 @@ class Journal(Listener):
             self._fail(error)
 
     def close(self) -> str | None:
-        """Return the file, if it was made here and nothing came of it."""
+        """Return the session's key, if it was made here and nothing came of it."""
         self.store.log.close()
-        return self.store.path if self._made and self.store.is_blank else None
+        return self.store.log.key or None if self._made and self.store.is_blank else None
 
     def branch_messages(self) -> list[tuple[str, str]]:
         """Ids and texts of what the user said, wherever in the tree."""
@@ -249,7 +249,7 @@ class Journal(Listener):
 
     def _saved(self) -> None:
         """Whatever has waited was written down too. What is only in memory is no nearer to being saved."""
-        if self.store.path is not None and not self.store.log.lost:
+        if self.store.log.key and not self.store.log.lost:
             self.problem = ""
 
     def _fail(self, error: SessionError) -> None:

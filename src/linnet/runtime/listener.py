@@ -11,13 +11,15 @@ class Listener:
     """Override what matters; the rest does nothing. No method but `pace` may block."""
 
     def hear(self, events: Sequence[Event]) -> None:
-        """Called in the order of the changes, one call at a time, under the session's lock."""
+        """Called in the order of the changes, one call at a time; under the session's lock, unless its log may wait:
+        then it is called when what came before is written.
+        """
 
     def pace(self, cancel: Cancel) -> None:
         """Called by a run between its events: where there is no room for more, wait for it, or raise Cancelled."""
 
     def is_behind(self) -> bool:
-        """Whether there is no room for more now."""
+        """Return whether there is no room for more now."""
         return False
 
     def warned(self, sentence: str) -> None:
@@ -27,4 +29,4 @@ class Listener:
         """Called when the session can do nothing any more, for this reason. Whatever waited has been answered."""
 
     def idle(self) -> None:
-        """Called when the last job or background command has ended, under the session's lock."""
+        """Called when all jobs and background commands have ended; under the session's lock, unless a log may wait."""

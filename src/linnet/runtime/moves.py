@@ -16,7 +16,7 @@ from linnet.runtime.sessions import Place
 from linnet.runtime.storage import Storage
 
 if TYPE_CHECKING:
-    from linnet.runtime.accounts import Accounts
+    from linnet.runtime.settings import LiveSettings
 
 
 class Moves:
@@ -27,14 +27,14 @@ class Moves:
     """
 
     def __init__(
-        self, broadcast: Broadcast, storage: Storage, accounts: "Accounts", new_session_id: Callable[[], str]
+        self, broadcast: Broadcast, storage: Storage, live: "LiveSettings", new_session_id: Callable[[], str]
     ) -> None:
         self.switching = Lock()
         self._broadcast = broadcast
         self._lock = broadcast.lock
         self._state = broadcast.state
         self._storage = storage
-        self._accounts = accounts
+        self._live = live
         self._new_session_id = new_session_id
 
     def check(self, work: Move) -> None:
@@ -60,12 +60,12 @@ class Moves:
         with self._lock:
             self.check(work)
         sessions = self._storage.elsewhere
-        path = sessions.path_of(work.session)
+        key = sessions.key_of(work.session)
         with self._lock:
-            if self._is_here(path):
+            if self._is_here(key):
                 return None
         try:
-            return sessions.open(path)
+            return sessions.open(key)
         except SessionInUse as error:
             if error.holder != os.getpid() or not others_wait:
                 raise
@@ -119,7 +119,7 @@ class Moves:
         """The model and the level of thinking that were last used there are used again, where that is possible.
         Returns what is not as one might expect.
         """
-        settings, unusable = remembered(place, self._accounts)
+        settings, unusable = remembered(place, self._live.now.accounts)
         self._enter("resume", place, *settings)
         here = self._state.model
         return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
@@ -127,15 +127,15 @@ class Moves:
     def _elsewhere(self, word: str) -> Place | None:
         """That session, unless we are there."""
         sessions = self._storage.elsewhere
-        path = sessions.path_of(word)
-        return None if self._is_here(path) else sessions.open(path)
+        key = sessions.key_of(word)
+        return None if self._is_here(key) else sessions.open(key)
 
-    def _is_here(self, path: str) -> bool:
+    def _is_here(self, key: str) -> bool:
         log = self._storage.kept.store.log
-        if not log.holds(path):
+        if not log.holds(key):
             return False
         if not log.intact:
-            raise SessionError(f"{path} was changed by another program; begin another session, then switch to it")
+            raise SessionError(f"{key} was changed by another program; begin another session, then switch to it")
         return True
 
     def _flush(self, work: Move) -> None:

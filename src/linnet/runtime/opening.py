@@ -1,21 +1,33 @@
 """The session that an agent begins with: which one, with which model and level of thinking."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from linnet.core.events import ModelSet, ThinkingSet
 from linnet.errors import ConfigError, MissingKey
 from linnet.runtime.remembered import remembered
 from linnet.runtime.sessions import Place, Sessions
-from linnet.runtime.settings import Settings, lacking_key
+from linnet.runtime.settings import LiveSettings, Settings, lacking_key
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
+from linnet.store.factory import LogFactory
 from linnet.store.store import Sources
+
+if TYPE_CHECKING:
+    from linnet.runtime.telling import Telling
+
+LEAVING = 1.0  # Seconds to let go of a session that could not be used, where its log may wait.
 
 
 def sessions_of(
-    settings: Settings, clock: Callable[[], int], new_id: Callable[[], str], new_session_id: Callable[[], str]
+    live: LiveSettings,
+    clock: Callable[[], int],
+    new_id: Callable[[], str],
+    new_session_id: Callable[[], str],
+    logs: LogFactory | None = None,
+    telling: "Telling | None" = None,
 ) -> Sessions:
-    return Sessions(settings.sessions, settings.cwd, Sources(clock, new_id), new_session_id)
+    return Sessions(live, Sources(clock, new_id), new_session_id, logs, telling)
 
 
 def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
@@ -24,12 +36,17 @@ def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
     Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
     """
     sessions = storage.elsewhere
-    place = sessions.begin()
     try:
-        unusable = _choose(settings, state, place)
-        state.apply(storage.enter(place, state.model, state.asked_thinking))
+        place = sessions.begin()
+        try:
+            unusable = _choose(settings, state, place)
+            state.apply(storage.enter(place, state.model, state.asked_thinking))
+        except BaseException:
+            place.discard()
+            raise
     except BaseException:
-        place.discard()
+        if storage.broadcast is not None:
+            storage.broadcast.close(LEAVING)
         raise
     sessions.note(place.store)
     remarks = [*sessions.remarks]

@@ -12,7 +12,8 @@ from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
 from linnet.errors import ConfigError
 from linnet.providers import catalog
-from linnet.runtime.config import Amount, Config, Count
+from linnet.runtime.config import Config
+from linnet.runtime.setting_keys import Amount, Count
 
 
 class _Compaction(Struct, frozen=True, rename="camel"):

@@ -23,4 +23,4 @@ def prepared(input: Input, text: str | None = None) -> UserMessage | Note:
     content: tuple[UserPart, ...] = (*([Text(said)] if said else []), *input.images)
     if input.kind:
         return Note(input.kind, content, input.time, details=input.details)
-    return UserMessage(content, input.time)
+    return UserMessage(content, input.time, input.sent)

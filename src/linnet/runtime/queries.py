@@ -8,7 +8,7 @@ from linnet.core import commands
 from linnet.core.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
 from linnet.runtime.questions import Questions
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import LiveSettings, Settings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
 from linnet.runtime.storage import Storage
@@ -18,17 +18,13 @@ class Queries:
     """Whoever asks holds the session's lock."""
 
     def __init__(
-        self, state: State, storage: Storage, settings: Settings, questions: Questions, slash: SlashCommands
+        self, state: State, storage: Storage, live: LiveSettings, questions: Questions, slash: SlashCommands
     ) -> None:
         self._state = state
         self._storage = storage
-        self._settings = settings
+        self._live = live
         self._questions = questions
         self._slash = slash
-
-    def adopt(self, settings: Settings) -> None:
-        """Answer from these from now on."""
-        self._settings = settings
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
         """`busy`: a job is active. Raises LinnetError."""
@@ -48,7 +44,7 @@ class Queries:
             case commands.GetLastText():
                 return commands.LastText(_last_text(state.conversation.messages))
             case commands.GetModels(everywhere):
-                accounts = self._settings.accounts
+                accounts = self._live.now.accounts
                 return commands.ModelList(accounts.available() if everywhere else accounts.models(state.model.provider))
             case commands.GetBranchMessages():
                 return commands.BranchMessages(self._storage.kept.branch_messages())
@@ -64,7 +60,7 @@ class Queries:
                 assert_never(query)
 
     def _get_state(self, *, busy: bool) -> commands.State:
-        state, journal, settings = self._state, self._storage.journal, self._settings
+        state, journal, settings = self._state, self._storage.journal, self._live.now
         return commands.State(
             model=state.model,
             cwd=settings.cwd,

@@ -6,9 +6,11 @@ from time import monotonic
 from typing import Literal
 
 from linnet.core.cancel import Cancel
+from linnet.core.commands import AnswerQuestion, Control, ReportToolProgress, ReturnTool
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.core.questions import Dismissed, Given, Question, Reply, RunClientTool, ToolReturned, understood
 from linnet.errors import BadInput, Cancelled
+from linnet.runtime.actions import Action
 from linnet.runtime.broadcast import Broadcast
 
 NOT_OPEN = "the question {} is not open: it was answered, withdrawn, or never asked"
@@ -79,6 +81,21 @@ class Questions:
             if waiting.reply is None:
                 self._close(id, "withdrawn" if waiting.closed.is_set() else "expired")
             return waiting.reply
+
+    def take_locked(self, command: Control) -> list[Action]:
+        """Take it to whoever waits for it, if it is an answer. Returns what is left to be done without the lock. Raises
+        BadInput.
+        """
+        match command:
+            case AnswerQuestion(id, given):
+                self.answer(id, given)
+            case ReturnTool(id, returned):
+                self.return_tool(id, returned)
+            case ReportToolProgress(id, text):
+                return [self.report(id, text)]
+            case _:
+                pass
+        return []
 
     def answer(self, id: str, given: Given) -> None:
         """Whoever calls this holds the session's lock. Raises BadInput for an answer that does not fit, and then the

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from linnet.errors import LinnetError
 from linnet.runtime.fault import start
 from linnet.runtime.inputs import Inputs
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings import LiveSettings, Settings
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -28,7 +28,9 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import."""
+    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import;
+    and again when other settings hold. What was built by others is closed by the next run.
+    """
 
     def __init__(
         self,
@@ -43,7 +45,8 @@ class Resources:
 
         Raises ConfigError if there is to be a sandbox, and cannot be.
         """
-        self._settings = settings
+        self.live = LiveSettings(settings)
+        self._edition = settings.edition  # Of the settings that what there is was built by.
         self._own_process = own_process
         self._sandbox = _sandbox(settings)
         self._loop = loop
@@ -62,35 +65,25 @@ class Resources:
         self.inputs = Inputs(self)
         self._closed = False
 
-    def adopt(self, settings: Settings) -> None:
-        """Build what these say when it is next asked for. What was built by others is closed by the next run."""
-        with self._lock:
-            self._settings = settings
-            self._tools = self._guidance = self._templates = self._skills = None
-            self._retired += self._providers.values()
-            self._providers = {}
-            if self._servers is not None:
-                self._retired.append(self._servers)
-                self._servers = None
-
     @property
     def tools(self) -> "Registry":
         with self._lock:
+            settings = self._renewed_locked()
             if self._tools is None:
                 from linnet.tools.registry import Registry
                 from linnet.tools.standard import standard_tools
 
-                self._tools = Registry(standard_tools(self._settings.tools))
+                self._tools = Registry(standard_tools(settings.tools))
             return self._tools
 
     @property
     def servers(self) -> "McpServers":
-        """The tools of MCP servers. To read their specs is to start them."""
+        """Return the tools of MCP servers. To read their specs is to start them."""
         with self._lock:
+            settings = self._renewed_locked()
             if self._servers is None:
                 from linnet.extensions.mcp.servers import McpServers
 
-                settings = self._settings
                 self._servers = McpServers(
                     settings.mcp,
                     self.processes,
@@ -105,64 +98,69 @@ class Resources:
 
     @property
     def has_servers(self) -> bool:
-        return bool(self._settings.mcp)
+        return bool(self.live.now.mcp)
 
     @property
     def known_servers(self) -> "McpServers | None":
-        """The servers, if a run has asked for them already."""
-        return self._servers
+        """Return the servers, if a run has asked for them already. Nobody waits for the lock here."""
+        servers = self._servers
+        return servers if self._edition == self.live.now.edition else None
 
     @property
     def guidance(self) -> "Guidance":
         with self._lock:
+            settings = self._renewed_locked()
             if self._guidance is None:
                 from linnet.runtime.guidance import Guidance
 
-                self._guidance = Guidance(self._settings.belongings, self._open_file)
+                self._guidance = Guidance(settings.belongings, self._open_file)
             return self._guidance
 
     @property
     def templates(self) -> "Templates":
         with self._lock:
+            settings = self._renewed_locked()
             if self._templates is None:
                 from linnet.runtime.templates import Templates
 
-                self._templates = Templates(self._settings.belongings, self._open_file)
+                self._templates = Templates(settings.belongings, self._open_file)
             return self._templates
 
     @property
     def skills(self) -> "Skills":
         with self._lock:
+            settings = self._renewed_locked()
             if self._skills is None:
                 from linnet.runtime.skills import Skills
 
-                lenient = self._settings.wording == "zot"
-                self._skills = Skills(self._settings.belongings, lenient=lenient, open=self._open_file)
+                lenient = settings.wording == "zot"
+                self._skills = Skills(settings.belongings, lenient=lenient, open=self._open_file)
             return self._skills
 
     @property
     def has_skill_tool(self) -> bool:
-        """Whether skills are loaded with a tool of their own: as with zot, and where no other tool sees the user's."""
-        settings, belongings = self._settings, self._settings.belongings
+        """Return whether skills are loaded with a tool of their own: as with zot, or where no other sees the user's."""
+        settings = self.live.now
+        belongings = settings.belongings
         named = any(function.spec.name == "skill" for function in settings.functions)
         wanted = belongings.skills or belongings.skill_paths
         needed = settings.wording == "zot" or self._sandbox is not None
         return needed and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
-        """Before a run: what people changed in their files since the last one is read again."""
+        """Read again, before a run, what people may have changed in their files since the last one."""
         self.guidance.look()
         self.skills.look()
 
     def begin(self, cancel: "Cancel") -> None:
         """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
         self._close_retired()
-        if self._settings.mcp:
+        if self.live.now.mcp:
             self.servers.begin(cancel)
 
     @property
     def foreign(self) -> "Foreign":
-        """Calls functions of the program's own."""
+        """Return what calls functions of the program's own."""
         with self._lock:
             if self._foreign is None:
                 from linnet.tools.foreign import Foreign
@@ -173,27 +171,30 @@ class Resources:
     @property
     def processes(self) -> "Processes":
         with self._lock:
+            settings = self._renewed_locked()
             if self._processes is None:
                 from linnet.tools.process import Processes
                 from linnet.tools.shared_spawner import shared
 
-                hidden = [] if self._settings.pass_keys else self._settings.accounts.key_variables
                 shared.adopts = shared.adopts or self._own_process
-                self._processes = Processes(hidden, shared, self._sandbox)
-                self._processes.confines_extensions = self._settings.sandbox_extensions
+                self._processes = Processes(_hidden(settings), shared, self._sandbox)
+                self._processes.confines_extensions = settings.sandbox_extensions
+                if self._closed:
+                    self._processes.close()
             return self._processes
 
     @property
     def shell(self) -> "Shell":
         from linnet.tools.shell import Shell
 
-        return Shell(self._settings.shell, self._settings.shell_prefix)
+        settings = self.live.now
+        return Shell(settings.shell, settings.shell_prefix)
 
     def system(self, tools: Sequence[str]) -> str:
-        """The system prompt for a step in which the model has these tools, as of the last look."""
+        """Return the system prompt for a step in which the model has these tools, as of the last look."""
         from linnet.runtime.system_prompt import system_prompt
 
-        settings, guidance = self._settings, self.guidance
+        settings, guidance = self.live.now, self.guidance
         replacement, addition = settings.system_prompt, settings.append_system_prompt
         return system_prompt(
             settings.cwd,
@@ -206,7 +207,7 @@ class Resources:
 
     @property
     def bounds(self) -> "Bounds | None":
-        """Where tools may read and write; None is everywhere."""
+        """Return where tools may read and write; None is everywhere."""
         if self._sandbox is None:
             return None
         from linnet.tools.bounds import Bounds
@@ -214,7 +215,7 @@ class Resources:
         return Bounds(self._sandbox.view)
 
     def _open_file(self, path: str, flags: int) -> int:
-        """What people wrote for the agent is read by the agent, within the bounds of its tools."""
+        """Open what people wrote for the agent, within the bounds of its tools."""
         if self._sandbox is None:
             return os.open(path, flags)
         from linnet.tools.opened import opened
@@ -222,22 +223,29 @@ class Resources:
         return opened(path, flags, self._sandbox.view)
 
     def provider(self, name: str, cancel: "Cancel") -> "Provider":
-        """May run a command that prints a key, once. Raises Cancelled, and ConfigError if there is no key."""
-        key = "" if name in self._providers else self._key(name, cancel)
+        """Return the provider of that name. May run a command that prints its key, once.
+
+        Raises Cancelled, and ConfigError if there is no key.
+        """
+        with self._lock:
+            self._renewed_locked()
+            is_open = name in self._providers
+        key = "" if is_open else self._key(name, cancel)
         return self._provider(name, key)
 
     def warm(self) -> None:
-        """Import and build what the first step of a run will need. What people wrote is read when that run begins."""
-        name = self._settings.model.provider
-        accounts = self._settings.accounts
+        """Import and build what the first step of a run will need. What people wrote is read when that run begins, and
+        what commands take is made ready when the model begins to write a call.
+        """
+        name, accounts = self.live.now.model.provider, self.live.now.accounts
         key = accounts.key(name)
         if not key.command and accounts.usable(name):  # A command, or a key that is missing, waits until it is needed.
             self._provider(name, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
-        """The model has begun to answer, and may want a command run. Returns at once; what that takes is made ready in
-        the background, the first time this is called.
+        """Make ready in the background, the first time this is called, what commands take: the model writes a call,
+        which may be for one. A conversation without calls needs none of it. Returns at once.
         """
         if not self._expecting:
             self._expecting = True
@@ -262,6 +270,23 @@ class Resources:
         for provider in providers:
             provider.close()
 
+    def _renewed_locked(self) -> Settings:
+        """Return what holds now. If that is not what things were built by, they are put aside, and children get what
+        these say. Called with `_lock` held.
+        """
+        settings = self.live.now
+        if settings.edition != self._edition:
+            self._edition = settings.edition
+            self._tools = self._guidance = self._templates = self._skills = None
+            self._retired += self._providers.values()
+            self._providers = {}
+            if self._servers is not None:
+                self._retired.append(self._servers)
+                self._servers = None
+            if self._processes is not None:
+                self._processes.hide(_hidden(settings))
+        return settings
+
     def _close_retired(self) -> None:
         with self._lock:
             retired, self._retired = self._retired, []
@@ -274,7 +299,7 @@ class Resources:
                 self.processes.warm()
 
     def _key(self, name: str, cancel: "Cancel") -> str:
-        key = self._settings.accounts.key(name)
+        key = self.live.now.accounts.key(name)
         if not key.command:
             return key.word
         from linnet.runtime.key_command import printed_key
@@ -283,12 +308,12 @@ class Resources:
 
     def _provider(self, name: str, key: str) -> "Provider":
         with self._lock:
+            settings = self._renewed_locked()
             if name not in self._providers:
-                self._providers[name] = self._open(name, key)
+                self._providers[name] = self._open(name, key, settings)
             return self._providers[name]
 
-    def _open(self, name: str, key: str) -> "Provider":
-        settings = self._settings
+    def _open(self, name: str, key: str, settings: Settings) -> "Provider":
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
             from linnet.providers.retry import Retrying
@@ -318,10 +343,15 @@ class Resources:
 
 
 def _neutral_folder(settings: Settings) -> str:
-    """Where the user's own programs are started while the working folder is a stranger's: never in there."""
+    """Return where the user's own programs are started while the working folder is a stranger's: never in there."""
     home = os.path.realpath(settings.sessions.home)
     inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
     return "/" if inside else os.path.join(home, "mcp")
+
+
+def _hidden(settings: Settings) -> list[str]:
+    """Return the variables that children do not get: those in which keys may be."""
+    return [] if settings.pass_keys else settings.accounts.key_variables
 
 
 def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":

@@ -39,7 +39,7 @@ def ruled(settings: Settings, layers: Layers) -> Settings:
             rules.append(rule)
             if not _is_known(rule.tool, known, settings.mcp):
                 if layer.source == "flag" and not _may_come(settings):
-                    raise ConfigError(f"{_place(rule, settings)}: {_sentence(rule.tool, known)}")
+                    raise ConfigError(f"{_place(rule, settings.sessions.spelled)}: {_sentence(rule.tool, known)}")
                 unheard[rule.tool] = None
     remarks = settings.remarks
     if unheard and not may_have_extensions(settings):
@@ -51,9 +51,9 @@ def _may_come(settings: Settings) -> bool:
     return settings.client_tools or bool(settings.mcp) or may_have_extensions(settings)
 
 
-def _place(rule: Rule, settings: Settings) -> str:
-    """What whoever started this called it."""
-    return "rules" if settings.sessions.spelled is keyword else f"--{rule.verdict}"
+def _place(rule: Rule | str, spelled: Spelling) -> str:
+    """Return what whoever started this called it."""
+    return "rules" if spelled is keyword or isinstance(rule, str) else f"--{rule.verdict}"
 
 
 def doubts(unheard: Iterable[str], others: Iterable[str] = ()) -> list[str]:
@@ -75,7 +75,7 @@ def _checked(said: Rule | str, layer: Layer, known: Sequence[str], spelled: Spel
     try:
         return said_rule(said, known) if isinstance(said, str) else checked(said, known)
     except BadInput as error:
-        raise ConfigError(f"{layer.where('rules') or spelled('rules')}: {error}") from None
+        raise ConfigError(f"{layer.where('rules') or _place(said, spelled)}: {error}") from None
 
 
 def _is_known(tool: str, known: Iterable[str], servers: "Sequence[ServerConfig]") -> bool:

@@ -9,6 +9,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.hooks import AgentStarting, Block, ContextSent, InputGiven, ReplyGiven, TurnStarting
 from linnet.core.inputs import Input
 from linnet.core.messages import AssistantMessage, Image, Message, Note, Text, Thinking, UserMessage, texts
+from linnet.core.slash import to_fetch
 from linnet.errors import Cancelled
 from linnet.extensions.chain import Chain
 
@@ -75,7 +76,9 @@ class RunHooks:
             outcome = self._chain.ask(InputGiven(input.text, input.images, queued), self._cancel)
             if outcome.stop is not None:
                 return None
-            return replace(input, text=outcome.event.text, images=outcome.event.images)
+            text, images = outcome.event.text, outcome.event.images
+            meant = input.meant if text == input.text else to_fetch(text)  # The extension's words are new ones.
+            return replace(input, text=text, images=images, meant=meant)
         return input
 
 

@@ -32,9 +32,12 @@ from linnet.core.run import (
     Reviewed,
     Run,
     RunTool,
+    TakenUp,
     Task,
     cut_off,
 )
+from linnet.core.slash import Fetch
+from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.active_job import ActiveJob
@@ -46,6 +49,7 @@ from linnet.runtime.toolbox import Toolbox
 from linnet.tools.context import ToolContext
 
 if TYPE_CHECKING:
+    from linnet.core.left_off import OpenRun
     from linnet.runtime.run_hooks import RunHooks
 
 NOT_USED = "appeared while the agent worked in a sandbox, and is not used: {}"
@@ -54,8 +58,9 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """`failure` is why the last reply failed, if it did; `limit` why the last run was not gone on with; `reading` what
-    the last answer says, if it was to have a form. An answer that does not fit is asked for again, once.
+    """Carries out the runs of one job. `failure` is why the last reply failed, if it did; `limit` why the last run was
+    not gone on with; `reading` what the last answer says, if it was to have a form. An answer that does not fit is
+    asked for again, once.
     """
 
     def __init__(self, job: ActiveJob, toolbox: Toolbox, settings: Settings, form: Form | None = None) -> None:
@@ -72,12 +77,12 @@ class Runner:
         self._unsaid = ""  # Why something that was said could not be made a message.
 
     def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
-        """What is said to the model of it; nothing, if extensions have seen to all of it."""
+        """Return what is said to the model of it; nothing, if extensions have seen to all of it."""
         heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
         return tuple(map(self.prepared, heard))
 
     def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
-        """What a run begins with: these, and what extensions have to say besides."""
+        """Return what a run begins with: these, and what extensions have to say besides."""
         if self._hooks is None:
             return messages
         try:
@@ -85,8 +90,13 @@ class Runner:
         except Cancelled:
             return messages  # The run notices by itself.
 
-    def run(self, prompted: Prompted) -> RunEnded:
-        """One run. Its end is returned, for the caller to publish together with what follows from it."""
+    def take_up(self, run: "OpenRun") -> TakenUp:
+        """Return the fact with which a run goes on that another process left off."""
+        self._objected = run.objected
+        return TakenUp(run, self._job.now(), self._not_asked() if self._job.cancel.is_set else None)
+
+    def run(self, prompted: Prompted | TakenUp) -> RunEnded:
+        """Carry out one run. Return its end, for the caller to publish together with what follows from it."""
         job = self._job
         run = Run(
             job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
@@ -103,11 +113,13 @@ class Runner:
         return following
 
     def prepared(self, input: Input) -> UserMessage | Note:
-        """The message that the model is sent. If what it stands for cannot be had, the model is not asked, and the run
-        fails for that reason.
+        """Return the message that the model is sent. If what it stands for cannot be had, the model is not asked, and
+        the run fails for that reason.
         """
+        if not isinstance(input.meant, Fetch):
+            return prepared(input)
         try:
-            return prepared(input, self._resources.inputs.fetched(input.text, self._job.cancel))
+            return prepared(input, self._resources.inputs.fetched(input.meant, self._job.cancel))
         except Cancelled:
             return prepared(input)
         except BadInput as error:
@@ -115,7 +127,7 @@ class Runner:
             return prepared(input)
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
-        """A question that is no part of the conversation, and that nobody watches being answered."""
+        """Ask the model something that is no part of the conversation, and that nobody watches being answered."""
         asked = UserMessage((Text(question),), self._job.now())
         return self._stream(Request(self._job.model, system, [asked]), lambda events: None)
 
@@ -130,12 +142,12 @@ class Runner:
                 aborted = self._job.cancel.is_set
                 return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
             case Review(text):
-                return self._review(text)
+                return self.review(text)
             case _:
                 assert_never(task)
 
-    def _review(self, text: str) -> Reviewed:
-        """Whoever wrote what checks the answer, it does not hold up an abort."""
+    def review(self, text: str) -> Reviewed:
+        """Read the answer in the form that was asked for. What checks it may be anybody's, and holds up no abort."""
         assert self._form is not None
         try:
             self.reading = self._resources.foreign.call(self._form.read, self._job.cancel, text)
@@ -161,8 +173,9 @@ class Runner:
             messages = repaired(said if hooks is None else hooks.context(said))
         except Cancelled:
             return self._not_asked()
-        system = self._system() if hooks is None or hooks.system is None else hooks.system
-        request = Request(self._job.model, system, messages, self._toolbox.tools.specs, self._job.reasoning)
+        tools = self._toolbox.tools.specs
+        system = self._system(tools) if hooks is None or hooks.system is None else hooks.system
+        request = Request(self._job.model, system, messages, tools, self._job.reasoning)
         if hooks is None or not hooks.edits_replies:
             return self._stream(request, self._job.emit)
         from linnet.core.retold import retold
@@ -173,11 +186,13 @@ class Runner:
         self._job.emit(held if edited is reply else retold(held, edited))
         return edited
 
-    def _system(self) -> str:
-        return self._resources.system([spec.name for spec in self._toolbox.tools.specs])
+    def _system(self, tools: Sequence[ToolSpec] | None = None) -> str:
+        """Return the system prompt for a step in which the model has these tools, or those there are now."""
+        specs = self._toolbox.tools.specs if tools is None else tools
+        return self._resources.system([spec.name for spec in specs])
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
-        """The reply, however it ended: a failure is how a reply stops, not something that is thrown."""
+        """Return the reply, however it ended: a failure is how a reply stops, not something that is thrown."""
         draft = Draft()
         model, time = request.model, self._job.now()
         opened = False
@@ -193,7 +208,7 @@ class Runner:
                     events.insert(0, ReplyStarted(model.api, model.provider, model.id, time))
                 if events:
                     emit(events)
-                if request.tools:
+                if draft.has_calls:
                     self._resources.expect_commands()
         except Cancelled:
             stop, error = self._job.cut_short()

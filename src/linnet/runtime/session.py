@@ -1,25 +1,24 @@
-"""One conversation, and the one door for whatever is asked of it. How it is told to anybody is not known here."""
+"""One conversation, and the one way in for whatever is asked of it. How it is told to anybody is not known here."""
 
 import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
 from linnet.core.messages import Usage
-from linnet.core.slash import split
+from linnet.core.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
 from linnet.errors import BadInput, Closed, ConfigError
+from linnet.runtime.actions import act
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.fault import as_error
+from linnet.runtime.fault import as_error, park
 from linnet.runtime.ids import entry_id, session_id
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.questions import Questions
-from linnet.runtime.requester import Requester
+from linnet.runtime.requester import Request, Requester
 from linnet.runtime.settings import Settings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
@@ -28,17 +27,12 @@ from linnet.runtime.toolbox import Toolbox
 
 if TYPE_CHECKING:
     from linnet.runtime.adoption import Adoption
-    from linnet.runtime.door import Door, Waiting
     from linnet.runtime.extending import Extending
     from linnet.runtime.resources import Resources
+    from linnet.store.factory import LogFactory
     from linnet.store.header import Header
 
 ENDING = 5.0  # Seconds for an aborted run to tell its end: a moment, but on a busy machine, or if it cannot be killed.
-_ORDERED = (commands.Work, commands.RunCommand, commands.GetCommands, commands.Reload)
-NOT_QUEUED = (
-    'Extension command "/{}" cannot be queued. Use prompt() or execute the command when not streaming.'  # pi's words.
-)
-NO_ANSWER = "/{} is a command of an extension's: no model is asked, so that no answer could have a form"
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
 
 
@@ -47,7 +41,6 @@ class Session:
 
     def __init__(
         self,
-        settings: Settings,
         resources: "Resources",
         listeners: Sequence[Listener] = (),
         *,
@@ -55,11 +48,15 @@ class Session:
         clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
         new_id: Callable[[], str] = entry_id,
         new_session_id: Callable[[], str] = session_id,
+        logs: "LogFactory | None" = None,
     ) -> None:
-        """`answerable`: one of the listeners puts questions to somebody who may answer.
+        """`resources` have the settings. `answerable`: one of the listeners puts questions to somebody who may answer.
+        `logs`: where to save sessions, if not in files.
 
         Raises SessionError or ConfigError if a session was asked for that cannot be used.
         """
+        self._live = live = resources.live
+        settings = live.now
         _check_named(settings)
         if settings.sandbox:
             settings.project.watch()
@@ -70,34 +67,30 @@ class Session:
         state.queues.follow_up_mode = settings.follow_up_mode
         storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
-        self._resources = resources
-        self._storage = storage
-        self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id)
+        self._resources, self._storage = resources, storage
+        ended = self.close if logs is not None and logs.may_wait else None
+        self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id, ended)
+        self.tell = self._broadcast.tell  # Calls something in the order of what is told.
         if settings.sessions.wanted:
             from linnet.runtime.opening import open_first, sessions_of
 
-            storage.sessions = sessions_of(settings, clock, new_id, new_session_id)
+            storage.sessions = sessions_of(live, clock, new_id, new_session_id, logs, self._broadcast.telling)
             self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = Questions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
         self._slash.add(resources.inputs.listed)
-        self._queries = Queries(state, storage, settings, self._questions, self._slash)
-        self._toolbox = Toolbox(settings, resources, self._questions)
+        self._queries = Queries(state, storage, live, self._questions, self._slash)
+        self._toolbox = Toolbox(live, resources, self._questions)
         self._broadcast.add(self._toolbox)
         state.has_tools = self._toolbox.offers_any
-        self._settings = settings
-        self._accounts = settings.accounts
         self._adoption: Adoption | None = None
-        self._jobs = Jobs(settings, self._toolbox, self._broadcast, storage, clock, new_session_id)
-        self._settings = settings
+        self._jobs = Jobs(live, self._toolbox, self._broadcast, storage, clock, new_session_id)
         self._clock = clock
         self._extending: Extending | None = None
-        self._door: Door | None = None
-        self._looked = False
-        self._stale = False  # Extensions are to be read again, before whoever needs them next.
-        self._reloaded = False
+        self._looked = self._reloaded = False
+        self._broadcast.begin()
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
         """Carry it out, now or when its turn comes, and answer the requester. Never raises.
@@ -105,15 +98,10 @@ class Session:
         With `may_wait` false, work is refused with Busy while other work is active. Returns a number to abort it by: a
         job is active from here on, so that an abort that follows will find it.
         """
-        number = self._jobs.new_number()
+        number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
         try:
-            if isinstance(command, _ORDERED) and (door := self._find_door(command)) is not None:
-                from linnet.runtime.door import Waiting
-
-                if self._stale and not self._jobs.active:
-                    self._stale = False
-                    door.submit(Waiting(self._jobs.new_number(), commands.Reload(), Requester(), True))
-                door.submit(Waiting(number, command, requester, may_wait))
+            if isinstance(command, commands.Ordered) and self._may_have_extensions(command):
+                self._jobs.arrive(number, Request(requester, command, may_wait=may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait=may_wait)
         except Exception as fault:
@@ -126,12 +114,12 @@ class Session:
 
     @property
     def busy(self) -> bool:
-        """Whether anything runs; what waits is started in the same moment as the last one ends."""
-        return self._jobs.busy
+        """Return whether anything runs, or waits to be told; what waits to run is started as the last one ends."""
+        return self._jobs.busy or self._broadcast.is_owing()
 
     @property
     def id(self) -> str:
-        """Of the session that is open. This, `file`, `name` and `spent` are read without the lock, and never wait."""
+        """Return the id of the open session. This, `file`, `name` and `spent` are read without the lock, at once."""
         return self._broadcast.state.session_id
 
     @property
@@ -140,7 +128,7 @@ class Session:
 
     @property
     def header(self) -> "Header | None":
-        """Of the session that is open, kept or not; None if there is none."""
+        """Return the header of the session that is open, kept or not; None if there is none."""
         journal = self._storage.journal
         return journal.store.header if journal is not None else None
 
@@ -165,7 +153,7 @@ class Session:
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
-        if self._settings.unheard_tools and self._find_door() is None:
+        if self._settings.unheard_tools and not self._may_have_extensions():
             from linnet.runtime.rules import doubtful
 
             with self._broadcast.lock:
@@ -176,35 +164,37 @@ class Session:
         import linnet.runtime.worker  # noqa: F401
 
         self.survey(at_first=True)
-        if (door := self._find_door()) is not None:
-            door.begin()
+        if self._may_have_extensions():
+            self._jobs.tell(ExtensionsWanted())
         else:
             self.tell_doubts()
         with self._broadcast.lock:
-            self._broadcast.state.conversation.read()
+            self._broadcast.state.conversation.read_ahead()
         self._storage.sync()
         self._resources.warm()
+        if not self._resources.has_servers:  # Those take long to import, and whoever has some waits for them anyway.
+            _ = self._toolbox.tools
+        park()
 
     def end_input(self) -> None:
-        """Nobody will answer any more: what is asked, and what will be, counts as not answered.
+        """Take note that nobody will answer any more: what is asked, and what will be, counts as not answered.
 
         Nor will anybody abort a command: one that goes on when all else is finished is ended.
         """
         self._questions.close()
-        self._jobs.end_input()
+        self._jobs.tell(InputEnded())
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""
         self._jobs.wait(None)
+        self._broadcast.drain()
 
     def close(self, timeout: float = 0.5) -> None:
         """Refuse what waits, abort what runs, leave no child behind; what runs in the background has so many seconds to
         end. The last events of a run are waited for longer: whoever follows it depends on them. Idempotent.
         """
         self._questions.close()
-        if self._door is not None:
-            self._door.close()
-        self._jobs.close()
+        self._jobs.tell(CloseAsked())
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
@@ -212,10 +202,16 @@ class Session:
             self._extending.close()
         with self._broadcast.lock:
             self._storage.close()
+        self._broadcast.close(ENDING)
         self._resources.close()
 
+    @property
+    def _settings(self) -> Settings:
+        """Return what holds now."""
+        return self._live.now
+
     def _trust(self, command: commands.Trust, requester: Requester) -> None:
-        """Files are read without the lock. What follows from them is for the next run."""
+        """Take an answer about the project. Files are read without the lock; what follows is for the next run."""
         settings, was = self._settings, self._settings.project.standing
         try:
             settings.project.answer(command.answer)
@@ -227,28 +223,29 @@ class Session:
             settings = self._resolved_again(settings)
         with self._broadcast.lock:
             if changed:
-                self._offer(settings)
+                self._offer_locked(settings)
             requester.finished(commands.Ok())
 
-    def _offer(self, settings: Settings) -> None:
-        """For the next run, whenever that is. Called under the lock."""
+    def _offer_locked(self, settings: Settings) -> None:
+        """Let these hold from the next run on, whenever that is."""
         from linnet.runtime.adoption import Adoption
 
         if self._adoption is None:
-            self._adoption = Adoption(self._settings, self._adopt)
+            self._adoption = Adoption(self._live, self._changed_locked)
             self._broadcast.add(self._adoption)
-        self._adoption.offer(settings, active=self._jobs.active)
+        self._adoption.offer_locked(settings, active=self._jobs.active)
 
     def _decide_again(self) -> None:
-        """Before extensions are read again: is the project what was trusted? Files are read without the lock. Raises
-        ConfigError if what holds then cannot be used.
+        """Find out, before extensions are read again, whether the project is what was trusted. Files are read without
+        the lock. Raises ConfigError if what holds then cannot be used.
         """
         self._reloaded = True
         if self._settings.project.decide_again():
             settings = self._settings.again()
             with self._broadcast.lock:
-                self._offer(settings)
-                self._stale = False  # They are about to be read.
+                self._offer_locked(settings)
+                # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
+                self._jobs.tell(ExtensionsOutdated(outdated=False))
         self.survey()
 
     @staticmethod
@@ -261,24 +258,21 @@ class Session:
             settings.project.withdraw()  # What cannot be used is not trusted either.
             raise
 
-    def _adopt(self, settings: Settings, events: list[Event]) -> None:
-        before, self._settings, self._accounts = self._settings, settings, settings.accounts
-        for holder in (self._queries, self._storage, self._resources, self._toolbox, self._jobs):
-            holder.adopt(settings)
+    def _changed_locked(self, before: Settings, events: list[Event]) -> None:
+        """Tell that other settings hold. Extensions were read by those before, and are read again."""
         self._looked = False
         if self._extending is not None:
-            self._extending.adopt(settings)
-            self._stale = True
+            self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
         self._broadcast.publish(events)
-        if settings.unheard_tools != before.unheard_tools:
+        if self._settings.unheard_tools != before.unheard_tools:
             self.tell_doubts()
 
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
-        """Raises LinnetError for what is refused at once."""
-        if isinstance(command, commands.Prompt) and command.slash != "text" and command.text.startswith("/"):
-            command = self._typed(command)
+        """Take a command, which extensions no longer keep, where it belongs. Raises LinnetError for what is refused."""
+        if isinstance(command, commands.Prompt) and command.text.startswith("/"):
+            command = self._resources.inputs.resolved(command, self._toolbox.chain)
         if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
-            self._accounts.require(self._broadcast.state.model.provider)
+            self._settings.accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
@@ -290,26 +284,26 @@ class Session:
         else:
             self._answer(command, requester)
 
-    def _find_door(self, command: commands.Command | None = None) -> "Door | None":
-        """None if there are no extensions: then nothing is in the way."""
-        if self._door is None and (isinstance(command, commands.Reload) or not self._looked):
+    def _may_have_extensions(self, command: commands.Command | None = None) -> bool:
+        """Return whether there may be any. Looks once, unless the command is about them."""
+        if self._extending is None and (isinstance(command, commands.Reload) or not self._looked):
             from linnet.runtime.packages import may_have_extensions
 
             wanted = isinstance(command, commands.Reload) or may_have_extensions(self._settings)
             with self._broadcast.lock:
-                if self._door is None and wanted:
-                    self._door = self._jobs.door = self._build_door()
+                if self._extending is None and wanted:
+                    self._extending = self._build_extending()
                 self._looked = True
-        return self._door
+        return self._extending is not None
 
-    def _build_door(self) -> "Door":
-        from linnet.runtime.door import Door
+    def _build_extending(self) -> "Extending":
+        from linnet.runtime.admission import Admission
         from linnet.runtime.extending import Extending
         from linnet.runtime.hosting import SessionHost
 
         host = SessionHost(
             self,
-            self._settings,
+            self._live,
             self._resources,
             self._broadcast,
             self._storage,
@@ -318,59 +312,31 @@ class Session:
             self._clock,
             self._toolbox,
         )
-        self._extending = Extending(self._settings, self._broadcast, self._toolbox, host)
-        self._broadcast.add(self._extending)
-        self._slash.add(self._extending.commands)
-        return Door(self._extending, self._jobs, self._let_in, self._decide_again, self._broadcast.broke)
+        extending = Extending(self._live, self._broadcast, self._toolbox, host)
+        self._broadcast.add(extending)
+        self._slash.add(extending.commands)
+        self._jobs.admission = Admission(
+            extending, self._jobs, self._carry_out_request, self._decide_again, self._broadcast.broke
+        )
+        return extending
 
-    def _let_in(self, waiting: "Waiting") -> None:
-        """What came through the door. Raises LinnetError for what is refused at once."""
-        self._carry_out(waiting.number, waiting.command, waiting.requester, may_wait=waiting.may_wait)
-
-    def _typed(self, prompt: commands.Prompt) -> commands.Prompt | commands.RunCommand:
-        """A command of an extension's; or what was typed as `/name` in full, before it is queued: whoever sees the
-        queue sees what will be said. Raises BadInput.
-        """
-        chain = self._toolbox.chain
-        if chain is not None and (words := split(prompt.text)) is not None and chain.has_command(words[0]):
-            if prompt.slash == "refuse":
-                raise BadInput(NOT_QUEUED.format(words[0]))
-            if prompt.form is not None:
-                raise BadInput(NO_ANSWER.format(words[0]))
-            return commands.RunCommand(*words) if prompt.slash == "at_once" else prompt
-        text = self._resources.inputs.expanded(prompt.text)
-        if not text.strip() and not prompt.images:
-            raise BadInput(f"{prompt.text.split()[0]} stands for an empty message")
-        return replace(prompt, text=text)
+    def _carry_out_request(self, number: int, request: Request) -> None:
+        """Carry out a command that has waited for extensions. Raises LinnetError for what is refused at once."""
+        assert request.command is not None
+        self._carry_out(number, request.command, request.requester, may_wait=request.may_wait)
 
     def _control(self, command: commands.Control, requester: Requester) -> None:
-        """It is answered first: what it leads to comes after that."""
+        """Carry out what waits for nothing. It is answered first: what it leads to comes after that."""
         with self._broadcast.lock:
-            told = self._answered(command)
+            told = self._questions.take_locked(command)
             if isinstance(command, commands.Clear):
                 self._broadcast.publish([Cleared()])
             requester.finished(commands.Ok())
-            interruptions = [*told, *self._jobs.control(command)]
-        for interrupt in interruptions:
-            interrupt()  # Not under the lock: there may be a socket to close and a process tree to kill.
-
-    def _answered(self, command: commands.Control) -> list[Callable[[], None]]:
-        """Take an answer to a question to whoever waits for it. Raises BadInput. Returns what is left to be done
-        without the lock.
-        """
-        match command:
-            case commands.AnswerQuestion(id, given):
-                self._questions.answer(id, given)
-            case commands.ReturnTool(id, returned):
-                self._questions.return_tool(id, returned)
-            case commands.ReportToolProgress(id, text):
-                return [self._questions.report(id, text)]
-            case _:
-                pass
-        return []
+            actions = [*told, *self._jobs.control_locked(command)]
+        act(actions)
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
-        """Under the lock: an answer keeps its place among the events around it."""
+        """Answer at once. Under the lock: an answer keeps its place among the events around it."""
         if isinstance(command, commands.GetCommands):
             self._resources.inputs.look()
         with self._broadcast.lock:
@@ -385,8 +351,8 @@ class Session:
     def _set(self, setting: commands.Setting) -> commands.Answer:
         from linnet.runtime.setters import Setters
 
-        home = self._settings.sessions.home
-        setters = Setters(self._broadcast.state, self._storage, self._accounts, self._toolbox, home)
+        settings, state = self._settings, self._broadcast.state
+        setters = Setters(state, self._storage, settings.accounts, self._toolbox, settings.sessions.home)
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer

@@ -1,81 +1,32 @@
-"""What may be said in `settings.json`: the fields of Config, read off its types. A new field is a new key.
+"""What may be said in `settings.json`, read off the rows of Config and their types. A new row is a new key.
 
 Only those who find a file, or a variable, import this.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from types import GenericAlias, UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_origin
 
-from msgspec import UNSET, Struct, UnsetType, defstruct
+from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
-from linnet.core.permissions.rule import Rule
-from linnet.runtime.config import Config
+from linnet.core.events import QueueMode  # noqa: F401 (these are named in rows)
+from linnet.core.models import Reasoning  # noqa: F401
+from linnet.core.permissions.rule import Mode, Rule  # noqa: F401
+from linnet.runtime.config import ROWS, Keywords
 
-EXCLUDED = {
-    "cwd": "belongs to one start",
-    "script": "belongs to one start",
-    "session": "belongs to one start",
-    "resume": "belongs to one start",
-    "fork": "belongs to one start",
-    "api_key": "is a secret, which has a file of its own: auth.json",
-    "permission_callback": "is a function",
-    "needs_key": "belongs to the protocol",
-    "wording": "belongs to the protocol",
-    "sessions": "belongs to the protocol",
-    "stands_in_for": "belongs to the program's name",
-}
+Amount: TypeAlias = Annotated[int, Meta(ge=0)]
+Count: TypeAlias = Annotated[int, Meta(ge=1)]
+Dollars: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
+Seconds: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
+Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
+Path: TypeAlias = os.PathLike[str] | str
+Tools: TypeAlias = Sequence[str]  # Functions cannot be written down.
+Callback: TypeAlias = Callable[..., Any]
+
+EXCLUDED = {name: row.no_key for name, row in ROWS.items() if row.no_key}
 """Fields that are no keys, and why."""
-
-PROTECTING = frozenset(
-    ("confine", "extensions", "permission", "rules", "sandbox", "sandbox_extensions", "sandbox_files")
-)
-"""Keys without which more may be done: who has misspelt one is told before anything is."""
-
-FROM_A_PROJECT = frozenset(
-    (
-        "provider",
-        "model",
-        "reasoning",
-        "system_prompt",
-        "append_system_prompt",
-        "max_steps",
-        "tools",
-        "timeout",
-        "retries",
-        "retry_delay",
-        "retry_runs",
-        "auto_compaction",
-        "compact_reserve",
-        "compact_keep",
-        "keep_messages",
-        "calls_at_once",
-        "session_dir",
-        "save",
-        "rules",
-        "shell",
-        "shell_prefix",
-        "steering_mode",
-        "follow_up_mode",
-        "context_files",
-        "templates",
-        "template_paths",
-        "skills",
-        "skill_paths",
-        "extensions",
-        "extension_flags",
-        "mcp",
-        "mcp_config",
-        "mcp_servers",
-        "mcp_wait",
-    )
-)
-"""What a project may say, if it is trusted. All else is the user's: where a key is sent, what may run, what is trusted.
-"""
-
-FORWARD = {"Tools | None": list[str]}  # Annotations that cannot be evaluated without importing what they name.
 
 
 class Key(Struct, frozen=True):
@@ -93,12 +44,18 @@ class Key(Struct, frozen=True):
 
 @cache
 def keys() -> Mapping[str, Key]:
-    found: dict[str, Key] = {}
-    for name, annotation in Config.__annotations__.items():
-        kind = FORWARD.get(annotation) if isinstance(annotation, str) else in_json(annotation)
-        if name not in EXCLUDED and kind is not None:
-            found[name] = Key(name, kind, _names_files(annotation), name in FROM_A_PROJECT)
-    return found
+    found = {name: type_of(name) for name in Keywords.__struct_fields__ if name not in EXCLUDED}
+    return {name: Key(name, in_json(kind), _names_files(kind), ROWS[name].project) for name, kind in found.items()}
+
+
+def type_of(field: str) -> Any:
+    """Return the type of a field, of which its row has the text."""
+    return _evaluated(Keywords.__annotations__[field])
+
+
+@cache
+def _evaluated(text: str) -> Any:
+    return eval(text, globals())
 
 
 @cache

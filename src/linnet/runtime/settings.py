@@ -3,19 +3,21 @@
 import os
 import threading
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, get_args
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.limits import Limits
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions.rule import Mode, Rule
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.accounts import Accounts
 from linnet.runtime.belongings import Belongings, belongings
-from linnet.runtime.config import ZOT, Callback, Config, Path, layered
+from linnet.runtime.config import ZOT, Callback, Config, Path, flag, layered
 from linnet.runtime.layers import Layers, found
 from linnet.runtime.project import FOLDER, Project
 from linnet.runtime.session_options import SessionOptions, session_options
@@ -25,16 +27,51 @@ if TYPE_CHECKING:
     from linnet.providers.script import Script
     from linnet.tools.function import FunctionTool
 
-T = TypeVar("T")
 _ABOUT_SANDBOX = ("sandbox", "sandbox_network", "sandbox_hosts", "sandbox_files", "sandbox_extensions")
 
 
-class Settings(Struct, frozen=True, kw_only=True):
-    """Checked, with every blank filled in; see Config for what most of it means.
+class _AsSaid(Struct, frozen=True, kw_only=True):
+    """Settings that hold as they were said, with the defaults for what was not."""
+
+    system_prompt: str | None
+    append_system_prompt: str | None
+    reasoning: Reasoning
+    bash_timeout: float | None
+    max_reply: int
+    timeout: float
+    retries: int
+    retry_delay: float
+    retry_runs: bool
+    auto_compaction: bool
+    compact_reserve: int
+    compact_keep: int
+    keep_messages: int | None
+    calls_at_once: int
+    needs_key: bool
+    wording: Literal["zot", "pi"]
+    permission: Mode
+    permission_callback: "Callback | None"
+    question_timeout: float | None
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    mcp_wait: float
+    find_extensions: bool
+    extension_wait: float
+    hook_timeout: float
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
+    sandbox_files: bool
+    sandbox_extensions: bool
+
+
+class Settings(_AsSaid, frozen=True, kw_only=True):
+    """Checked, with every blank filled in; the rows of Config say what most of it means.
 
     `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
     `below` are what else it was resolved from, and `client_tools`: clients may bring tools. `remarks`: what whoever
-    started this should know. `unheard_tools` are named in rules, and nobody has them so far.
+    started this should know. `unheard_tools` are named in rules, and nobody has them so far. `edition`: no others
+    have this number, so that what is built by these can say so without keeping them.
     """
 
     asked: Config
@@ -47,71 +84,56 @@ class Settings(Struct, frozen=True, kw_only=True):
     cwd: str
     project: Project
     belongings: Belongings
-    system_prompt: str | None
-    append_system_prompt: str | None
-    reasoning: Reasoning
     limits: Limits
-    bash_timeout: float | None
-    max_reply: int
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
-    timeout: float
-    retries: int
-    retry_delay: float
-    retry_runs: bool
-    auto_compaction: bool
-    compact_reserve: int
-    compact_keep: int
-    keep_messages: int | None
-    calls_at_once: int
-    needs_key: bool
-    wording: Literal["zot", "pi"]
     sessions: SessionOptions
-    permission: Mode
     rules: tuple[Rule, ...]
     unheard_tools: tuple[str, ...]
-    permission_callback: "Callback | None"
-    question_timeout: float | None
     shell: str | None
     shell_prefix: str
-    steering_mode: QueueMode
-    follow_up_mode: QueueMode
     mcp: "tuple[ServerConfig, ...]"
     mcp_tools: tuple[str, ...] | None
-    mcp_wait: float
     extensions: tuple[str, ...]
-    find_extensions: bool
-    extension_wait: float
     extension_flags: Mapping[str, Any]
-    hook_timeout: float
-    pass_keys: bool
-    sandbox: bool
-    sandbox_network: bool
     sandbox_hosts: tuple[str, ...]
-    sandbox_files: bool
-    sandbox_extensions: bool
+    edition: int = field(default_factory=count(1).__next__)
 
     def again(self) -> "Settings":
-        """What holds now that something else was decided about the project. Raises ConfigError."""
+        """Return what holds now that something else was decided about the project. Files are read anew; the sandbox
+        stays as it was built. Raises ConfigError.
+        """
         spelled = self.sessions.spelled
         project, bring = self.project, self.client_tools
-        return resolve(self.asked, self.environ, *self.below, spelled=spelled, project=project, client_tools=bring)
+        found = resolve(self.asked, self.environ, *self.below, spelled=spelled, project=project, client_tools=bring)
+        return replace(found, **{name: getattr(self, name) for name in _ABOUT_SANDBOX})
 
     @property
     def zot_home(self) -> str | None:
-        """Where zot keeps what is the user's own; None if linnet does not stand in for it."""
+        """Return where zot keeps what is the user's own; None if linnet does not stand in for it."""
         return self.belongings.peer_home if self.belongings.peer == "zot" else None
 
     @property
     def has_extensions(self) -> bool:
-        """Whether there may be any. No more is looked at than where they would be."""
+        """Return whether there may be any. No more is looked at than where they would be."""
         if self.extensions:
             return True
         project = self.project.resources
         zots = () if self.zot_home is None else (self.zot_home, os.path.join(self.cwd, ".zot"))
         folders = (self.sessions.home, *([project] if project else ()), *zots)
         return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
+
+
+class LiveSettings:
+    """What holds for a session, in the one place where everybody reads it, when they need it.
+
+    Invariant: `now` is replaced by Adoption alone, under the session's lock and while no job is active. So a job that
+    reads it finds what it began with, to its end. What was built by settings of another `edition` is not used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.now = settings
 
 
 def resolve(
@@ -122,7 +144,9 @@ def resolve(
     project: Project | None = None,
     client_tools: bool = False,
 ) -> Settings:
-    """`below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
+    """Resolve all layers of configuration to what holds.
+
+    `below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
     between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
     `client_tools`: whoever drives the agent may bring tools.
 
@@ -143,13 +167,6 @@ def resolve(
         return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled, client_tools)
 
 
-def _max_reply(config: Config, spelled: Spelling) -> int:
-    most = _given(config.max_reply)
-    if most < 1:
-        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {most}")
-    return most
-
-
 def _resolved(
     layers: Layers,
     asked: Config,
@@ -166,19 +183,18 @@ def _resolved(
             f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
             f"leave out {spelled('provider')}"
         )
-    reasoning: Reasoning = _given(config.reasoning)
-    check_reasoning(reasoning)
+    check_reasoning(config.reasoning)
     with layers.blaming("permission"):
         _check_word("permission", config.permission, Mode, spelled)
     limits = _limits(config, spelled)
-    bash_timeout = _seconds(config, "bash_timeout", spelled)
+    for name in ("bash_timeout", "question_timeout"):
+        _seconds(config, name, spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     if any(getattr(config, field) for field in _ABOUT_SANDBOX):
         from linnet.runtime.sandboxing import check
 
         check(config, spelled)
-    question_timeout = _seconds(config, "question_timeout", spelled)
     accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = config.provider or ("scripted" if config.script is not None else None)
@@ -190,8 +206,9 @@ def _resolved(
     sessions = session_options(config, asked, home, spelled)
     remarks = list(layers.remarks)
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
-        remarks += lacking_key(accounts, model, needed=_given(config.needs_key))
+        remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
     settings = Settings(
+        **{name: getattr(config, name) for name in _AsSaid.__struct_fields__},
         asked=asked,
         environ=environ,
         below=below,
@@ -202,50 +219,20 @@ def _resolved(
         cwd=project.root,
         project=project,
         belongings=belongings(config, asked, environ, home, project, spelled),
-        system_prompt=config.system_prompt,
-        append_system_prompt=config.append_system_prompt,
-        reasoning=reasoning,
         limits=limits,
-        bash_timeout=bash_timeout,
-        max_reply=_max_reply(config, spelled),
         tools=tools,
         functions=_functions(config.tools),
         script=_script(config.script),
-        timeout=_given(config.timeout),
-        retries=_given(config.retries),
-        retry_delay=_given(config.retry_delay),
-        retry_runs=_given(config.retry_runs),
-        auto_compaction=_given(config.auto_compaction),
-        compact_reserve=_given(config.compact_reserve),
-        compact_keep=_given(config.compact_keep),
-        keep_messages=config.keep_messages,
-        calls_at_once=_given(config.calls_at_once),
-        needs_key=_given(config.needs_key),
-        wording=_given(config.wording),
         sessions=sessions,
-        permission=_given(config.permission),
         rules=(),
         unheard_tools=(),
-        permission_callback=config.permission_callback,
-        question_timeout=question_timeout,
         shell=shell,
         shell_prefix=config.shell_prefix or "",
-        steering_mode=_given(config.steering_mode),
-        follow_up_mode=_given(config.follow_up_mode),
         mcp=_mcp(config, environ, home, project, spelled),
         mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
-        mcp_wait=_given(config.mcp_wait),
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
-        find_extensions=_given(config.find_extensions),
-        extension_wait=_given(config.extension_wait),
         extension_flags=dict(config.extension_flags or {}),
-        hook_timeout=_given(config.hook_timeout),
-        pass_keys=_given(config.pass_keys),
-        sandbox=_given(config.sandbox),
-        sandbox_network=_given(config.sandbox_network),
         sandbox_hosts=tuple(config.sandbox_hosts or ()),
-        sandbox_files=_given(config.sandbox_files),
-        sandbox_extensions=_given(config.sandbox_extensions),
     )
     if not config.rules:
         return settings
@@ -265,13 +252,9 @@ def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
     return []
 
 
-def _given(value: T | None) -> T:
-    """What DEFAULTS say something about is never left out."""
-    assert value is not None
-    return value
-
-
 def _limits(config: Config, spelled: Spelling) -> Limits:
+    if config.max_reply is not None and config.max_reply < 1:
+        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {config.max_reply}")
     if config.max_steps is not None and config.max_steps < 1:
         raise ConfigError(f"{spelled('max_steps')} must be at least 1")
     if config.max_cost is not None and not 0 < config.max_cost < 1e9:
@@ -286,7 +269,7 @@ def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
     return seconds
 
 
-def check_reasoning(level: str) -> None:
+def check_reasoning(level: str | None) -> None:
     if level not in get_args(Reasoning):
         raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
 
@@ -298,7 +281,7 @@ def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
 
 
 def home_folder(environ: Mapping[str, str]) -> str:
-    """Where linnet keeps what is the user's own. Nothing is created here by looking. Raises ConfigError."""
+    """Return where linnet keeps what is the user's own. Nothing is created by looking. Raises ConfigError."""
     given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
     if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
         raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
@@ -306,7 +289,7 @@ def home_folder(environ: Mapping[str, str]) -> str:
 
 
 def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
-    """What is worked on has one name, whichever link led there."""
+    """Return the real path of the folder to work in: one name, whichever link led there. Raises ConfigError."""
     try:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
@@ -327,7 +310,7 @@ def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | Non
 
 
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
-    """The names of linnet's own tools; None for those that are there unless somebody says otherwise."""
+    """Return the names of linnet's own tools; None for those that are there unless somebody says otherwise."""
     if given is None:
         return None
     names = [each for each in given if isinstance(each, str)]
@@ -349,7 +332,7 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
 def _mcp(
     config: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling
 ) -> "tuple[ServerConfig, ...]":
-    """Nothing is imported, and one file is looked for, where there are no servers."""
+    """Return the MCP servers to use. Where there are none, one file is looked for, and nothing is imported."""
     folders = [home, *([project.resources] if project.resources else [])]
     files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
     files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
@@ -367,7 +350,7 @@ def _mcp(
 
 
 def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
-    """Raises ConfigError if two tools have one name."""
+    """Return the functions that are tools. Raises ConfigError if two tools have one name."""
     functions = tuple(each for each in given or () if not isinstance(each, str))
     if functions:
         from linnet.tools.toolset import clash

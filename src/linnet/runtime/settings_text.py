@@ -13,8 +13,8 @@ from linnet.core.permissions.rule import Rule
 from linnet.core.permissions.spelling import said_rule
 from linnet.decoding import converted
 from linnet.errors import BadInput, ConfigError, nearest
-from linnet.runtime.config import Config
-from linnet.runtime.setting_keys import EXCLUDED, PROTECTING, Key, file_type, keys
+from linnet.runtime.config import ROWS, Config
+from linnet.runtime.setting_keys import EXCLUDED, Key, file_type, keys
 
 IGNORED = ("$schema",)  # Editors find it helpful.
 PREFIX = "LINNET_"
@@ -110,6 +110,7 @@ def _unknown(text: bytes, name: str, file: str) -> str:
     if name in EXCLUDED:
         return str(misplaced(text, (name,), f"is no setting: it {EXCLUDED[name]}", file))
     unknown = misplaced(text, (name,), f"is not known here{near(name, keys())}", file)
-    if nearest(name.lower(), keys(), NEAR) in PROTECTING:
+    meant = nearest(name.lower(), keys(), NEAR)
+    if meant and ROWS[meant].guards:
         raise unknown
     return str(unknown)

@@ -16,13 +16,14 @@ class SideBySide:
     """A task that is alone is carried out by whoever asks; others get threads of their own."""
 
     def __init__(self, carry_out: Callable[[Task], Fact]) -> None:
-        """`carry_out` never raises."""
         self._carry_out = carry_out
-        self._outcomes: SimpleQueue[Fact] | None = None
+        self._outcomes: SimpleQueue[Fact | Exception] | None = None
         self._outstanding = 0
 
     def next(self, tasks: Sequence[Task]) -> Fact:
-        """Begin these, and return the outcome of the first to end, of these or of those begun before."""
+        """Begin these, and return the outcome of the first to end, of these or of those begun before. Raises what that
+        one raised.
+        """
         if len(tasks) == 1 and not self._outstanding:
             return self._carry_out(tasks[0])
         if self._outcomes is None:
@@ -33,11 +34,17 @@ class SideBySide:
             self._outstanding += 1
             self._begin(task, self._outcomes)
         self._outstanding -= 1
-        return self._outcomes.get()
+        outcome = self._outcomes.get()
+        if isinstance(outcome, Exception):
+            raise outcome
+        return outcome
 
-    def _begin(self, task: Task, outcomes: "SimpleQueue[Fact]") -> None:
+    def _begin(self, task: Task, outcomes: "SimpleQueue[Fact | Exception]") -> None:
         def work() -> None:
-            outcomes.put(self._carry_out(task))
+            try:
+                outcomes.put(self._carry_out(task))
+            except Exception as fault:  # Or else the run would wait for this one for ever.
+                outcomes.put(fault)
 
         try:
             start(Thread(target=work, name="linnet-tool", daemon=True))

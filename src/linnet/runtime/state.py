@@ -24,8 +24,9 @@ from linnet.core.events import (
     Settled,
     SteeringModeSet,
     ThinkingSet,
+    UserSaid,
 )
-from linnet.core.messages import Usage
+from linnet.core.messages import Usage, UserMessage
 from linnet.core.models import Model, Reasoning, possible
 from linnet.core.queues import Queues
 
@@ -51,6 +52,7 @@ class State:
         self.session_id = ""
         self.session_file: str | None = None
         self.conversation = Conversation()
+        self._sent: dict[str, UserMessage] = {}  # Since the conversation was last new: those with attachments.
         self._working = False
         self._detached: Conversation | None = (
             None  # What a job works on that began before the conversation was cleared.
@@ -68,6 +70,9 @@ class State:
     def apply(self, event: Event) -> None:
         (self._detached or self.conversation).apply(event)
         match event:
+            case UserSaid(message):
+                if message.sent is not None:
+                    self._sent[event.id] = message
             case ReplyEnded():
                 self.spent = event.total
             case RunStarted() | RetryScheduled() | JobContinued():
@@ -101,11 +106,13 @@ class State:
             case Cleared():
                 self._detached = (self._detached or self.conversation) if self._working else None
                 self.conversation = Conversation()
+                self._sent = {}
             case Navigated(_, past):
-                self.conversation = Conversation(past)
+                self.conversation = Conversation(past, self._sent)
                 self.conversation.read()
             case SessionEntered():
-                self.conversation = Conversation(event.past)
+                self._sent = {} if event.reason == "new" else self._sent
+                self.conversation = Conversation(event.past, self._sent)
                 self.session_id = event.session_id
                 self.session_file = event.file
                 self.spent = event.spent

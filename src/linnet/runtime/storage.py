@@ -4,8 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core.events import Event, SessionEntered
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling
 from linnet.errors import BadInput
+from linnet.runtime.config import flag
 from linnet.runtime.listener import Listener
 
 if TYPE_CHECKING:
@@ -14,7 +15,6 @@ if TYPE_CHECKING:
     from linnet.runtime.broadcast import Broadcast
     from linnet.runtime.journal import Journal
     from linnet.runtime.sessions import Place, Sessions
-    from linnet.runtime.settings import Settings
 
 NO_SESSIONS = "this agent keeps no session; start it with {} or {}"
 
@@ -32,11 +32,6 @@ class Storage(Listener):
         self.broadcast: Broadcast | None = None
         self._new_id = new_id
         self._blank: list[str] = []
-
-    def adopt(self, settings: "Settings") -> None:
-        """Keep the next session as these say."""
-        if self.sessions is not None:
-            self.sessions.adopt(settings.sessions)
 
     def new_id(self) -> str:
         """One that no entry of the session has."""
@@ -61,7 +56,8 @@ class Storage(Listener):
 
     def _tell(self, events: Sequence[Event]) -> None:
         if self.broadcast is not None:
-            self.broadcast.publish(events)
+            with self.broadcast.lock:  # Whoever syncs does so without it.
+                self.broadcast.publish(events)
 
     @property
     def kept(self) -> "Journal":

@@ -57,7 +57,7 @@ class _Listener(Listener):
     def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
         self._outlet = outlet
         self._wakeup = wakeup
-        self._dialect = dialect
+        self._encoder = None if dialect is None else dialect.encoder()
         self._terminal = terminal
         self.text = ""
         self.unsaved = ""
@@ -66,8 +66,8 @@ class _Listener(Listener):
         self.denied = self.ran = self.asked = self.steps = 0
 
     def hear(self, events: Sequence[Event]) -> None:
-        if self._dialect is not None:
-            self._outlet.tell(self._dialect.encode(events), len(events))
+        if self._encoder is not None:
+            self._outlet.tell(self._encoder.encode(events), len(events))
         elif self._terminal is not None and self._terminal.progress.hear(events):
             self._wakeup.wake()
         for event in events:
@@ -82,17 +82,17 @@ class _Listener(Listener):
                 self.text, self.shown, self.broken, self.denied, self.ran, self.asked = "", [], "", 0, 0, 0
             elif isinstance(event, Displayed | EditorTextSet):
                 self.shown.append(event.text)
-            elif isinstance(event, Notified) and self._dialect is None:
+            elif isinstance(event, Notified) and self._encoder is None:
                 say(f"{event.extension}: {event.message}")
             elif isinstance(event, HookFailed):
                 self._hook_failed(event)
-            elif isinstance(event, SessionFailed) and self._dialect is None:
+            elif isinstance(event, SessionFailed) and self._encoder is None:
                 self.unsaved = event.error
 
     def _hook_failed(self, failed: HookFailed) -> None:
         if failed.event == "command":
             self.broken = failed.error
-        elif failed.event != "load" and self._dialect is None:  # What cannot be loaded is on stderr already.
+        elif failed.event != "load" and self._encoder is None:  # What cannot be loaded is on stderr already.
             say(f"{failed.path}: {failed.event}: {failed.error}")
 
     def warned(self, sentence: str) -> None:
@@ -149,7 +149,7 @@ def once(
     while session.busy and not (wakeup.signal or outlet.broken):
         if terminal is not None:
             terminal.draw()
-        wakeup.wait(seconds=None if terminal is None else EVERY)
+        wakeup.wait(None if terminal is None else EVERY)
     session.close()  # Aborts the run if it still goes on.
     if terminal is not None:
         terminal.wipe()

@@ -37,6 +37,7 @@ class Outlet:
         self._broken = False
         self._wakeup: tuple[int, int] | None = None
         self._woken = False
+        self._thread: Thread | None = None
 
     @property
     def broken(self) -> bool:
@@ -45,7 +46,9 @@ class Outlet:
 
     @property
     def unread(self) -> int:
-        return self._unread
+        """If this is not 0, `wake` is called when it is. So it is not looked at while something is being written."""
+        with self._changed:
+            return self._unread
 
     def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
         """`size` is what lines that are not made yet count for."""
@@ -79,9 +82,10 @@ class Outlet:
     @property
     def is_full(self) -> bool:
         """Whether even commands should wait. One long line, which is made already, is no reason for that: an abort is
-        what may be on its way.
+        what may be on its way. If they should, `wake` is called when they should not, as for `unread`.
         """
-        return self._unread - len(self._rest) > FULL
+        with self._changed:
+            return self._unread - len(self._rest) > FULL
 
     def flush(self, timeout: float) -> None:
         with self._changed:
@@ -91,6 +95,19 @@ class Outlet:
         """Start to look out for a reader that goes away while there is nothing to write."""
         with self._changed:
             self._rouse()
+
+    def close(self, timeout: float) -> None:
+        """Write what there is, for so many seconds, and end the thread. What is given from then on is dropped, so that
+        no line is begun that nobody will finish. The fd stays open.
+        """
+        with self._changed:
+            self._changed.wait_for(lambda: not self._unread or self._broken, timeout)
+            self._break()  # Under the lock since then: nobody can have given anything in between.
+            thread, self._thread = self._thread, None
+            if self._wakeup is not None:
+                os.write(self._wakeup[1], b".")
+        if thread is not None:
+            thread.join()  # Not under the lock, which it may be waiting for.
 
     def _pump(self) -> None:
         """Write until the pipe is full or there is nothing left."""
@@ -131,14 +148,31 @@ class Outlet:
             self._changed.notify_all()
 
     def _rouse(self) -> None:
+        if self._broken:
+            return
         if self._wakeup is None:
-            self._wakeup = os.pipe()
-            Thread(target=self._drain, args=(self._wakeup[0],), name="linnet-outlet", daemon=True).start()
+            self._begin()
         elif not self._woken:
             self._woken = True
             os.write(self._wakeup[1], b".")
 
-    def _drain(self, wakeup: int) -> None:
+    def _begin(self) -> None:
+        """Start the thread. Where the system gives none, the next who needs it tries again; but what has no room now
+        might wait for ever, and counts as not read.
+        """
+        pipe: tuple[int, ...] = ()
+        try:
+            self._wakeup = pipe = os.pipe()
+            self._thread = Thread(target=self._drain, args=pipe, name="linnet-outlet", daemon=True)
+            self._thread.start()
+        except (OSError, RuntimeError):
+            self._wakeup = self._thread = None
+            for fd in pipe:
+                os.close(fd)
+            if self._unread:
+                self._break()
+
+    def _drain(self, wakeup: int, waker: int) -> None:
         poll = select.poll()
         poll.register(wakeup, select.POLLIN)
         while not self._broken:
@@ -150,6 +184,10 @@ class Outlet:
                     self._woken = False
                 else:
                     self._drained(event)
+        with self._changed:  # Whoever would wake this thread holds the lock, and sees that there is nothing to wake.
+            self._wakeup = None
+            os.close(wakeup)
+            os.close(waker)
 
     def _drained(self, event: int) -> None:
         with self._changed:

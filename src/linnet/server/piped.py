@@ -16,10 +16,11 @@ def piped(source: int, wakeup: Wakeup, waits: Callable[[], None], patience: floa
     """
     if os.isatty(source):
         return ""
+    wakeup.heed(source)
     chunks: list[bytes] = []
     told = False
     while not wakeup.signal:
-        if wakeup.wait(source, seconds=None if told or chunks else patience):
+        if wakeup.wait(None if told or chunks else patience):
             chunk = os.read(source, CHUNK)
             if not chunk:
                 break
@@ -27,4 +28,5 @@ def piped(source: int, wakeup: Wakeup, waits: Callable[[], None], patience: floa
         elif not (told or chunks or wakeup.signal):
             told = True
             waits()
+    wakeup.forget(source)
     return None if wakeup.signal else b"".join(chunks).decode("utf-8", "replace")

@@ -1,147 +1,124 @@
-"""Joins a dialect, a session and a pair of streams: lines in, frames out, until there is nothing left to do."""
+"""Serves any number of connections at once, until the last of them is over. stdin and stdout are the case of one."""
 
 import gc
-import os
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable
+from functools import partial
 from threading import Thread
 
-from linnet.core.cancel import Cancel
-from linnet.core.events import Event
 from linnet.errors import LinnetError
-from linnet.runtime.fault import start
+from linnet.runtime.fault import explained, start
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
-from linnet.server.dispatch import dispatch
+from linnet.server.connection import Connection
 from linnet.server.gate import Gate
-from linnet.server.outlet import Outlet
 from linnet.server.stdio import Stdio
-from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
-from linnet.wire.dialect import Dialect, Rejected
-from linnet.wire.jsonl import Lines, Overlong
+from linnet.wire.dialect import Dialect
 
-CHUNK = 64 * 1024
-MOST_READS = 1024  # Of what was sent to an agent that turns out to be of no use; a client may never stop.
-LAST_WORDS = 5.0  # Seconds that a client has to read why it is over.
+LAST_WORDS = 1.0  # Seconds that a client has to read what was said before a signal came.
 
 
-class Server(Listener):
-    """The main thread reads and dispatches; a run has a thread of its own; frames are written by whoever made them.
+class Server:
+    """Reads and dispatches, in the thread that calls `run`; runs have threads of their own.
 
-    Every non-empty line gets exactly one response.
+    Invariant: a connection is looked at when it has something to read and after it called for that, and not otherwise:
+    what one connection does costs the same however many others there are.
     """
 
-    def __init__(self, dialect: Dialect, stdio: Stdio, open_session: Callable[["Server"], Session], gate: Gate | None):
-        self._dialect = dialect
-        self._source = stdio.source
+    def __init__(self, *, owns_process: bool = False) -> None:
+        """`owns_process`: there is nothing else in this one, so that its signals and its memory are ours. Then this is
+        called in the main thread.
+        """
         self._wakeup = Wakeup()
-        self._outlet = Outlet(stdio.sink, self._wakeup.wake)
-        self._fault: LinnetError | None = None
-        self._session = open_session(self)
-        self._gate = gate
-        self._lines = Lines()
-        self._ended = False
-        self._warm = False
+        self._owns_process = owns_process
+        self._connections: dict[int, Connection] = {}
+        self._calling: deque[Connection] = deque()  # Those to look at. Any thread adds to it.
+        self._cold: deque[Connection] = deque()  # Those for whose first runs nothing was made ready yet.
+        self._code = 0
 
-    def hear(self, events: Sequence[Event]) -> None:
-        self._outlet.tell(self._dialect.encode(events), len(events))
-
-    def warned(self, sentence: str) -> None:
-        say(sentence)
-
-    def broke(self, error: LinnetError) -> None:
-        self._fault = error
-        self._wakeup.wake()
-
-    def idle(self) -> None:
-        if self._ended:
-            self._wakeup.wake()
-
-    def pace(self, cancel: Cancel) -> None:
-        self._outlet.pace(cancel)
-
-    def is_behind(self) -> bool:
-        return self._outlet.is_behind
+    def connect(
+        self, dialect: Dialect, stdio: Stdio, open_session: Callable[[Listener], Session], gate: Gate | None = None
+    ) -> Connection:
+        """Serve a client from now on, with a session; more can be opened later. May be called in any thread, also while
+        `run` goes on. Raises what opening the session raises, and then there is no connection.
+        """
+        connection = Connection(dialect, stdio, lambda: self._call(connection), gate)
+        connection.open(open_session)  # Before the first line is read: it is for this session.
+        self._connections[connection.source] = connection
+        self._cold.append(connection)
+        self._call(connection)
+        return connection
 
     def run(self) -> int:
-        """Until stdin ends and all that was asked is done, nobody reads any more, or a signal says stop; or until it
-        turns out that nothing can be done, which is 1.
+        """Serve until no connection is left, or a signal says stop. Return the exit code: the largest of theirs, or 128
+        and the signal's number.
         """
-        self._wakeup.on_signals()
-        if not self._wakeup.wait(self._source, block=False):
+        if self._owns_process:
+            self._wakeup.on_signals()
+        self._look_at_callers()
+        if not self._wakeup.is_ready():
             self._warm_up()
-        while True:
+        while self._connections:
             if self._wakeup.signal:
-                self._session.close()
-                self._outlet.flush(timeout=1)
+                for connection in list(self._connections.values()):
+                    connection.close(LAST_WORDS)
                 return 128 + self._wakeup.signal
-            if self._fault is not None:
-                return self._give_up(self._fault)
-            # In this order: whoever ends a run has written its last words by then.
-            done = self._ended and not self._session.busy and not self._outlet.unread
-            if done or self._outlet.broken:
-                self._session.close()
-                return 0
-            may_read = not self._ended and not self._outlet.is_full
-            if self._wakeup.wait(self._source if may_read else None) and not self._read():
-                return 1
+            for source in self._wakeup.wait():
+                self._connections[source].read()
+                self._look_at(self._connections[source])
+            self._look_at_callers()
             self._warm_up()  # Whoever had asked already has been answered by now.
+        return self._code
 
-    def _give_up(self, fault: LinnetError) -> int:
-        """Answer what was sent until now, too: whoever sent it waits for an answer."""
-        for _ in range(MOST_READS):
-            if self._ended or not self._wakeup.wait(self._source, block=False) or not self._read():
-                break
-        self._session.close()
-        self._outlet.flush(timeout=LAST_WORDS)
-        say(str(fault))
-        return 1
+    def _call(self, connection: Connection) -> None:
+        self._calling.append(connection)
+        self._wakeup.wake()
 
-    def _read(self) -> bool:
-        """Take in what stdin has. False if the gate stayed shut."""
-        chunk = os.read(self._source, CHUNK)
-        self._ended = not chunk
-        if self._ended:
-            self._session.end_input()
-        for line in self._lines.feed(chunk) if chunk else self._lines.finish():
-            if (isinstance(line, Overlong) or (line and not line.isspace())) and not self._take(line):
-                return False
-        return True
+    def _look_at_callers(self) -> None:
+        while self._calling:
+            connection = self._calling.popleft()
+            if self._connections.get(connection.source) is connection:
+                self._look_at(connection)
 
-    def _take(self, line: bytes | Overlong) -> bool:
-        asked = self._dialect.decode(line)
-        if self._gate is not None:
-            refusal = self._gate.refusal(asked)
-            if refusal:
-                self._send(self._dialect.refuse(asked, refusal))
-                self._outlet.flush(timeout=1)
-                say("rpc: bad auth token")
-                return False
-            self._gate = None
-        if isinstance(asked, Rejected):
-            self._send(self._dialect.refuse(asked, asked.reason))
+    def _look_at(self, connection: Connection) -> None:
+        """Let go of it if it is over; otherwise read from it, or not, as it has room for."""
+        code = connection.outcome(partial(self._wakeup.has, connection.source))
+        if code is not None:
+            self._wakeup.forget(connection.source)
+            del self._connections[connection.source]
+            connection.close_descriptors()  # Last: whoever connects from another thread may get this number then.
+            self._code = max(self._code, code)
+        elif connection.may_read:
+            self._wakeup.heed(connection.source)
         else:
-            dispatch(asked, self._dialect, self._session, self._send)
-        return True
-
-    def _send(self, line: bytes) -> None:
-        if line:
-            self._outlet.write([[line]], size=len(line))
+            self._wakeup.forget(connection.source)
 
     def _warm_up(self) -> None:
-        """Do in the background, once, what the first run would otherwise wait for."""
-        if self._warm:
+        """Do in the background what first runs would otherwise wait for."""
+        if not self._cold:
             return
-        self._warm = True
-        self._outlet.watch()
+        connections: list[Connection] = []
+        while self._cold:
+            connections.append(self._cold.popleft())
+            connections[-1].watch()
         try:
-            start(Thread(target=self._load, name="linnet-warm", daemon=True))
+            start(Thread(target=self._load, args=(connections,), name="linnet-warm", daemon=True))
         except LinnetError:
-            gc.enable()
+            self._collect_garbage()
 
-    def _load(self) -> None:
+    def _load(self, connections: list[Connection]) -> None:
         try:
-            self._session.warm()
+            for connection in connections:
+                try:
+                    connection.warm()
+                except Exception as fault:  # Its first run will say what is wrong. The others are made ready anyway.
+                    explained(fault, "what a first run needs could not be made ready")
         finally:
+            self._collect_garbage()
+
+    def _collect_garbage(self) -> None:
+        """Let the collector work, which the start went without."""
+        if self._owns_process and not gc.isenabled():
             gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
             gc.enable()

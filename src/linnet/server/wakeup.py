@@ -8,11 +8,16 @@ from types import FrameType
 
 
 class Wakeup:
-    """A handler only notes the signal and wakes; what must be done about it is done by the thread that waits."""
+    """A handler only notes the signal and wakes; what must be done about it is done by the thread that waits.
+
+    One thread waits, heeds and forgets; any thread may wake it.
+    """
 
     def __init__(self) -> None:
         self._read, self._write = os.pipe()
         os.set_blocking(self._write, False)
+        self._poll = select.poll()
+        self._poll.register(self._read, select.POLLIN)
         self.signal = 0
 
     def wake(self) -> None:
@@ -20,6 +25,8 @@ class Wakeup:
             os.write(self._write, b".")
 
     def on_signals(self) -> None:
+        """Have signals that ask for an end noted here. Called in the main thread."""
+
         def note(number: int, frame: FrameType | None) -> None:
             self.signal = number
 
@@ -30,13 +37,31 @@ class Wakeup:
                 signal.signal(number, note)
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
-    def wait(self, source: int | None = None, *, block: bool = True, seconds: float | None = None) -> bool:
-        """Until somebody wakes it or `source` has something to read, or `seconds` are over; true in the second case."""
-        poll = select.poll()
-        poll.register(self._read, select.POLLIN)
-        if source is not None:
-            poll.register(source, select.POLLIN)
-        ready = [fd for fd, _ in poll.poll((None if seconds is None else seconds * 1000) if block else 0)]
+    def heed(self, source: int) -> None:
+        """Wake from now on when there is something to read from `source`, too."""
+        self._poll.register(source, select.POLLIN)
+
+    def forget(self, source: int) -> None:
+        with suppress(KeyError):
+            self._poll.unregister(source)
+
+    def wait(self, seconds: float | None = None) -> list[int]:
+        """Wait until somebody wakes this thread, or there is something to read, or `seconds` are over. Return the
+        sources that have something; the end of one counts.
+        """
+        ready = [fd for fd, _ in self._poll.poll(None if seconds is None else seconds * 1000)]
         if self._read in ready:
+            ready.remove(self._read)
             os.read(self._read, 4096)
-        return source in ready
+        return ready
+
+    def is_ready(self) -> bool:
+        """Return whether `wait` would return at once, with a source that has something to read."""
+        return any(fd != self._read for fd, _ in self._poll.poll(0))
+
+    @staticmethod
+    def has(source: int) -> bool:
+        """Return whether there is something to read from `source`."""
+        poll = select.poll()
+        poll.register(source, select.POLLIN)
+        return bool(poll.poll(0))

@@ -1,22 +1,71 @@
-"""Where the lines of a session are: in a file, or in memory. Neither knows what a line says."""
+"""Where the lines of a session are: in a file, in memory, or wherever somebody else keeps them. None of them knows what
+a line says.
+"""
 
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from errno import ENOSPC
 from threading import Lock
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from linnet.errors import SessionError
+from linnet.errors import LogRefused, SessionError
 from linnet.files.lock import unlock
-from linnet.store.reading import Span
+from linnet.store.reading import Span, Spans
+
+if TYPE_CHECKING:
+    from linnet.store.snapshot import LineReader
 
 EDGE = 4096  # Bytes at either end of a file that are compared with what they were.
 
 
-class Log(Protocol):
-    """Lines that are added at the end and never changed. `path` is the file they are in, if they are in one."""
+class OwnedLog(Protocol):
+    """Lines under a key, added at the end by one owner at a time, and never changed. What a `LogFactory` opens.
 
+    `epoch` counts the owners, if a new one takes over from one that may not know it: whoever has an older epoch is
+    refused from then on. A log that is locked while it is open needs none, and always says 0. `path` is where people
+    find it, if it is a file.
+
+    Without `may_wait` no method takes longer than writing to a file, and the log is a `Log`, too. With it, any may take
+    its time, and is called without a lock, by one thread at a time. Each may then raise LogUnavailable, after which the
+    same is tried again, and LogRefused, after which nothing is.
+    """
+
+    @property
+    def key(self) -> str:
+        """What the factory opens it by; empty if it is kept nowhere."""
+
+    @property
+    def path(self) -> str | None: ...
+
+    @property
+    def epoch(self) -> int: ...
+
+    @property
+    def may_wait(self) -> bool: ...
+
+    def head(self) -> int:
+        """Return how many lines there are. Raises LogRefused if somebody else owns it by now: they may be theirs."""
+
+    def append_after(self, head: int, lines: Sequence[bytes]) -> None:
+        """Add all of these lines, or none, if there are exactly `head` lines and this owner's epoch is the newest; they
+        survive whatever a `sync` is meant for. Raises LogRefused otherwise.
+        """
+
+    def read(self, first: int = 0) -> Sequence[bytes]:
+        """Return the lines from that index on."""
+
+    def close(self) -> None:
+        """Let go of it, so that somebody else may own it. Idempotent; never raises."""
+
+    def discard(self) -> None:
+        """Close it, and take it away, if it is still ours."""
+
+
+class Log(Protocol):
+    """A log as a session's `Store` writes to it, under the session's lock: no method waits for more than a file."""
+
+    key: str
     path: str | None
 
     @property
@@ -27,8 +76,8 @@ class Log(Protocol):
     def intact(self) -> bool:
         """Whether the file is as we left it."""
 
-    def holds(self, path: str) -> bool:
-        """Whether `path` is another name of the same file."""
+    def holds(self, key: str) -> bool:
+        """Whether `key` is that of this log; of a file, any of its names."""
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         """Raises SessionError if the line could not be written. Unless `strict` it can be read back even so, and is
@@ -37,6 +86,9 @@ class Log(Protocol):
 
     def line(self, index: int) -> bytes:
         """Return the line of that index. Raises SessionError if it is not there any more."""
+
+    def snapshot(self) -> "LineReader":
+        """Return the lines that there are now, for another thread to read, even after this is closed."""
 
     def flush(self) -> None:
         """Write the lines that could not be written before. Raises SessionError if they still cannot."""
@@ -47,25 +99,54 @@ class Log(Protocol):
     def close(self) -> None: ...
 
     def discard(self) -> None:
-        """Close it, and take the file away, if it is ours and as we left it."""
+        """Close it, and take it away, if it is ours and as we left it."""
 
 
-class MemoryLog:
+class _InPlace(Log, Protocol):
+    """A log that is written in place and locked while it is open: an `OwnedLog` without epochs."""
+
+    epoch: int = 0
+    may_wait: bool = False
+
+    def head(self) -> int: ...
+
+    def append_after(self, head: int, lines: Sequence[bytes]) -> None:
+        if head != self.head():
+            raise LogRefused(self.key, f"it has {self.head()} entries where {head} were expected")
+        for line in lines:
+            self.append(line, strict=True)
+
+    def read(self, first: int = 0) -> list[bytes]:
+        return [self.line(index) for index in range(first, self.head())]
+
+
+class MemoryLog(_InPlace):
+    """Lines that last as long as this object. Nothing can go wrong with them."""
+
     path: str | None = None
     lost = False
     intact = True
 
-    def __init__(self, lines: Iterable[bytes] = ()) -> None:
+    def __init__(self, lines: Iterable[bytes] = (), key: str = "") -> None:
+        self.key = key
         self._lines = list(lines)
 
-    def holds(self, path: str) -> bool:
-        return False
+    def holds(self, key: str) -> bool:
+        return key == self.key != ""
+
+    def head(self) -> int:
+        return len(self._lines)
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         self._lines.append(line)
 
     def line(self, index: int) -> bytes:
         return self._lines[index]
+
+    def snapshot(self) -> "LineReader":
+        from linnet.store.snapshot import LineReader
+
+        return LineReader(self._lines[:])
 
     def flush(self) -> None:
         pass
@@ -80,7 +161,7 @@ class MemoryLog:
         pass
 
 
-class FileLog:
+class FileLog(_InPlace):
     """A file that is open, locked and ours.
 
     Invariants: a line is written in one piece, at the end, and only if the file is as we left it; nothing that somebody
@@ -88,12 +169,12 @@ class FileLog:
     are tried again, in their order, with the next one. Once the file has been changed by others it is left alone.
     """
 
-    def __init__(self, fd: int, path: str, size: int, spans: Sequence[Span]) -> None:
+    def __init__(self, fd: int, path: str, size: int, spans: Iterable[Span]) -> None:
         self.path: str | None = path
-        self._name = path
+        self.key = self._name = path
         self._fd = fd
         self._size = size
-        self._spans = list(spans)
+        self._spans = spans if isinstance(spans, Spans) else Spans(spans)
         self._waiting: list[bytes] = []
         self._lost = ""  # Why the file is no longer ours.
         self._dirty = True
@@ -115,11 +196,15 @@ class FileLog:
         except OSError:
             return False
 
-    def holds(self, path: str) -> bool:
+    def holds(self, key: str) -> bool:
         try:
-            return not self._closed and os.path.samestat(os.fstat(self._fd), os.stat(path))
+            return not self._closed and os.path.samestat(os.fstat(self._fd), os.stat(key))
         except OSError:
             return False
+
+    def head(self) -> int:
+        """Return how many lines can be read, those included that could not be written yet."""
+        return len(self._spans) + len(self._waiting)
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
         self._waiting.append(line)
@@ -140,6 +225,13 @@ class FileLog:
         if len(line) < span.length:
             raise SessionError(f"{self._name} was cut short by another program")
         return line
+
+    def snapshot(self) -> "LineReader":
+        from linnet.store.snapshot import LineReader
+
+        if self._closed:
+            raise SessionError(f"{self._name} is closed")
+        return LineReader(self._waiting[:], os.dup(self._fd), self._spans.copy(), self._name)
 
     def flush(self) -> None:
         if self._waiting and not self._lost:

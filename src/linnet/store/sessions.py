@@ -14,13 +14,15 @@ from linnet.errors import SessionError
 from linnet.store import file
 from linnet.store.entries import ModelChanged, Said
 from linnet.store.header import VERSION, Header
-from linnet.store.lines import Glance, entry, glance
+from linnet.store.lines import Glance, content_of, glance
 from linnet.store.log import Log, MemoryLog
 from linnet.store.position import Position
+from linnet.store.reading import Contents
 from linnet.store.store import DEFAULT, Sources, Store, spent
 
 SUFFIX = ".jsonl"
 LONGEST_NAME = 240  # Bytes; file systems take 255.
+AT_HAND = 32 * 1024 * 1024  # Bytes of a file that are kept until the conversation is asked for; of more, none are.
 _MOST_NAMED = 3
 
 
@@ -34,20 +36,12 @@ def folder(home: str, cwd: str) -> str:
     return os.path.join(home, "sessions", f"--{name}--")
 
 
-def create(
-    folder: str, header: Header, lines: Sequence[bytes], path: str | None, *, sources: Sources = DEFAULT
-) -> Store:
-    """Make a file in the folder, under a new name, or at `path` if that is given. Raises SessionError."""
-    log = file.create(path or os.path.join(folder, _name(header)), header, lines)
-    return Store(header, log, _glances(lines), sources=sources)
-
-
 def note(folder: str, header: Header, path: str) -> None:
     """Make a link in the folder to a session that is kept elsewhere. Where that cannot be done the session is as good,
     but nobody finds it.
     """
     real = os.path.realpath(path)
-    link = os.path.join(folder, _name(header))
+    link = os.path.join(folder, file_name(header))
     if os.path.dirname(real) == os.path.realpath(folder) or os.path.lexists(link):
         return
     with suppress(OSError):
@@ -63,12 +57,13 @@ def remove_dead_links(folder: str) -> None:
                 os.unlink(each.path)
 
 
-def _name(header: Header) -> str:
+def file_name(header: Header) -> str:
+    """Return the name of a new session's file, made as pi makes it."""
     return f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
 
 
 def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: Sources = DEFAULT) -> Store:
-    return Store(header, MemoryLog(lines), _glances(lines), sources=sources)
+    return Store(header, MemoryLog(lines), glances(lines), sources=sources)
 
 
 class Opened(Struct, frozen=True):
@@ -88,10 +83,16 @@ def open_store(path: str, *, to_write: bool = True, sources: Sources = DEFAULT) 
     else:
         loaded = file.read(path)
         log = MemoryLog(loaded.lines)
-    store = Store(loaded.header, log, loaded.glances, sources=sources)
-    lines = None if store.add_pending() else loaded.lines
+    return opened(log, loaded, sources=sources)
+
+
+def opened(log: Log, found: Contents, *, sources: Sources = DEFAULT) -> Opened:
+    """Return the session of a log that has these contents, which are the session's from now on."""
+    paid = found.index.spent
+    store = Store(found.header, log, found.index, sources=sources)
+    at_hand = not store.add_pending() and found.size <= AT_HAND
     position = store.position()
-    return Opened(store, position, store.past(position, lines), spent(loaded.glances))
+    return Opened(store, position, store.past(position, found.lines if at_hand else None), paid)
 
 
 def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header:
@@ -101,7 +102,7 @@ def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header
 
 def paid(lines: Sequence[bytes]) -> Usage:
     """Return what was paid for these lines."""
-    return spent(_glances(lines))
+    return spent(glances(lines))
 
 
 def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
@@ -137,7 +138,7 @@ def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None)
             if unread is not None:
                 unread.append(str(error))
             continue
-        if any(seen.message is not None for seen in loaded.glances) and _belongs(loaded.header.cwd, cwd):
+        if loaded.index.messages and _belongs(loaded.header.cwd, cwd):
             return path
     return None
 
@@ -171,25 +172,28 @@ def _belongs(to: str, cwd: str | None) -> bool:
 def summary(path: str) -> SessionInfo:
     """Raises SessionError or OSError."""
     loaded = file.read(path)
-    glances = loaded.glances
-    paid = spent(glances)
-    names = [(seen.name or "").strip() for seen in glances if seen.type == "session_info"]
-    model = _model(loaded.lines, glances)
+    return info(loaded, path, stamp(os.stat(path).st_mtime_ns // 1_000_000))
+
+
+def info(found: Contents, path: str, modified: str) -> SessionInfo:
+    """Return what a list says of a session with these contents; `path` is the key it is opened by."""
+    index, paid = found.index, found.index.spent
+    model = _model(found)
     return SessionInfo(
         path=path,
-        id=loaded.header.id,
-        name=names[-1] if names else "",
-        cwd=loaded.header.cwd,
-        created=loaded.header.timestamp,
-        modified=stamp(os.stat(path).st_mtime_ns // 1_000_000),
-        messages=sum(seen.message is not None for seen in glances),
-        first_message=_first_message(loaded.lines, glances),
+        id=found.header.id,
+        name=index.name,
+        cwd=found.header.cwd,
+        created=found.header.timestamp,
+        modified=modified,
+        messages=index.messages,
+        first_message=_first_message(found),
         provider=model.provider,
         model=model.model,
         tokens=paid.total,
         known_cost=paid.cost.total,
         cost_known=paid.cost_known,
-        parent=loaded.header.parent_session,
+        parent=found.header.parent_session,
     )
 
 
@@ -230,25 +234,28 @@ def _ids(path: str) -> tuple[str, ...]:
     return (named,) if head is None else (named, head.id)
 
 
-def _first_message(lines: Sequence[bytes], glances: Sequence[Glance]) -> str:
-    for line, seen in zip(lines, glances, strict=True):
-        if seen.message is not None and seen.message.role == "user":
-            content = entry(line, seen).content
+def _first_message(found: Contents) -> str:
+    for node in found.index.tree.nodes:
+        if node.role == "user":
+            content = content_of(found.lines[node.index], node.id, node.time)
             if isinstance(content, Said) and isinstance(content.message, UserMessage):
                 return texts(content.message.content)
     return ""
 
 
-def _model(lines: Sequence[bytes], glances: Sequence[Glance]) -> ModelChanged:
-    for line, seen in zip(reversed(lines), reversed(glances), strict=True):
-        if seen.message is not None and seen.message.role == "assistant":
-            return ModelChanged(seen.message.provider, seen.message.model)
-        if seen.type == "model_change":
-            content = entry(line, seen).content
+def _model(found: Contents) -> ModelChanged:
+    for node in reversed(found.index.tree.nodes):
+        if node.role == "assistant":
+            seen = glance(found.lines[node.index])
+            if seen is not None and seen.message is not None:
+                return ModelChanged(seen.message.provider, seen.message.model)
+        if node.type == "model_change":
+            content = content_of(found.lines[node.index], node.id, node.time)
             if isinstance(content, ModelChanged):
                 return content
     return ModelChanged("", "")
 
 
-def _glances(lines: Sequence[bytes]) -> list[Glance]:
+def glances(lines: Sequence[bytes]) -> list[Glance]:
+    """Return a glance at each line; what is no entry is left out."""
     return [seen for line in lines if (seen := glance(line)) is not None]

@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from os import urandom
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -13,13 +13,15 @@ from linnet.core.events import Past
 from linnet.core.messages import Message, Usage
 from linnet.core.timestamps import stamp
 from linnet.errors import SessionError
-from linnet.store.entries import MOVED, RAN, Compacted, Content, Custom, Entry, Labelled, Moved, Ran, Said
+from linnet.store.entries import Compacted, Content, Custom, Entry, Labelled, Moved, Ran, Said
 from linnet.store.header import Header
 from linnet.store.lines import Glance, entry, entry_line, glance
 from linnet.store.log import Log
 from linnet.store.position import Position, position
-from linnet.store.tree import Node, Tree
-from linnet.wire.pi.messages import usage
+from linnet.store.tree import Index, Node, used
+
+if TYPE_CHECKING:
+    from linnet.store.snapshot import Snapshot
 
 
 class Sources(Struct, frozen=True):
@@ -39,17 +41,20 @@ class Store:
     whoever adds it is told.
     """
 
-    def __init__(self, header: Header, log: Log, glances: Iterable[Glance] = (), *, sources: Sources = DEFAULT) -> None:
+    def __init__(
+        self, header: Header, log: Log, entries: Index | Iterable[Glance] = (), *, sources: Sources = DEFAULT
+    ) -> None:
+        """`entries` are those that the log has. An index is the store's from now on."""
         self.header = header
         self.log = log
-        self.tree = Tree()
-        self.name = ""
-        self.labels: dict[str, str] = {}
-        self._marks: dict[str, str | None] = {}
-        self._pending: list[str] = []
+        self._index = entries if isinstance(entries, Index) else Index(entries)
+        self.tree = self._index.tree
+        self.labels = self._index.labels
         self._sources = sources
-        for seen in glances:
-            self._take_in(seen)
+
+    @property
+    def name(self) -> str:
+        return self._index.name
 
     @property
     def path(self) -> str | None:
@@ -69,14 +74,15 @@ class Store:
 
     def is_mark(self, id: str) -> bool:
         """Whether that entry is a `Moved` or a `Ran`, which are no part of the conversation."""
-        return id in self._marks
+        return id in self._index.marks
 
     def unmarked(self, id: str | None) -> str | None:
         """Return the nearest ancestor that is no mark, or the entry itself if it is none."""
+        marks = self._index.marks
         seen: set[str] = set()
-        while id is not None and id in self._marks and id not in seen:
+        while id is not None and id in marks and id not in seen:
             seen.add(id)
-            id = self._marks[id]
+            id = marks[id]
         return id
 
     def new_id(self) -> str:
@@ -100,8 +106,8 @@ class Store:
 
     def add_pending(self) -> bool:
         """Add commands to the conversation that had run when the process ended before it could. Return whether any."""
-        nodes = [node for node in map(self.tree.find, self._pending) if node is not None]
-        self._pending.clear()
+        nodes = [node for node in map(self.tree.find, self._index.pending) if node is not None]
+        self._index.pending.clear()
         if not nodes:
             return False
         runs = [each.content.run for each in self.entries(nodes) if isinstance(each.content, Ran)]
@@ -132,6 +138,12 @@ class Store:
         """Return the entries of these nodes; without any, all in the order of the file. Raises SessionError."""
         return [self._read(node, self._line(node)) for node in (self.tree.nodes if nodes is None else nodes)]
 
+    def snapshot(self) -> "Snapshot":
+        """Return the entries that there are now, for another thread to read. Raises SessionError if it is closed."""
+        from linnet.store.snapshot import Snapshot
+
+        return Snapshot(self.tree.nodes[:], self.log.snapshot())
+
     def lines(self, since: int = 0) -> list[bytes]:
         """Return the lines of all entries from that index on. Raises SessionError."""
         return [self._line(node) for node in self.tree.nodes[since:]]
@@ -159,10 +171,9 @@ class Store:
             out: list[tuple[str, Message]] = []
             if summary is not None and compaction is not None:
                 out.append((summary.id, compaction.summary))
-            for node in position.shown:
-                content = self._read(node, self._line(node) if lines is None else lines[node.index]).content
-                if isinstance(content, Said):
-                    out.append((node.id, content.message))
+            for each in self._entries(position.shown, lines):
+                if isinstance(each.content, Said):
+                    out.append((each.id, each.content.message))
             return out
 
         ids = [node.id for node in position.shown]
@@ -201,28 +212,15 @@ class Store:
             self.log.append(line, strict=strict)
         except SessionError:
             if not strict:
-                self._take_in(seen)
+                self._index.append(seen)
             raise
-        self._take_in(seen)
+        self._index.append(seen)
 
-    def _take_in(self, seen: Glance) -> None:
-        message = seen.message
-        role, failed = (message.role, message.stop_reason == "error") if message is not None else ("", False)
-        leaf = self.tree.leaf
-        self.tree.add(seen.id, seen.parent_id, seen.timestamp, seen.type, role, failed)
-        if seen.type == "session_info":
-            self.name = (seen.name or "").strip()
-        elif seen.custom_type == MOVED:
-            self._marks[seen.id] = seen.parent_id
-        elif seen.custom_type == RAN:
-            self._marks[seen.id] = seen.parent_id
-            self._pending.append(seen.id)
-            self.tree.leaf = leaf  # No entry follows it.
-        elif seen.type == "label":
-            if seen.label:
-                self.labels[seen.target_id] = seen.label
-            else:
-                self.labels.pop(seen.target_id, None)
+    def _entries(self, nodes: Sequence[Node], lines: Sequence[bytes] | None) -> Iterable[Entry]:
+        """Yield the entries of many nodes. Raises SessionError."""
+        from linnet.store.snapshot import LineReader, Snapshot
+
+        return Snapshot(nodes, self.log.snapshot() if lines is None else LineReader(lines))
 
     def _line(self, node: Node) -> bytes:
         """Raises SessionError if something else is there by now."""
@@ -238,5 +236,4 @@ class Store:
 
 def spent(glances: Iterable[Glance]) -> Usage:
     """Return what was paid for all entries, on whatever branch."""
-    counted = (seen.usage if seen.message is None else seen.message.usage for seen in glances)
-    return total([each if each.priced else usage(each) for each in counted if each is not None])
+    return total(used(glances))

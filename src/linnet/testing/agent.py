@@ -17,11 +17,13 @@ from typing import Any
 from linnet.wire.jsonl import Lines
 
 Frame = dict[str, Any]
-PATIENCE = 20.0
+PATIENCE = 60.0  # To be seen to hang, not to be fast: a machine may be busy.
 
 
 class Agent:
     """One process on a pair of real pipes. Frames are kept in `seen` in the order they came."""
+
+    _popen: "type[subprocess.Popen[bytes]]" = subprocess.Popen
 
     def __init__(
         self,
@@ -34,7 +36,7 @@ class Agent:
         executable = Path(sys.executable).parent / program
         base = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on exit)
-        self.process = subprocess.Popen(
+        self.process = self._popen(
             [str(executable), *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,

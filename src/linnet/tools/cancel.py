@@ -5,6 +5,7 @@ from contextlib import contextmanager
 from threading import Event, Lock
 
 from linnet.errors import Cancelled
+from linnet.logs import broke
 
 
 class CancelToken:
@@ -24,7 +25,10 @@ class CancelToken:
             self._flag.set()
             actions, self._actions = self._actions, []
         for action in actions:
-            action()
+            try:
+                action()
+            except Exception:  # It may be anybody's. The others would block for ever, and whoever aborts would break.
+                broke(__name__, "what was to interrupt something broke")
 
     def check(self) -> None:
         if self._flag.is_set():

@@ -61,7 +61,7 @@ class Processes:
         """
         self.sandbox = sandbox
         self.confines_extensions = False  # Whether programs of extensions run in it, too.
-        self._hidden = frozenset(map(os.fsencode, (TOKEN, *hidden)))
+        self.hide(hidden)
         self._shared = shared
         self._owner = os.getpid()
         self._spawner = shared.borrow() if shared is not None else Spawner()
@@ -222,6 +222,10 @@ class Processes:
         assert self.sandbox is not None
         inside = {**self._environment(), **self.sandbox.variables}
         return self.sandbox.wrapped(argv, cwd, self._if_alone, shown), cwd, inside, self.sandbox.opened
+
+    def hide(self, variables: Iterable[str]) -> None:
+        """Keep these variables, besides the token, from children that are started from now on."""
+        self._hidden = frozenset(map(os.fsencode, (TOKEN, *variables)))
 
     def _environment(self) -> dict[bytes, bytes]:
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}

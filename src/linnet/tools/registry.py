@@ -16,10 +16,7 @@ class Registry:
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
-
-    @property
-    def specs(self) -> tuple[ToolSpec, ...]:
-        return tuple(tool.spec for tool in self._tools.values())
+        self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in self._tools.values()])
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
         """Never raises, but for an abort: what goes wrong in a tool is for the model to read."""

@@ -49,7 +49,7 @@ class Combined:
                     self._tell(taken(spec.name, found[spec.name][0], owner))
                 else:
                     found[spec.name] = owner, spec
-        return tuple(found[name][1] for name in sorted(found))
+        return tuple([found[name][1] for name in sorted(found)])
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
         for toolset in (*self._instead, *(toolset for _, toolset in self._all)):

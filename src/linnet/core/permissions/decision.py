@@ -52,7 +52,7 @@ def decide(
 
 
 def finds(call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: Place) -> bool:
-    """Whether a search of linnet's own, which may run, may show what it found at this place."""
+    """Return whether a search of linnet's own, which may run, may show what it found at this place."""
     at = _last(call, rules, place, True)
     if at < 0:
         return mode is None or by_mode(call, mode) == "allow"
@@ -61,7 +61,7 @@ def finds(call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: Pla
 
 
 def leaves_out(call: ToolCall, mode: Mode | None, rules: Sequence[Placed]) -> bool:
-    """Whether there may be something that a search that may run does not find."""
+    """Return whether a search that may run may have to leave something out."""
     doubtful = any(each.rule.verdict != "allow" and _covers(each.rule, call, True) for each in rules)
     return doubtful or (mode is not None and by_mode(call, mode) != "allow")
 
@@ -83,12 +83,12 @@ def by_mode(call: ToolCall, mode: Mode | None, *, own: bool = True) -> Verdict:
 
 
 def _last(call: ToolCall, rules: Sequence[Placed], place: Place | None, own: bool) -> int:
-    """The number of the last rule that fits; -1 if none does."""
+    """Return the number of the last rule that fits; -1 if none does."""
     return next((at for at in reversed(range(len(rules))) if _fits(rules[at], call, place, own)), -1)
 
 
 def _is_about_the_call(rule: Rule) -> bool:
-    """Whether the search itself is named, and not what it reads."""
+    """Return whether the rule names the search itself, and not what it reads."""
     return not rule.pattern and rule.tool != "read"
 
 
@@ -97,7 +97,7 @@ def _covers(rule: Rule, call: ToolCall, own: bool) -> bool:
 
 
 def named(tool: str, name: str) -> bool:
-    """Whether the tool of a rule, in which `*` stands for anything, is this one. Upper and lower case are the same."""
+    """Return whether the tool of a rule, in which `*` stands for anything, is this one. Case does not matter."""
     tool, name = tool.lower(), name.lower()
     return tool == name or ("*" in tool and _star(tool).fullmatch(name) is not None)
 
@@ -141,7 +141,9 @@ _plain_words = lru_cache(256)(plain_words)  # and the same rule against every li
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Whether the text is the pattern with anything in place of the stars. Takes no longer than the text is long."""
+    """Return whether the text is the pattern with anything in place of the stars. Takes no longer than the text is
+    long.
+    """
     first, *others = pattern.split("*")
     if not others:
         return text == first

@@ -46,7 +46,7 @@ class Line(Struct, frozen=True):
 
 
 def mentions(line: str, words: Sequence[str]) -> bool:
-    """Whether one of the line's commands has these words in this order, or may have them."""
+    """Return whether one of the line's commands has these words in this order, or may have them."""
     found = read(line)
     if found.is_dark:
         return True
@@ -76,7 +76,7 @@ def read(line: str) -> Line:
 
 
 def _all(found: list[Command], depth: int) -> Iterator[Command]:
-    """Those commands, and those that their quotes say. What is quoted runs if there is somebody to run it."""
+    """Return those commands, and those that their quotes say. What is quoted runs if there is somebody to run it."""
     for command in found:
         yield command
         is_run = command.runs and any(_base(word.text) in _INTERPRETERS for word in command.words)
@@ -93,7 +93,7 @@ def _words(command: Command) -> Iterator[str]:
 
 
 def _readings(word: Word, *, is_program: bool = False) -> Iterator[str]:
-    """All that the word may be, or be made of: itself, its parts, what its braces and substitutions stand for."""
+    """Return all that the word may be, or be made of: itself, its parts, what braces and substitutions stand for."""
     text = word.text.replace("\n", " ")
     if text:
         yield text
@@ -133,7 +133,7 @@ def _text(words: Sequence[str]) -> str:
 
 
 def _meant(command: Sequence[str], words: Sequence[str]) -> str:
-    """The command with those of these words in it that some of its own may stand for."""
+    """Return the command with those of these words in it that some of its own may stand for."""
     said: list[str] = []
     for each in command:
         if each.startswith(_WILD):
@@ -154,7 +154,9 @@ def _glob(text: str) -> re.Pattern[str]:
 
 @lru_cache(64)
 def _pieces(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """What must be found one after another. A word is a word or the end of a path, and a star is anything at all."""
+    """Return what must be found one after another. A word is a word or the end of a path, and a star is anything at
+    all.
+    """
     found: list[re.Pattern[str]] = []
     for place, word in enumerate(words):
         first, *others = (_base(word) or word if place == 0 else word).split("*")
@@ -170,7 +172,9 @@ def _pieces(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 def _occur(pieces: Sequence[re.Pattern[str]], text: str) -> bool:
-    """The first place for each is the best one, so this takes no longer than the text is long."""
+    """Return whether the pieces occur in this order. The first place for each is the best one, so this takes no longer
+    than the text is long.
+    """
     at = 0
     for piece in pieces:
         found = piece.search(text, at)
@@ -193,7 +197,7 @@ def _is_dark(command: Command) -> bool:
 
 
 def _is_fed(command: Command) -> bool:
-    """Whether a shell is told to run what another program prints: `xargs sh -c`, `xargs -I% sh -c %`."""
+    """Return whether a shell is told to run what another program prints: `xargs sh -c`, `xargs -I% sh -c %`."""
     texts = [word.text for word in command.words if not word.is_target]
     if not any(_base(text) in _FEEDERS for text in texts):
         return False
@@ -201,7 +205,7 @@ def _is_fed(command: Command) -> bool:
 
 
 def _programs(command: Command) -> Iterator[Word]:
-    """The words that may be the program: the first that is not about something else, and what runners run."""
+    """Return the words that may be the program: the first that is not about something else, and what runners run."""
     words = [word for word in command.words if not word.is_target]
     yield from (after for word, after in pairwise(words) if word.text in _STARTERS)
     at = 0

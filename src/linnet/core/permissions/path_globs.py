@@ -108,7 +108,9 @@ def _regex(glob: str, strict: bool, *, brackets: bool) -> str:
 
 
 def _choice(negated: str, body: str) -> str:
-    """A range that runs backwards is taken for any character: this is about what to forbid."""
+    """Read a choice of characters in brackets. A range that runs backwards is taken for any character: this is about
+    what to forbid.
+    """
     signs = re.sub(r"([^A-Za-z0-9-])", r"\\\1", body)
     text = f"[{'^' if negated else ''}{signs}]"
     try:

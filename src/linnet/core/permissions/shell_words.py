@@ -151,7 +151,7 @@ class _Reader:
         return current.all
 
     def _redirection(self, current: "_Current") -> None:
-        """`>`, `2>&1`, `&>`, `<<<` and the like. What it is about is the next word."""
+        """Read `>`, `2>&1`, `&>`, `<<<` and the like. What it is about is the next word."""
         if current.is_inside and re.fullmatch(r"\d+|\{\w+\}", current.word.text):
             current.word.is_target = True
         current.end_word()
@@ -161,7 +161,7 @@ class _Reader:
         current.expect(is_input=self._text[start] == "<")
 
     def _sum(self, current: "_Current", level: int) -> None:
-        """`((…))` and `name=(…)`: nothing in it is a program, but what it substitutes. Unless it ends otherwise."""
+        """Read `((…))` and `name=(…)`: nothing in it is a program but what it substitutes, unless it ends otherwise."""
         twice = self._starts("((")
         start = len(self._found)
         self._at += 2 if twice else 1
@@ -173,7 +173,7 @@ class _Reader:
                 command.runs = True
 
     def _part(self, word: Word, level: int) -> None:
-        """A part of a word that begins with a sign."""
+        """Read a part of a word that begins with a sign."""
         match self._text[self._at]:
             case "\\":
                 word.put("" if self._peek(1) == "\n" else self._peek(1))
@@ -258,7 +258,7 @@ class _Reader:
         word.insert("${_}", [each for command in inner for each in command.words])
 
     def _ansi(self, word: Word) -> None:
-        """`$'…'`, in which signs may be written as numbers."""
+        """Read `$'…'`, in which signs may be written as numbers."""
         found = re.compile(r"((?:[^'\\]|\\.)*)'?", re.DOTALL).match(self._text, self._at + 2)
         assert found is not None
         self._at = max(found.end(), self._at + 2)
@@ -299,7 +299,7 @@ class _Current:
 
     @property
     def is_list(self) -> bool:
-        """Whether a parenthesis here begins the values of an array."""
+        """Return whether a parenthesis here begins the values of an array."""
         return self._word is not None and self._word.text.endswith("=")
 
     def expect(self, *, is_input: bool) -> None:

@@ -20,7 +20,7 @@ FORMS = "a tool, or a tool and a pattern, such as bash, bash:git status or edit:
 
 
 def said_rule(text: str, known: Iterable[str] = ()) -> Rule:
-    """`allow bash:git status`, `deny edit`. Raises BadInput."""
+    """Read a rule with its verdict: `allow bash:git status`, `deny edit`. Raises BadInput."""
     verdict, _, rest = text.strip().partition(" ")
     for each in get_args(Verdict):
         if verdict.lower() == each:
@@ -38,7 +38,8 @@ def checked(rule: Rule, known: Iterable[str] = ()) -> Rule:
 
 
 def parse(verdict: Verdict, text: str, known: Iterable[str] = ()) -> Rule:
-    """`bash`, `bash:git status`, `Bash(git status)`, `edit:src/**`, `mcp__*`. `known`: tools besides linnet's own.
+    """Read a rule: `bash`, `bash:git status`, `Bash(git status)`, `edit:src/**`, `mcp__*`. `known`: tools besides
+    linnet's own.
 
     Raises BadInput.
     """
@@ -84,7 +85,7 @@ def _tool(name: str, known: Iterable[str]) -> str:
 
 
 def _is_slip(name: str, own: str) -> bool:
-    """Whether one letter is missing, added or another one, or two have changed places."""
+    """Return whether one letter is missing, added or another one, or two have changed places."""
     if name == own or abs(len(name) - len(own)) > 1:
         return False
     start = next((at for at, (a, b) in enumerate(zip(name, own, strict=False)) if a != b), min(len(name), len(own)))
@@ -112,7 +113,7 @@ def _rule(verdict: Verdict, tool: str, pattern: str, *, whole: bool) -> Rule:
 
 
 def _bash_rule(verdict: Verdict, pattern: str, whole: bool) -> Rule:
-    """`words:*` and `words *` are a command that begins with these words."""
+    """Read a rule about commands: `words:*` and `words *` are those that begin with these words."""
     prefix = _WORDS.fullmatch(pattern)
     if prefix is not None and "*" not in prefix[1]:
         pattern, whole = prefix[1], False
@@ -147,7 +148,7 @@ def pattern_words(pattern: str) -> tuple[str, ...] | None:
 
 
 def _is_open(pattern: str) -> bool:
-    """Whether a quote is not closed, or something is escaped, which rules have no need of."""
+    """Return whether a quote is not closed, or something is escaped, which rules have no need of."""
     rest = re.sub(r"'[^']*'|\"[^\"]*\"", "", pattern)
     return bool(re.search(r"[\\'\";&|<>()\n]", rest)) or "\\" in pattern or "$" in pattern or "`" in pattern
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from linnet.core.spelling import Spelling, flag
+from linnet.core.spelling import Spelling, keyword
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.config import ServerConfig, merged, parse, servers
 from linnet.files.reading import required
@@ -14,7 +14,7 @@ def load(
     paths: Iterable[str],
     given: Mapping[str, Any] | None,
     environ: Mapping[str, str],
-    spelled: Spelling = flag,
+    spelled: Spelling = keyword,
     read: Callable[[str], bytes | None] = lambda path: None,
 ) -> tuple[ServerConfig, ...]:
     """Return the servers of all these files, and those that are `given` by name. Of two that have the same name, the

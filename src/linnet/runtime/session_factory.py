@@ -1,0 +1,124 @@
+"""Opens sessions for as long as the process lives: new ones, earlier ones and copies, each with settings of its own."""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from linnet.core.spelling import Spelling
+from linnet.errors import SessionError
+from linnet.runtime.config import Config, flag, layered
+from linnet.runtime.listener import Listener
+from linnet.runtime.resources import Resources
+from linnet.runtime.session import Session
+from linnet.runtime.settings import Settings, home_folder, resolve
+
+if TYPE_CHECKING:
+    from linnet.store.factory import LogFactory
+    from linnet.store.header import Header
+    from linnet.tools.foreign import EventLoop
+
+NOTHING = Config()
+
+
+class SessionFactory:
+    """Invariant: sessions share what was asked for when the process began, and nothing that changes. Each has the
+    settings of its own folder: that folder's files, trust, extensions and tools.
+
+    A session is opened in two steps, so that whoever opens it can look at its settings in between.
+    """
+
+    def __init__(
+        self,
+        asked: Config,
+        environ: Mapping[str, str],
+        *below: Config,
+        spelled: Spelling = flag,
+        client_tools: bool = False,
+        own_process: bool = False,
+        logs: "LogFactory | None" = None,
+    ) -> None:
+        """`own_process` is that of Resources, `logs` is that of Session; everything else is what `resolve` takes."""
+        self._asked = asked
+        self._environ = environ
+        self._below = below
+        self._spelled = spelled
+        self._client_tools = client_tools
+        self._own_process = own_process
+        self._logs = logs
+
+    def first(self) -> Settings:
+        """Return what holds for the session that was asked for when the process began. Raises ConfigError."""
+        return self._resolved(self._asked)
+
+    def new(self, said: Config = NOTHING) -> Settings:
+        """Return what holds for a session that was not there before. `said` wins over what was asked for when the
+        process began, and may name another folder. Raises ConfigError.
+        """
+        return self._resolved(self._besides(said))
+
+    def resume(self, session: str, said: Config = NOTHING) -> Settings:
+        """Return what holds for a session that was there before: a path, or the beginning of an id. It goes on in the
+        folder that it was begun in, unless `said` names one. Raises ConfigError or SessionError.
+        """
+        path, asked = self._found(session, said)
+        return self._resolved(replace(asked, session=path))
+
+    def fork(self, session: str, said: Config = NOTHING) -> Settings:
+        """Return what holds for a copy of a session, which itself stays as it is. Otherwise as `resume`."""
+        path, asked = self._found(session, said)
+        return self._resolved(replace(asked, fork=path))
+
+    def open(
+        self,
+        settings: Settings,
+        listeners: Sequence[Listener] = (),
+        *,
+        answerable: bool = False,
+        loop: "EventLoop | None" = None,
+        trace: Callable[[str], None] | None = None,
+    ) -> Session:
+        """Open the session that the settings ask for; `answerable` is that of Session, `loop` and `trace` are those of
+        Resources. Raises ConfigError or SessionError, and then nothing is left behind.
+        """
+        resources = Resources(settings, loop, trace, own_process=self._own_process)
+        try:
+            return Session(resources, listeners, answerable=answerable, logs=self._logs)
+        except BaseException:
+            resources.close()
+            raise
+
+    def _resolved(self, asked: Config) -> Settings:
+        return resolve(asked, self._environ, *self._below, spelled=self._spelled, client_tools=self._client_tools)
+
+    def _besides(self, said: Config) -> Config:
+        """Which session was asked for when the process began says nothing about another one."""
+        return layered(replace(self._asked, session=None, resume=None, fork=None), said)
+
+    def _found(self, word: str, said: Config) -> tuple[str, Config]:
+        """Return the session's key, and all that is asked for with it. Raises SessionError."""
+        asked = self._besides(said)
+        key = self._key(word, asked)
+        if key is None:
+            raise SessionError(f"no session has an id that begins with {word}")
+        header = self._header(key)
+        if header is None:
+            raise SessionError(f"{key} is not a session")
+        return key, replace(asked, cwd=said.cwd or header.cwd or asked.cwd)
+
+    def _key(self, word: str, asked: Config) -> str | None:
+        if self._logs is not None:
+            return self._logs.find(word)
+        from linnet.store.sessions import find, folders
+
+        # Sessions of all projects are equal here, so none of their folders comes first and hides the others.
+        chosen = "" if asked.session_dir is None else os.path.abspath(os.path.expanduser(asked.session_dir))
+        return find(word, [chosen, *folders(home_folder(self._environ))])
+
+    def _header(self, key: str) -> "Header | None":
+        if self._logs is not None:
+            return self._logs.read(key).header
+        from linnet.store.file import first_header
+
+        return first_header(key)

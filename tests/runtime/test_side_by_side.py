@@ -1,0 +1,58 @@
+"""Tasks of a run that are carried out at once."""
+
+import json
+from pathlib import Path
+from threading import Event as Signal
+
+import pytest
+
+from linnet.core import commands
+from linnet.core.events import Settled
+from linnet.core.messages import ToolCall, ToolResult
+from linnet.core.run import Fact, RunTool, Task
+from linnet.errors import Cancelled
+from linnet.runtime.config import PI, Config
+from linnet.runtime.resources import Resources
+from linnet.runtime.runner import Runner
+from linnet.runtime.session import Session
+from linnet.runtime.settings import resolve
+from linnet.runtime.side_by_side import SideBySide
+from linnet.testing.listener import Asking, Quiet
+
+
+def test_a_task_that_breaks_breaks_the_run_and_keeps_nobody_waiting() -> None:
+    def carry_out(task: Task) -> Fact:
+        raise OSError("no more files")
+
+    tasks = [RunTool(index, ToolCall(str(index), "ls", {})) for index in range(2)]
+    for begun in (tasks[:1], tasks):
+        with pytest.raises(OSError, match="no more files"):
+            SideBySide(carry_out).next(begun)
+
+
+def test_what_goes_on_beside_a_task_that_breaks_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    began, interrupted = Signal(), Signal()
+
+    def run_tool(runner: Runner, call: ToolCall) -> ToolResult:
+        if call.name == "ls":
+            began.wait()
+            raise OSError("no more files")
+        began.set()
+        with pytest.raises(Cancelled):
+            runner._job.cancel.sleep(600)
+        interrupted.set()
+        raise Cancelled
+
+    monkeypatch.setattr(Runner, "_run_tool", run_tool)
+    script = tmp_path / "script.json"
+    script.write_text(json.dumps({"turns": [[{"call": "ls", "args": {}}, {"call": "bash", "args": {"command": ":"}}]]}))
+    asked = Config(script=script, cwd=tmp_path, calls_at_once=2)
+    settings = resolve(asked, {"LINNET_HOME": str(tmp_path / "home")}, PI)
+    quiet, asking = Quiet(), Asking()
+    session = Session(Resources(settings), [quiet])
+    session.submit(commands.Prompt("go"), asking)
+    session.finish()
+    interrupted.wait()
+    session.close()
+    assert ["no more files" in each for each in asking.refusals] == [True]
+    assert [type(event) for event in quiet.heard].count(Settled) == 1

@@ -3,6 +3,7 @@
 import json
 import signal
 import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -133,6 +134,48 @@ def test_a_child_of_this_process_that_is_in_its_session_is_not_taken_for_an_orph
         assert kill_adopted(None, 1)
         assert child.poll() is None
         child.kill()
+
+
+# Again and again, a process dies in the very moment in which it is looked at, and leaves a child in a session of its own.
+ORPHANS_IN_MID_LOOK = """
+import os, signal, threading
+from linnet.tools.descendants import adopt_orphans
+from linnet.tools.keepers import kill_adopted
+adopt_orphans()
+for _ in range(200):
+    told, tell = os.pipe()
+    parent = os.fork()
+    if not parent:
+        os.setsid()
+        if not os.fork():
+            os.setsid()
+            os.write(tell, b".")
+        while True:
+            signal.pause()
+    os.read(told, 1)
+    os.close(told)
+    os.close(tell)
+    begun = threading.Event()
+    def kill():
+        begun.set()
+        os.kill(parent, signal.SIGKILL)
+    killer = threading.Thread(target=kill)
+    killer.start()
+    begun.wait()
+    assert kill_adopted(None, 60)
+    killer.join()
+    try:
+        os.waitpid(-1, os.WNOHANG)
+    except ChildProcessError:
+        continue
+    kill_adopted(None, 60)
+    raise SystemExit("somebody was left")
+"""
+
+
+def test_what_becomes_an_orphan_while_one_looks_for_orphans_is_killed_too() -> None:
+    done = subprocess.run([sys.executable, "-c", ORPHANS_IN_MID_LOOK], capture_output=True, text=True, timeout=100)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def _some(work: Path) -> list[int]:

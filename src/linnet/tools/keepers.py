@@ -29,7 +29,7 @@ def kill_below(root: int, patience: float) -> bool:
 
     It need not do anything about that, and may be stopped; but orphans must go to it.
     """
-    return _until_none(lambda: [pid for pid in below([root]) if _is_alive(pid)], patience)
+    return _until_none(lambda: below([root]), patience)
 
 
 def kill_adopted(spared: int | None, patience: float) -> bool:
@@ -56,32 +56,48 @@ def wait_for_end(process: int) -> bool:
 
 
 def _adopted(spared: int | None) -> list[int]:
+    """Return our adopted children, and all below them. Those that had ended before are reaped, and not among them."""
+    for pid in _adopted_children(spared):
+        with suppress(ChildProcessError):
+            os.waitpid(pid, os.WNOHANG)
+    found = _adopted_children(spared)
+    return [*found, *below(found)]
+
+
+def _adopted_children(spared: int | None) -> list[int]:
     session = os.getsid(0)
     found = []
     for pid in listed_children(os.getpid()):
         with suppress(ProcessLookupError):
             if pid != spared and os.getsid(pid) != session:
                 found.append(pid)
-    for pid in found:
-        with suppress(ChildProcessError):
-            os.waitpid(pid, os.WNOHANG)
-    return [pid for pid in (*found, *below(found)) if _is_alive(pid)]
+    return found
 
 
 def _until_none(look: Callable[[], list[int]], patience: float) -> bool:
+    """Kill whoever `look` finds until it finds nobody, or only the dead that it had found dead before.
+
+    Whoever dies during a look may leave children where that look has been already; the next one finds them.
+    """
     deadline = monotonic() + patience
     pause = SHORTEST_PAUSE
-    while found := look():
-        for group in groups_of(found):
+    known_dead: set[int] = set()
+    while True:
+        found = look()
+        living = [pid for pid in found if _is_alive(pid)]
+        if not living and known_dead.issuperset(found):
+            return True
+        known_dead = {*found}.difference(living)
+        for group in groups_of(living):
             kill_group(group)
-        for pid in found:
+        for pid in living:
             with suppress(OSError):
                 os.kill(pid, SIGKILL)
         if monotonic() > deadline:
             return False
-        sleep(pause)
-        pause = min(pause * 2, LONGEST_PAUSE)
-    return True
+        if living:
+            sleep(pause)
+            pause = min(pause * 2, LONGEST_PAUSE)
 
 
 def _is_alive(pid: int) -> bool:

@@ -11,7 +11,7 @@ from errno import EIO, ETIMEDOUT
 from select import POLLIN, poll
 from signal import SIGKILL
 from threading import Lock, Thread
-from time import monotonic
+from time import monotonic, sleep
 
 from linnet.errors import Closed
 
@@ -127,10 +127,12 @@ class Spawner:
         from linnet.tools.keepers import kill_adopted, wait_for_end
 
         def watch() -> None:
-            if wait_for_end(process.pid):
-                with self._lock:
-                    if self._process is process:  # It was not dismissed.
-                        kill_adopted(process.pid, PATIENCE)
+            over = not wait_for_end(process.pid)
+            while not over:
+                with self._lock:  # Nothing is left to do if it was dismissed.
+                    over = self._process is not process or kill_adopted(process.pid, PATIENCE)
+                if not over:
+                    sleep(PATIENCE)
 
         if adopt_orphans():
             with suppress(RuntimeError):  # No room for a thread: then it is noticed when the next command is started.

@@ -5,7 +5,11 @@ PY := .venv/bin/python
 export PYTHONDONTWRITEBYTECODE :=
 unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
-.PHONY: help demo test check golden bench lock clean
+# Tests wait for processes as often as they compute: one worker more than there are processors, and one browser for all.
+PYTEST := $(PY) -m pytest -n 3 --dist loadgroup
+JUDGES := .venv/.system .venv/.node
+
+.PHONY: help demo test quick judges chaos check collected golden bench lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
@@ -13,14 +17,27 @@ help:  ## What can be done here
 demo: .venv/.runtime  ## Set up and run the main job, offline
 	@$(PY) examples/demo.py
 
-test: .venv/.dev .venv/.system .venv/.node  ## Set up and run everything that proves the product
-	@$(MAKE) --no-print-directory check
-	@$(PY) -m pytest -n 2 $(ARGS)
+test: .venv/.dev $(JUDGES)  ## Set up and run what proves the product, with one of each judge
+	@$(MAKE) --no-print-directory -j2 check collected
+	@$(PYTEST) $(ARGS)
+
+quick: .venv/.dev  ## The same without the programs of others, and with less by chance
+	@LINNET_TEST_TIMES=0.3 $(PYTEST) -m "not judge and not chaos and not foreign" $(ARGS)
+
+judges: .venv/.dev $(JUDGES)  ## All pairs, all examples, and every agent by its launcher
+	@LINNET_TEST_SPAWN=1 $(PYTEST) -m "not chaos" $(ARGS)
+
+chaos: .venv/.dev .venv/.system  ## All faults, and ten times as much by chance
+	@LINNET_TEST_TIMES=10 $(PYTEST) -m "chaos or hypothesis or drawn" --override-ini faulthandler_timeout=3600 $(ARGS)
 
 check: .venv/.dev  ## Format, lint and types, in seconds
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy
+
+# What pytest makes of the tests, it keeps: made once, beside the checks, instead of by every worker for itself.
+collected: .venv/.dev
+	@$(PY) -m pytest --collect-only -q >/dev/null || true
 
 golden: .venv/.dev  ## Rewrite the golden transcripts and the table of settings; the diff is the review
 	@$(PY) -m pytest tests/golden --update-golden

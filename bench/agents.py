@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 from statistics import median
@@ -18,13 +19,16 @@ import msgspec
 
 from bench.measure import Running, repeated
 from bench.peers import zot_like
-from linnet import AsyncRuntime
+from linnet import AsyncRuntime, events
 
 Row = tuple[str, str]
 COUNT = 200
+MANY = 1_000
 PROMPT = '!tool bash {"command":"echo hello"}'
 TICK = 0.002  # How often the loop is asked whether it is there.
+HANGING = "!gate never"
 IN_ONE = "--in-one-process"
+AT_WORK = "--at-work"
 
 
 class Measured(msgspec.Struct):
@@ -42,6 +46,15 @@ def columns(url: str, folder: Path, count: int = COUNT) -> list[tuple[str, list[
     """Tables for `make bench`."""
     together = msgspec.json.decode(_python(__file__, IN_ONE, url, str(folder), str(count)), type=Measured)
     return [("one process", _rows(together)), (f"{count} processes", _rows(_apart(url, folder, count)))]
+
+
+def at_work(url: str, folder: Path, count: int = MANY) -> list[Row]:
+    """What so many agents take in one process while a model speaks to each of them."""
+    threads, megabytes = msgspec.json.decode(_python(__file__, AT_WORK, url, str(folder), str(count)))
+    return [
+        (f"{count:,} agents at work: memory", f"{megabytes:,.0f} MB"),
+        (f"{count:,} agents at work: threads", f"{threads:,}"),
+    ]
 
 
 def start_rows() -> list[Row]:
@@ -96,6 +109,25 @@ async def _together(url: str, folder: str, count: int) -> Measured:
     return Measured(seconds, megabytes, lags, idle_lags)
 
 
+async def _at_work(url: str, folder: str, count: int) -> tuple[int, float]:
+    """Return threads and megabytes, when every agent has had the first words of a reply that does not end."""
+    runtimes = [AsyncRuntime(provider="anthropic", base_url=url, api_key="x", cwd=folder) for _ in range(count)]
+    heard = asyncio.Semaphore(0)
+
+    async def work(runtime: AsyncRuntime) -> None:
+        async for event in runtime.prompt(HANGING):
+            if isinstance(event, events.TextDelta):
+                heard.release()
+
+    working = [asyncio.create_task(work(runtime)) for runtime in runtimes]
+    for _ in runtimes:
+        await heard.acquire()
+    measured = threading.active_count(), _memory(os.getpid())
+    await asyncio.gather(*(runtime.close() for runtime in runtimes))
+    await asyncio.gather(*working, return_exceptions=True)
+    return measured
+
+
 async def _watch(lags: list[float]) -> None:
     while True:
         asked = time.perf_counter()
@@ -137,6 +169,10 @@ def _python(*args: str) -> str:
 
 
 def main() -> None:
+    if AT_WORK in sys.argv:
+        url, work, agents = sys.argv[2:]
+        print(msgspec.json.encode(asyncio.run(_at_work(url, work, int(agents)))).decode())
+        return
     if IN_ONE in sys.argv:
         url, work, agents = sys.argv[2:]
         measured = asyncio.run(_together(url, work, int(agents)))
@@ -153,6 +189,7 @@ def main() -> None:
             show([("one", start_rows())])
             print(f"\n{count} agents at once\n")
             show(columns(url, Path(folder), count))
+            show([("one process", at_work(url, Path(folder)))])
         finally:
             model.kill()
 

@@ -104,6 +104,11 @@ class Running:
                 return int(line.split()[1]) / 1024
         raise LookupError(field)
 
+    def computed(self) -> float:
+        """Seconds that all its threads have had a processor, to the nanosecond; those that have ended do not count."""
+        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
+        return sum(int(each.read_text().split()[0]) for each in threads) / 1e9
+
     def cpu(self) -> float:
         """Seconds, with those of the kernel."""
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()

@@ -12,12 +12,11 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, extensions, monitor, project, sessions, start, tools
+from bench import agents, extensions, monitor, project, sessions, start, tools, turns
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
 Row = tuple[str, str]
-IN_BASH = '!tool bash {"command":"echo up; sleep 60"}'
 
 
 def main() -> None:
@@ -43,9 +42,16 @@ def main() -> None:
                 print("\nThe pi protocol\n")
                 pi_peers = pi_like(url, home)
                 show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
+                print("\nTurns, in the zot protocol and in pi's\n")
+                show(turns.columns(zot_like(url), folder))
+                print()
+                show(turns.columns([peer for peer in pi_peers if "deltas" not in peer.name], folder))
+                print()
+                show([("linnet", turns.counted(zot_like(url)[0], folder))])
                 print(f"\nIn one's own process, and {agents.COUNT} agents at once\n")
                 show([("linnet", agents.start_rows())])
                 show(agents.columns(url, folder))
+                show([("one process", agents.at_work(url, folder))])
                 print("\nSessions\n")
                 show([(peer.name, sessions.rows(peer, folder)) for peer in pi_peers if "deltas" not in peer.name])
                 print("\nTemplates and skills\n")
@@ -101,7 +107,7 @@ def zot_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
         running.turn("hi")
         seconds = repeated(3, lambda: running.turn("!toolargs 5000"))
         rows.append(("call with 5,000 argument deltas", f"{seconds * 1e3:.1f} ms"))
-    return rows + abort_rows(peer, folder)
+    return rows
 
 
 def pi_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
@@ -116,7 +122,7 @@ def pi_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
             megabytes = (running.bytes_out - before) / 1e6
             rows.append((f"{size:,} deltas", f"{size / seconds / 1e3:,.1f} k/s, {megabytes:,.1f} MB out"))
             rows.append((f"… peak memory, {size:,}", f"{running.memory('VmHWM'):.1f} MB"))
-    return rows + abort_rows(peer, folder)
+    return rows
 
 
 def start_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
@@ -131,17 +137,6 @@ def start_rows(peer: Peer, folder: Path, bare: float) -> list[Row]:
         running.turn("hi")
         rows.append(("memory after a prompt", f"{running.memory():.1f} MB"))
     return rows
-
-
-def abort_rows(peer: Peer, folder: Path) -> list[Row]:
-    with Running(peer, folder) as running:
-        running.turn("hi")
-        streaming = repeated(15, lambda: running.abort_while("!gate never", peer.delta))
-        in_bash = repeated(15, lambda: running.abort_while(IN_BASH, peer.progress))
-    return [
-        ("abort → end, streaming", f"{streaming * 1e3:.2f} ms"),
-        ("abort → end, in bash", f"{in_bash * 1e3:.2f} ms"),
-    ]
 
 
 def show(columns: list[tuple[str, list[Row]]], write: Callable[[str], None] = print) -> None:

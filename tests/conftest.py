@@ -12,12 +12,20 @@ from hypothesis import HealthCheck, settings
 
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+from tests.suite.forked import ForkedAgent
+from tests.suite.times import times
 
-pytest_plugins = ("tests.suite.seed", "tests.suite.limit", "tests.suite.signals")
+pytest_plugins = ("tests.suite.seed", "tests.suite.limit", "tests.suite.signals", "tests.suite.marks")
 
 # A busy machine is no failure: nothing here is timed. Where CI is set Hypothesis would draw the same in every run, and
 # what it does not draw would never be found: `tests/suite/seed.py` has another seed for each commit.
-settings.register_profile("linnet", deadline=None, derandomize=False, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile(
+    "linnet",
+    deadline=None,
+    derandomize=False,
+    suppress_health_check=[HealthCheck.too_slow],
+    max_examples=times(settings().max_examples),
+)
 settings.load_profile("linnet")
 
 
@@ -39,7 +47,7 @@ def spawn(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
     folder = tmp_path / "work"
     folder.mkdir()
     with ExitStack() as stack:
-        yield lambda *flags, **options: stack.enter_context(Agent(*flags, **{"cwd": folder, **options}))
+        yield lambda *flags, **options: stack.enter_context(ForkedAgent(*flags, **{"cwd": folder, **options}))
 
 
 def of_then(provider: str) -> dict[str, str]:

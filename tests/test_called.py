@@ -4,16 +4,11 @@ import ast
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tests.suite.sources import parsed
 
 ROOT = Path(__file__).parent.parent / "src" / "linnet"
 MODULES = sorted(ROOT.rglob("*.py"))
 PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] in ("core", "wire")]
-
-
-@cache
-def parsed(path: Path) -> ast.Module:
-    return ast.parse(path.read_text())
 
 
 @cache
@@ -43,7 +38,6 @@ def is_called(path: Path, function: str) -> bool:
     )
 
 
-@pytest.mark.parametrize("path", PURE, ids=dotted)
-def test_every_pure_function_is_called_by_production(path: Path) -> None:
-    functions = [node.name for node in parsed(path).body if isinstance(node, ast.FunctionDef)]
-    assert [name for name in functions if not is_called(path, name) and not name.startswith("__")] == []
+def test_every_pure_function_is_called_by_production() -> None:
+    functions = [(path, node.name) for path in PURE for node in parsed(path).body if isinstance(node, ast.FunctionDef)]
+    assert [each for each in functions if not is_called(*each) and not each[1].startswith("__")] == []

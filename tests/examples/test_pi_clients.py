@@ -10,13 +10,14 @@ from pathlib import Path
 import pytest
 
 from linnet.testing.model_server import ModelServer
+from tests.suite.go import built
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 LINNET = Path(sys.executable).with_name("linnet")
 PATIENCE = 60
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
-pytestmark = pytest.mark.timeout(180)  # A cold Go build takes a while.
+pytestmark = [pytest.mark.foreign, pytest.mark.timeout(180)]  # A cold Go build takes a while.
 
 
 def needs(program: str) -> str:
@@ -27,7 +28,7 @@ def needs(program: str) -> str:
     return found
 
 
-def command(name: str, folder: Path) -> list[str]:
+def command(name: str) -> list[str]:
     match name:
         case "shell":
             needs("jq")
@@ -40,11 +41,7 @@ def command(name: str, folder: Path) -> list[str]:
         case "node":
             return [needs("node"), str(EXAMPLES / "pi" / "node" / "client.mjs")]
         case _:
-            binary = folder / "client"
-            env = {**os.environ, "GOFLAGS": "-mod=mod", "GOCACHE": str(folder / "cache"), "GOTOOLCHAIN": "local"}
-            build = [needs("go"), "build", "-o", str(binary), "."]
-            subprocess.run(build, cwd=EXAMPLES / "pi" / "go", env=env, check=True, timeout=PATIENCE * 2)
-            return [str(binary)]
+            return [built(EXAMPLES / "pi" / "go")]
 
 
 @pytest.fixture
@@ -52,7 +49,7 @@ def run(tmp_path: Path) -> Run:
     def run(
         name: str, *args: str, typed: str | None = None, agent: Path = LINNET
     ) -> "subprocess.CompletedProcess[str]":
-        argv = [needs("node"), str(EXAMPLES / "pi" / "node" / "interactive.mjs")] if typed else command(name, tmp_path)
+        argv = [needs("node"), str(EXAMPLES / "pi" / "node" / "interactive.mjs")] if typed else command(name)
         work = tmp_path / "work"
         work.mkdir(exist_ok=True)
         keyless = {f"{vendor}_API_KEY": "" for vendor in ("ANTHROPIC", "OPENAI", "DEEPSEEK")}
@@ -65,6 +62,9 @@ def run(tmp_path: Path) -> Run:
 
 
 CLIENTS = ["shell", "python", "node", "go", "one-liner"]
+one_and_all = pytest.mark.parametrize(
+    "name", ["python", *(pytest.param(name, marks=pytest.mark.judge) for name in CLIENTS if name != "python")]
+)
 
 
 @pytest.mark.parametrize("name", CLIENTS)
@@ -76,7 +76,7 @@ def test_a_prompt_is_sent_and_its_answer_streamed(run: Run, server: ModelServer,
     assert (again.returncode, again.stdout.strip()) == (0, "recovered")
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@one_and_all
 def test_what_fails_is_said_and_is_no_success(run: Run, server: ModelServer, name: str) -> None:
     failed = run(name, "!fail 401 9", "--provider", "anthropic", "--base-url", server.url)
     assert failed.returncode == 1
@@ -87,7 +87,7 @@ def test_what_fails_is_said_and_is_no_success(run: Run, server: ModelServer, nam
     assert "no credential for anthropic" in keyless.stderr
 
 
-@pytest.mark.parametrize("name", CLIENTS)
+@one_and_all
 def test_an_agent_that_cannot_be_started_is_named(run: Run, tmp_path: Path, name: str) -> None:
     failed = run(name, "hello", agent=tmp_path / "no-such-agent")
     assert failed.returncode == 1

@@ -20,10 +20,11 @@ from linnet.extensions.programs.discovery import DISABLED
 from linnet.runtime.config import Config
 from linnet.runtime.extending import Extending
 from linnet.runtime.settings import resolve
-from linnet.testing.agent import Agent
 from linnet.testing.processes import wait_until
 from tests.extensions.programs.conftest import GUARD, HELLO, READY, TOOL, extension
 from tests.extensions.python.conftest import Extended
+from tests.suite import forked
+from tests.suite.forked import ForkedAgent
 
 Start = Callable[..., Extended]
 SILENT = 'take("x")\n'
@@ -123,7 +124,7 @@ def run(folder: Path, *words: str, input: str = "", **settings: Any) -> subproce
     if settings:
         (home / "settings.json").write_text(json.dumps(settings))
     (folder / "work").mkdir(exist_ok=True)
-    return subprocess.run(
+    return forked.run(
         [str(Path(sys.executable).with_name("linnet")), *words, "--provider", "scripted"],
         cwd=folder / "work",
         env={"PATH": os.environ["PATH"], "HOME": str(folder), "LINNET_HOME": str(home)},
@@ -199,13 +200,24 @@ def test_whatever_waits_for_one_that_cannot_be_loaded_is_refused_and_so_is_what_
 
 @pytest.mark.parametrize("dialect", list(WORDS))
 def test_the_process_answers_what_waits_and_ends_with_1(tmp_path: Path, dialect: str) -> None:
+    """Both are there before it starts: it does not wait for anybody once it knows."""
     guard = throws(tmp_path)
-    with Agent(*WORDS[dialect], "--provider", "scripted", "-e", str(guard), cwd=tmp_path) as agent:
-        agent.send(*({"id": str(at), "type": "prompt", "message": "hello"} for at in (1, 2)))
-        while agent.read() is not None:
-            pass
-        code, said = agent.wait(), agent.stderr.splitlines()
-    answers = [frame for frame in agent.seen if frame["type"] in ("response", "error")]
+    command = [
+        str(Path(sys.executable).with_name("linnet")),
+        *WORDS[dialect],
+        "--provider",
+        "scripted",
+        "-e",
+        str(guard),
+    ]
+    env = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path / "home")}
+    source, keyboard = os.pipe()
+    with open(source, "rb") as stdin, open(keyboard, "wb", buffering=0) as ours:
+        ours.write(b"".join(b'{"id":"%d","type":"prompt","message":"hello"}\n' % at for at in (1, 2)))
+        done = forked.run(command, stdin=stdin, capture_output=True, text=True, cwd=tmp_path, env=env, timeout=60)
+    code, said = done.returncode, done.stderr.splitlines()
+    seen = [json.loads(line) for line in done.stdout.splitlines()]
+    answers = [frame for frame in seen if frame["type"] in ("response", "error")]
     assert [each.get("success", False) for each in answers] == [False, False]
     assert all("ZeroDivisionError" in each["error"] for each in answers)
     assert code == 1
@@ -213,7 +225,7 @@ def test_the_process_answers_what_waits_and_ends_with_1(tmp_path: Path, dialect:
 
 
 def test_the_process_ends_also_where_nothing_waits(tmp_path: Path) -> None:
-    with Agent("rpc", "--provider", "scripted", "-e", str(dies(tmp_path)), cwd=tmp_path) as agent:
+    with ForkedAgent("rpc", "--provider", "scripted", "-e", str(dies(tmp_path)), cwd=tmp_path) as agent:
         assert agent.ask("ping")["success"]
         assert agent.wait() == 1
 

@@ -62,6 +62,7 @@ class Desk(Listener):
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
+        self._encoder = dialect.encoder()
         self._changed = Condition()
         self._heard: list[str] = []
         self._printed: list[bytes] = []
@@ -71,7 +72,7 @@ class Desk(Listener):
         return b"".join(self._printed)
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._printed += [bytes(buffer) for line in self._dialect.encode(events) for buffer in line]
+        self._printed += [bytes(buffer) for line in self._encoder.encode(events) for buffer in line]
         with self._changed:
             self._heard += [type(event).__name__ for event in events]
             self._changed.notify_all()
@@ -113,7 +114,6 @@ def play(folder: Path, dialect: str, cwd: Path) -> tuple[bytes, bytes]:
     desk = Desk(speak(flags))
     ids, sessions = count(1), count(1)
     session = Session(
-        settings,
         Resources(settings),
         [desk],
         clock=lambda: NOON,

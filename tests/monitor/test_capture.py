@@ -20,6 +20,7 @@ from linnet.monitor.compare import compare
 from linnet.monitor.record import Capture, Record, dump, load
 from linnet.monitor.report import folded, report
 from linnet.testing.processes import alive, wait_until
+from tests.suite import forked
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 ROOT = Path(__file__).parents[2]
@@ -44,7 +45,7 @@ class Captured:
         (folder / "script.txt").write_text(script)
         more = [word for name, value in flags.items() for word in (f"--{name}", value)]
         path = f"{Path(sys.executable).parent}:/usr/bin:/bin"
-        self.done = subprocess.run(
+        self.done = forked.run(
             [LINNET, "capture", "--script", "script.txt", "--out", "r.md", "--raw", "raw.jsonl", *more, "--", *command],
             cwd=folder,
             env={"PATH": path, "HOME": str(folder), "LANG": "C.UTF-8", **(env or {})},
@@ -146,7 +147,7 @@ def test_an_interrupted_capture_reports_what_came(tmp_path: Path) -> None:
     (tmp_path / "script.txt").write_text('{"type":"prompt"}\nwait done\n')
     told = tmp_path / "told"
     command = ["sh", "-c", 'echo \'{"type":"turn_start"}\'; echo $$ > told; sleep 600']
-    with subprocess.Popen(
+    with forked.Popen(
         [LINNET, "capture", "--script", "script.txt", "--out", "r.md", "--", *command],
         cwd=tmp_path,
         stderr=subprocess.PIPE,
@@ -237,11 +238,11 @@ def test_stderr_between_and_odd_bytes_are_kept_apart(captured: Callable[..., Cap
 def test_a_raw_capture_makes_the_same_report_again(captured: Callable[..., Captured], tmp_path: Path) -> None:
     made = captured('{"type":"ping"}\nwait done\n', LINNET, "rpc", "--provider", "scripted")
     again = [LINNET, "capture", "--report", "raw.jsonl"]
-    assert subprocess.run(again, cwd=tmp_path, capture_output=True, text=True).stdout == made.report
+    assert forked.run(again, cwd=tmp_path, capture_output=True, text=True).stdout == made.report
     both = [LINNET, "capture", "--compare", "raw.jsonl", "raw.jsonl"]
-    table = subprocess.run(both, cwd=tmp_path, capture_output=True, text=True).stdout
+    table = forked.run(both, cwd=tmp_path, capture_output=True, text=True).stdout
     assert "1 of 1 rows have both" in table
-    replayed = subprocess.run([LINNET, "monitor", "raw.jsonl"], cwd=tmp_path, capture_output=True, text=True).stdout
+    replayed = forked.run([LINNET, "monitor", "raw.jsonl"], cwd=tmp_path, capture_output=True, text=True).stdout
     assert [line.split()[1].strip(",") for line in replayed.splitlines()] == ["starting", "idle", "gone"]
 
 
@@ -343,7 +344,7 @@ def test_a_capture_that_was_cut_off_is_read_and_says_so() -> None:
     ],
 )
 def test_a_bad_argument_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    done = subprocess.run([LINNET, "capture", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
+    done = forked.run([LINNET, "capture", *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=30)
     assert (done.returncode > 0, done.stderr) == (True, f"linnet: {sentence}\n")
 
 

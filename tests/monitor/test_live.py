@@ -18,6 +18,7 @@ from linnet.monitor import tap
 from linnet.monitor.stream import Stream
 from linnet.monitor.watch import Watch
 from linnet.testing.processes import alive, wait_until
+from tests.suite import forked
 
 LINNET = str(Path(sys.executable).with_name("linnet"))
 PATIENCE = 30
@@ -25,7 +26,7 @@ PATIENCE = 30
 
 def monitor(*command: str, flags: tuple[str, ...] = (), **options: Any) -> "subprocess.Popen[bytes]":
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen([LINNET, "monitor", *flags, "--", *command], **{**pipes, **options})
+    return forked.Popen([LINNET, "monitor", *flags, "--", *command], **{**pipes, **options})
 
 
 @contextmanager
@@ -245,14 +246,14 @@ def test_a_tap_that_nobody_empties_loses_the_oldest_and_says_how_much(kind: type
     ],
 )
 def test_a_bad_argument_gets_one_sentence(arguments: list[str], sentence: str, tmp_path: Path) -> None:
-    done = subprocess.run([LINNET, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
+    done = forked.run([LINNET, *arguments], cwd=tmp_path, capture_output=True, text=True, timeout=PATIENCE)
     assert (done.returncode > 0, done.stderr) == (True, sentence)
 
 
 @pytest.mark.parametrize("word", ["monitor", "capture"])
 def test_help_is_there(word: str) -> None:
-    done = subprocess.run([LINNET, word, "--help"], capture_output=True, text=True, timeout=PATIENCE)
+    done = forked.run([LINNET, word, "--help"], capture_output=True, text=True, timeout=PATIENCE)
     assert done.returncode == 0
     assert done.stdout.startswith(f"linnet {word}: ")
-    everything = subprocess.run([LINNET, "--help"], capture_output=True, text=True, timeout=PATIENCE)
+    everything = forked.run([LINNET, "--help"], capture_output=True, text=True, timeout=PATIENCE)
     assert f"  linnet {word} " in everything.stdout

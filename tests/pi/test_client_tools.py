@@ -93,7 +93,8 @@ def test_a_result_that_makes_no_sense_is_refused_and_still_waited_for(agent: Age
     assert agent.ask("tool_response", requestId=id, content="ok")["success"] is True
     assert agent.ask("tool_response", requestId=id, content="twice")["success"] is False
     assert agent.ask("tool_response_progress", requestId=id, text="late")["success"] is False
-    agent.until("agent_end")
+    if "agent_end" not in types(agent.seen):  # It may have come before the last answers.
+        agent.until("agent_end")
 
 
 def test_an_abort_and_the_end_of_stdin_are_told_and_end_the_run(pi: Callable[..., Agent], agent: Agent) -> None:

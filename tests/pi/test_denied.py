@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
+from tests.suite.forked import ForkedAgent
 
 CALLS = 80  # Of each prompt.
 EXAMPLES = 12
@@ -143,7 +144,7 @@ def test_nothing_that_was_denied_has_run(tmp_path: Path, server: ModelServer, wo
         folder = tmp_path / str(next(numbers))
         folder.mkdir()
         model = ("--provider", "anthropic", "--base-url", server.url, "--api-key", "x", "--permission", "ask")
-        with Agent(*words.flags, *model, cwd=folder) as agent:
+        with ForkedAgent(*words.flags, *model, cwd=folder) as agent:
             client = Client(agent, words)
             calls = [["bash", {"command": f"touch ran-{n}"}] for n in range(CALLS)]
             client.send({"type": "prompt", "message": f"!tools {json.dumps(calls)}"})

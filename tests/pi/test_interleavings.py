@@ -29,6 +29,8 @@ from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.listener import Asking, Quiet
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
+from tests.suite.forked import ForkedAgent
+from tests.suite.times import times
 
 Ending: TypeAlias = Literal["eof", "abort, then eof", "sigterm"]
 
@@ -311,7 +313,7 @@ class Conversation(RuleBasedStateMachine):
         delay = delay if ending != "eof" else "0.01"  # Nobody will be there to end the wait.
         flags = ("--retry-delay", delay, "--compact-keep", "1", "--stream", stream, "--session-dir", str(folder))
         env = {"TEST_MARK": str(folder)}
-        self.agent = self.stack.enter_context(Agent(*base, *flags, *self.flags, cwd=folder, env=env))
+        self.agent = self.stack.enter_context(ForkedAgent(*base, *flags, *self.flags, cwd=folder, env=env))
         self.send({"type": "get_state"}, hold=False)
         self.listen(lambda: not self.ledger.unanswered())  # From here on it knows what to do about a signal.
 
@@ -587,9 +589,10 @@ def run_conversations(kind: type[Conversation], server: ModelServer, folder: Pat
     )
 
 
+@pytest.mark.drawn
 @pytest.mark.timeout(400)
 def test_whatever_is_sent_whenever_the_frames_add_up(server: ModelServer, tmp_path: Path) -> None:
-    run_conversations(Conversation, server, tmp_path, 50)
+    run_conversations(Conversation, server, tmp_path, times(20))
 
 
 NASTY = '''
@@ -707,13 +710,14 @@ class Nasty(Conversation):
         assert "internal error" not in self.agent.stderr
 
 
+@pytest.mark.drawn
 @pytest.mark.timeout(400)
 def test_extensions_that_throw_hang_print_and_exit_in_every_hook_break_nothing(
     server: ModelServer, tmp_path: Path
 ) -> None:
     (tmp_path / "nasty.py").write_text(NASTY)
     Nasty.flags = ("-e", str(tmp_path / "nasty.py"), "--hook-timeout", "0.03")
-    run_conversations(Nasty, server, tmp_path, 25)
+    run_conversations(Nasty, server, tmp_path, times(10))
 
 
 def said(frames: list[Frame]) -> list[str]:
@@ -773,7 +777,7 @@ def test_a_compaction_is_answered_before_the_session_is_at_rest() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     for _ in range(20):
         listener = Quiet()
-        session = Session(config, Resources(config), [listener])
+        session = Session(Resources(config), [listener])
         session.submit(commands.Compact(), Asking(refused=listener.story.append))
         session.finish()
         assert listener.story == ["Nothing to compact (session too small)", "at rest"]
@@ -817,7 +821,7 @@ def test_a_failed_run_and_the_retry_of_it_are_told_in_one_breath() -> None:
     """Whoever is told that it ended, and asks, must not be told that all is over."""
     config = resolve(Config(provider="scripted", retry_delay=0.001, save=False), {}, PI)
     listener = Quiet()
-    session = Session(config, Failing(config), [listener])
+    session = Session(Failing(config), [listener])
     session.submit(commands.Prompt("hello"), Asking())
     session.finish()
     session.close()
@@ -846,7 +850,7 @@ class Impatient(Quiet):
 def test_the_wait_for_a_retry_can_be_ended_from_the_moment_it_is_announced() -> None:
     config = resolve(Config(provider="scripted", retry_delay=60, save=False), {}, PI)
     listener = Impatient()
-    listener.session = session = Session(config, Failing(config), [listener])
+    listener.session = session = Session(Failing(config), [listener])
     session.submit(commands.Prompt("hello"), Asking())
     rested = listener.rests.wait(PATIENCE)
     session.close()
@@ -869,7 +873,7 @@ def test_an_abort_is_not_for_what_was_said_after_it() -> None:
     config = resolve(Config(provider="scripted", save=False), {}, PI)
     listener = Quiet()
     resources = Interrupted(config)
-    resources.session = session = Session(config, resources, [listener])
+    resources.session = session = Session(resources, [listener])
     session.submit(commands.Prompt("first"), Asking())
     session.finish()
     session.close()

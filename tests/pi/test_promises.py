@@ -293,6 +293,28 @@ def test_attachments_reach_the_model_and_are_shown_as_they_were_sent(
     assert run(agent, "hello")[-1]["messages"][0]["attachments"] == []
 
 
+def test_attachments_are_shown_wherever_the_conversation_goes_on_from(pi: Callable[..., Agent]) -> None:
+    agent = pi()
+    notes = {"id": "2", "type": "document", "fileName": "n.txt", "mimeType": "text/plain", "size": 2, "content": "aGk="}
+    run(agent, "look", attachments=[notes])
+
+    def attached() -> list[Any]:
+        return [m["attachments"] for m in agent.ask("get_messages")["data"]["messages"] if m["role"] == "user"]
+
+    leaf = agent.ask("get_tree")["data"]["leafId"]
+    assert agent.ask("navigate", entryId=None)["success"]
+    assert attached() == []
+    assert agent.ask("navigate", entryId=leaf)["success"]
+    assert attached() == [[notes]]
+    assert agent.ask("clone")["success"]
+    assert attached() == [[notes]]
+    file = agent.ask("get_state")["data"]["sessionFile"]
+    assert "aGk=" not in Path(file).read_text()
+    assert agent.ask("new_session")["success"]
+    assert agent.ask("switch_session", sessionPath=file)["success"]
+    assert attached() == [[]]
+
+
 def test_a_legacy_prompt_is_tried_again_and_compacted_inside_its_run(legacy: Agent) -> None:
     legacy.send({"type": "prompt", "message": "hello"})
     legacy.until("agent_end")

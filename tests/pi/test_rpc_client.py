@@ -18,6 +18,8 @@ LINNET_PI = Path(sys.executable).with_name("linnet-pi")
 
 Report = dict[str, Any]
 
+pytestmark = pytest.mark.foreign
+
 
 def client_file(version: str) -> Path:
     file = INSTALLED / version / "dist" / "modes" / "rpc" / "rpc-client.js"

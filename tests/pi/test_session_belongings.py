@@ -12,6 +12,7 @@ import pytest
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from linnet.testing.sessions import file_of, run, state
+from tests.suite import forked
 
 
 def test_a_page_does_not_overwrite_a_session(pi: Callable[..., Agent], tmp_path: Path) -> None:
@@ -24,7 +25,7 @@ def test_a_page_does_not_overwrite_a_session(pi: Callable[..., Agent], tmp_path:
         refused = agent.ask("export_html", outputPath=str(path))
         assert refused["error"] == f"{path} is a session, which a page must not overwrite; give another name"
         assert path.read_bytes() == kept
-    done = subprocess.run(
+    done = forked.run(
         [Path(sys.executable).with_name("linnet"), "export", own, "--out", own], capture_output=True, text=True
     )
     assert (done.returncode, done.stdout) == (1, "")
@@ -157,8 +158,8 @@ def test_whoever_stops_reading_has_seen_enough(pi: Callable[..., Agent], server:
     reading, writing = os.pipe()
     os.close(reading)
     with open(writing, "wb") as stdout:
-        done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=file_of(agent).parent, env=env)
+        done = forked.run(command, stdout=stdout, stderr=subprocess.PIPE, cwd=file_of(agent).parent, env=env)
     assert (done.returncode, done.stderr) == (1, b"")
     with open("/dev/full", "wb") as stdout:
-        full = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, env=env)
+        full = forked.run(command, stdout=stdout, stderr=subprocess.PIPE, env=env)
     assert (full.returncode, full.stderr) == (1, b"linnet: No space left on device\n")

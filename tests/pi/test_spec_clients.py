@@ -20,6 +20,8 @@ LINNET_PI = Path(sys.executable).with_name("linnet-pi")
 INTERACTIVE = Path(__file__).parent / "clients" / "interactive.mjs"
 SPAWNED = ["pi", "--mode", "rpc", "--no-session"]
 
+pytestmark = pytest.mark.foreign
+
 
 def environment(folder: Path) -> dict[str, str]:
     """One in which the first `pi` is the one in this folder."""

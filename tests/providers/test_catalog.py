@@ -12,6 +12,8 @@ from linnet.errors import ConfigError, MissingKey, UnknownProvider
 from linnet.providers import catalog
 from linnet.providers.factory import build
 
+pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
+
 
 @pytest.mark.parametrize("provider", catalog.PROVIDERS)
 def test_every_providers_default_model_comes_first_in_its_list(provider: str) -> None:

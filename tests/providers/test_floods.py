@@ -21,8 +21,8 @@ from linnet.providers.anthropic.response import Reader as AnthropicReader
 from linnet.providers.faults import from_status
 from linnet.providers.head import BadHead, parse
 from linnet.providers.openai_chat.response import Reader as OpenAIReader
-from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
+from tests.suite.forked import ForkedAgent
 
 STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
@@ -122,7 +122,7 @@ def test_a_reply_without_end_is_cut_and_said_to_be(flood: Flood, tmp_path: Path)
 @pytest.mark.parametrize("mode", [["rpc"], ["--mode", "rpc"]], ids=["zot", "pi"])
 def test_an_abort_is_answered_while_it_comes_in(flood: Flood, mode: list[str], tmp_path: Path) -> None:
     env = {"LINNET_HOME": str(tmp_path), "ANTHROPIC_API_KEY": "k"}
-    with Agent(*mode, "--base-url", flood.url, "--no-session", cwd=tmp_path, env=env) as agent:
+    with ForkedAgent(*mode, "--base-url", flood.url, "--no-session", cwd=tmp_path, env=env) as agent:
         agent.send({"id": "1", "type": "prompt", "message": "hi"})
         assert flood.flowing.wait(30)
         assert agent.ask("abort")["success"]

@@ -16,6 +16,8 @@ from linnet.testing.model_server import ModelServer
 
 HELLO = "Hello from the scripted model."
 
+pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
+
 
 def told(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]

@@ -40,6 +40,8 @@ LEVELS: list[Reasoning] = ["off", "minimal", "low", "medium", "high", "xhigh"]
 
 THEN = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "deepseek": "deepseek-chat"}
 
+pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
+
 
 def model(provider: str = "anthropic", id: str = "") -> Model:
     found = catalog.find(provider, id or THEN[provider])

@@ -13,6 +13,8 @@ from types import FrameType
 
 import pytest
 
+from tests.suite.times import patience
+
 SECONDS = 120.0  # Many times what the slowest takes: a busy machine is no failure.
 
 
@@ -24,7 +26,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
     """Over all of a test, what is prepared for it and what is cleaned up after it: either may hang as well."""
     mark = item.get_closest_marker("timeout")
-    seconds = float(mark.args[0]) if mark else SECONDS
+    seconds = patience(float(mark.args[0]) if mark else SECONDS)
 
     def ring(number: int, frame: FrameType | None) -> None:
         pytest.fail(f"It did not end within {seconds:g} s.\n{stacks(frame)}", pytrace=False)

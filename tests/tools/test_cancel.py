@@ -52,3 +52,20 @@ def test_all_that_block_are_interrupted_once() -> None:
         cancel.set()
     cancel.set()
     assert story == ["outer", "inner"]
+
+
+def test_all_that_block_are_interrupted_also_if_to_interrupt_one_of_them_fails() -> None:
+    """Tools that others wrote say how they are interrupted."""
+    cancel, story = CancelToken(), list[str]()
+
+    def fail() -> None:
+        story.append("outer")
+        raise OSError("not connected")
+
+    with (
+        pytest.raises(Cancelled),
+        cancel.interrupting(fail),
+        cancel.interrupting(lambda: story.append("inner")),
+    ):
+        cancel.set()
+    assert story == ["outer", "inner"]

@@ -11,12 +11,12 @@ import pytest
 from linnet import LinnetError, Runtime
 from linnet.core.messages import ToolCall
 from linnet.runtime.cancel import CancelToken
-from linnet.testing.agent import Agent
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
 from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools
+from tests.suite.forked import ForkedAgent
 
 TOOLS = ("read", "write", "edit", "bash", "grep", "find", "ls")
 ODD = {
@@ -114,7 +114,7 @@ def test_three_thousand_folders_are_searched_or_refused_in_words(
 def test_odd_paths_of_a_client_are_refused_in_words(tmp_path: Path, kind: str) -> None:
     odd = ODD[kind]
     env = {"LINNET_HOME": str(tmp_path / "home")}
-    with Agent("--mode", "rpc", "--provider", "scripted", cwd=tmp_path, env=env) as agent:
+    with ForkedAgent("--mode", "rpc", "--provider", "scripted", cwd=tmp_path, env=env) as agent:
         for command, field in (("switch_session", "sessionPath"), ("export_html", "outputPath"), ("fork", "entryId")):
             agent.send({"id": command, "type": command, field: odd})
             assert "internal" not in agent.until("response")[-1].get("error", "")

@@ -4,7 +4,7 @@ import os
 import socket
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from threading import Thread
 
@@ -27,6 +27,8 @@ HOMELY = (
     ".cargo/credentials.toml",
 )
 
+pytestmark = pytest.mark.foreign  # bubblewrap, two hundred times.
+
 
 class Outside:
     """A folder, a home, a process and sockets that nobody in the sandbox may touch."""
@@ -41,6 +43,7 @@ class Outside:
         self.shm = Path("/dev/shm") / f"linnet-{os.getpid()}"
         self.heard = 0
         self._stack = ExitStack()
+        self._serving: list[tuple[socket.socket, Thread]] = []
         self._restore()
         ports = {}
         for name, family, kind, address in (
@@ -58,6 +61,7 @@ class Outside:
                 listener.listen()
             thread = Thread(target=self._serve, args=(listener,), daemon=True)
             thread.start()
+            self._serving.append((listener, thread))
         self._before = self._tree()
         self.victim = self._new_victim()
         self.variables = {
@@ -95,6 +99,11 @@ class Outside:
     def close(self) -> None:
         self.victim.kill()
         self.victim.wait()
+        for listener, thread in self._serving:
+            # Before it is closed: a thread that still waits would read from whatever gets its number next.
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            thread.join()
         self._stack.close()
         self.shm.unlink(missing_ok=True)
 
@@ -136,6 +145,8 @@ class Outside:
             try:
                 if listener.type == socket.SOCK_DGRAM:
                     _, who = listener.recvfrom(99)
+                    if who is None:  # It was shut down.
+                        return
                     listener.sendto(SECRET.encode(), who)
                 else:
                     connection, _ = listener.accept()

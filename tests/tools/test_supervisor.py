@@ -61,7 +61,11 @@ def agent(code: str) -> Iterator[tuple["subprocess.Popen[str]", int, str]]:
                 break
             name, value = line.split()
             said[name] = value
-        yield process, int(said["supervisor"]), mark
+        try:
+            yield process, int(said["supervisor"]), mark
+        except BaseException:
+            process.kill()  # Or else whoever failed would wait for it.
+            raise
 
 
 @pytest.mark.parametrize("end", [signal.SIGKILL, signal.SIGTERM])
@@ -127,12 +131,23 @@ def test_it_is_small_and_stands_alone(bench: "Bench") -> None:
         process.kill()
 
 
+def files(pid: int) -> set[str]:
+    """What a process has open, but for what it closes while we look."""
+    found = set()
+    with suppress(FileNotFoundError, ProcessLookupError):
+        for fd in os.listdir(f"/proc/{pid}/fd"):
+            with suppress(FileNotFoundError):
+                found.add(os.readlink(f"/proc/{pid}/fd/{fd}"))
+    return found
+
+
 def test_commands_do_not_hold_its_pipes(bench: "Bench") -> None:
     with agent(f"run({BUSY!r})") as (process, supervisor, mark):
-        private = {os.readlink(f"/proc/{supervisor}/fd/{fd}") for fd in os.listdir(f"/proc/{supervisor}/fd")}
+        bench.eventually(lambda: len(bench.carriers(mark)) >= 6)
+        private = files(supervisor)
+        assert private
         for pid in set(bench.carriers(mark)) - {process.pid}:
-            held = {os.readlink(f"/proc/{pid}/fd/{fd}") for fd in os.listdir(f"/proc/{pid}/fd")}
-            assert held & private <= {"/dev/null"}
+            assert files(pid) & private <= {"/dev/null"}
         process.kill()
 
 

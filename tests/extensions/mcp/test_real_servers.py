@@ -27,6 +27,8 @@ needs_npm = pytest.mark.skipif(
 )
 slow = pytest.mark.timeout(180)  # They import a lot, and several start at once.
 
+pytestmark = pytest.mark.foreign
+
 
 def npm(name: str, *args: str, **env: str) -> dict[str, Any]:
     return {"command": str(NODE / f"mcp-server-{name}"), "args": list(args), "env": env, "startTimeout": 100}

@@ -351,7 +351,7 @@ def test_one_that_never_stops_talking_waits_for_whoever_listens(tmp_path: Path) 
     folder = extension(tmp_path / "talk", HELLO + READY + talk)
     settings = resolve(Config(provider="scripted", extensions=[folder]), {"LINNET_HOME": str(tmp_path / "home")})
     reader = Reader()
-    session = Session(settings, Resources(settings), [reader])
+    session = Session(Resources(settings), [reader])
     session.warm()
     wait_until(lambda: bool(reader.heard) and (folder / "noted").exists())
     assert reader.heard == ["0"]  # All others wait in the pipe.

@@ -98,7 +98,7 @@ class Extended(Listener):
         }
         settings = resolve(Config(**chosen), {"LINNET_HOME": str(folder / "home")}, PI)
         self.resources = Recording(settings)
-        self.session = Session(settings, self.resources, [self], answerable=True)
+        self.session = Session(self.resources, [self], answerable=True)
 
     def hear(self, events: Sequence[Event]) -> None:
         with self._changed:

@@ -17,8 +17,8 @@ from linnet.core.run import BEGUN
 from linnet.extensions.installed import GROUP, Installed, installed
 from linnet.extensions.loader import MODULES, found, listed, tell_failure
 from linnet.runtime.packages import entry_points
-from linnet.testing.agent import Agent
 from tests.extensions.python.conftest import Extended
+from tests.suite.forked import ForkedAgent
 
 Start = Callable[..., Extended]
 GREET = """
@@ -325,7 +325,7 @@ def extend(linnet):
 
 def spawn(folder: Path, *flags: str) -> tuple[str, int]:
     (folder / "flags.py").write_text(FLAGS)
-    with Agent("rpc", "--provider", "scripted", *flags, cwd=folder) as agent:
+    with ForkedAgent("rpc", "--provider", "scripted", *flags, cwd=folder) as agent:
         if agent.process.poll() is None:
             with suppress(BrokenPipeError, EOFError):
                 agent.ask("get_commands")

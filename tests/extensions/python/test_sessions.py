@@ -192,12 +192,12 @@ def test_what_is_shown_is_told_at_once(extended: Start) -> None:
     )
     agent.ask(commands.Prompt("/show", slash="at_once"))
     assert agent.events == [
-        shown.Notified("ext", "careful", "warning"),
-        shown.StatusSet("ext", "ext", "busy"),
-        shown.StatusSet("ext", "other", None),
-        shown.WidgetSet("ext", "ext", ("a", "b"), "below_editor"),
-        shown.TitleSet("ext", "mine"),
-        shown.EditorTextSet("ext", "say this"),
+        shown.Notified("ext", "careful", "warning", "shown-1"),
+        shown.StatusSet("ext", "ext", "busy", "shown-2"),
+        shown.StatusSet("ext", "other", None, "shown-3"),
+        shown.WidgetSet("ext", "ext", ("a", "b"), "below_editor", "shown-4"),
+        shown.TitleSet("ext", "mine", "shown-5"),
+        shown.EditorTextSet("ext", "say this", "shown-6"),
     ]
 
 

@@ -1,0 +1,24 @@
+"""Which tests are run when: `make test` leaves out what only `make judges` and `make chaos` run, and `make quick`
+leaves out other people's programs, too. What `make test` leaves out is no promise's only proof
+(`tests/test_requirements.py`).
+"""
+
+import pytest
+
+FOREIGN = (
+    "is about a program of others: pi, Go, Node, a browser, a type checker, bubblewrap, MCP servers. Not in `quick`."
+)
+JUDGE = "one more pair, or one more example, of what `make test` has one of. Only in `judges`."
+CHAOS = "one more fault. Only in `chaos`."
+DRAWN = "draws by chance as many as `times` says: `chaos` runs it, too, and has it draw more."
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for name, words in (("foreign", FOREIGN), ("judge", JUDGE), ("chaos", CHAOS), ("drawn", DRAWN)):
+        config.addinivalue_line("markers", f"{name}: {words}")
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Have what takes longest begin first: no worker is left with it at the end, when the others have nothing to do."""
+    items.sort(key=lambda item: item.get_closest_marker("foreign") is None)

@@ -136,7 +136,7 @@ def test_a_child_of_this_process_that_is_in_its_session_is_not_taken_for_an_orph
         child.kill()
 
 
-# Again and again, a process dies in the very moment in which it is looked at, and leaves a child in a session of its own.
+# Again and again, a process dies in the moment in which it is looked at, and leaves a child in a session of its own.
 ORPHANS_IN_MID_LOOK = """
 import os, signal, threading
 from linnet.tools.descendants import adopt_orphans

@@ -65,11 +65,15 @@ def test_a_run_tells_what_came_of_it(start: Open, tmp_path: Path) -> None:
     assert first.usage.cost_usd + result.usage.cost_usd == pytest.approx(total.cost_usd)
 
 
-def test_what_is_streamed_has_the_same_result(start: Open) -> None:
+def test_what_is_streamed_has_the_same_result(start: Open, server: ModelServer) -> None:
     runtime = start()
-    run = runtime.prompt("hi")
+    run = runtime.prompt("!gate g")
     with pytest.raises(BadInput, match="has not ended"):
         _ = run.result
+    server.release("g")
+    list(run)
+    assert run.result.stop == "end_turn"
+    run = runtime.prompt("hi")
     list(run)
     assert run.result.text == "Hello from the scripted model."
     assert run.result is run.result

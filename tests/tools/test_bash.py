@@ -72,9 +72,9 @@ def test_the_token_is_hidden_from_children(bench: "Bench", monkeypatch: pytest.M
 
 
 def test_time_running_out_is_an_error_that_says_so_and_keeps_the_output(bench: "Bench") -> None:
-    output = bench.call("bash", command="echo begun; sleep 60", timeout=0.1)
+    output = bench.call("bash", command="echo begun; sleep 60", timeout=1.5)
     assert output.is_error
-    assert re.search(r"\n\nbegun\n\n\[timed out after 0\.1s\]  Took 0\.\ds$", text(output))
+    assert re.search(r"\n\nbegun\n\n\[timed out after 1\.5s\]  Took \d\.\ds$", text(output))
     assert details(output)["exit_code"] is None
 
 
@@ -100,11 +100,11 @@ def test_a_background_child_does_not_hold_up_the_result_and_may_go_on_printing(b
     command = "{ read line < go; yes | head -c 300000; echo survived > done; } & echo started"
     assert "\n\nstarted\n\n[exit 0]" in bench.ok("bash", command=command)
     (bench.cwd / "go").write_text("go\n")
-    assert "survived" in bench.ok("bash", command="until test -s done; do sleep 0.01; done; cat done", timeout=10)
+    assert "survived" in bench.ok("bash", command="until test -s done; do sleep 0.01; done; cat done", timeout=60)
 
 
 def test_a_background_child_that_never_stops_printing_does_not_hold_up_the_result(bench: "Bench") -> None:
-    assert "[exit 0]" in bench.ok("bash", command="yes & echo started", timeout=10)
+    assert "[exit 0]" in bench.ok("bash", command="yes & echo started", timeout=60)
 
 
 def test_a_command_that_closes_its_output_is_waited_for(bench: "Bench") -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from threading import Event, Thread
 
 import pytest
 from hypothesis import given
@@ -173,6 +174,27 @@ def test_what_is_swapped_while_something_runs_is_not_mounted(made: Make) -> None
     assert said.count("[exit 0]") == 30
     assert SECRET not in said
     assert os.listdir(place.outside) == ["secret"]
+
+
+def test_a_link_that_is_replaced_while_it_is_followed_is_not_there(tmp_path: Path) -> None:
+    file, link, place = (tmp_path / name for name in ("file", "link", ".envrc"))
+    over = Event()
+
+    def swap() -> None:
+        while not over.is_set():
+            link.symlink_to(file)
+            link.replace(place)
+            file.touch()
+            file.replace(place)
+
+    swapping = Thread(target=swap)
+    swapping.start()
+    try:
+        for _ in range(400):
+            assert {*protecting.present(str(tmp_path))} <= {str(file), str(place)}
+    finally:
+        over.set()
+        swapping.join()
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ def marked(*texts: str) -> list[int]:
     return found
 
 
-def wait_until(condition: Callable[[], bool], timeout: float = 10.0) -> None:
+def wait_until(condition: Callable[[], bool], timeout: float = 60.0) -> None:
     """For what no file descriptor can announce, such as the end of a process that is not our child."""
     deadline = time.monotonic() + timeout
     while not condition():

@@ -38,10 +38,10 @@ def present(cwd: str) -> dict[str, Identity]:
     """
     found: dict[str, Identity] = {}
     for path in _candidates(cwd):
-        real = os.path.realpath(path)
-        if real == cwd or not within(real, cwd):
-            continue
         try:
+            real = os.path.realpath(path)  # Fails where a link is replaced in the middle of it.
+            if real == cwd or not within(real, cwd):
+                continue
             status = os.lstat(real)
         except OSError:
             continue

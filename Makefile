@@ -21,7 +21,7 @@ test: .venv/.dev $(JUDGES)  ## Set up and run what proves the product, with one 
 	@$(MAKE) --no-print-directory -j2 check collected
 	@$(PYTEST) $(ARGS)
 
-quick: .venv/.dev  ## The same without the programs of others, and with less by chance
+quick: .venv/.dev .venv/.system  ## The same without the programs of others, and with less by chance
 	@LINNET_TEST_TIMES=0.3 $(PYTEST) -m "not judge and not chaos and not foreign" $(ARGS)
 
 judges: .venv/.dev $(JUDGES)  ## All pairs, all examples, and every agent by its launcher

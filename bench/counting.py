@@ -36,7 +36,7 @@ def main() -> None:
 
     threading.setprofile(seen)
     sys.setprofile(seen)
-    from linnet.entry_points import main
+    from linnet.cli.main import main
 
     main()
 

@@ -7,11 +7,11 @@ from statistics import median
 
 from bench.measure import Running
 from bench.peers import Peer
-from linnet.core.hooks import ToolCalling
+from linnet.concurrency.cancel import CancelToken
+from linnet.core.extensions.hooks import ToolCalling
 from linnet.extensions.chain import Chain
 from linnet.extensions.python.api import Linnet
 from linnet.extensions.python.extension import PythonExtension
-from linnet.tools.cancel import CancelToken
 
 Row = tuple[str, str]
 MANY = 50

@@ -27,7 +27,7 @@ def first_delta(peer: Peer, folder: Path) -> float:
 
 def parts(peer: Peer, folder: Path, bare: float, first_answer: float) -> list[Row]:
     """Rows for a table: each part of the way, in milliseconds and as a multiple of a bare Python."""
-    prepared = repeated(ROUNDS, lambda: _python("from linnet.entry_points import prepare; prepare()"))
+    prepared = repeated(ROUNDS, lambda: _python("from linnet.cli.entry_points import prepare; prepare()"))
     delta = repeated(ROUNDS, lambda: first_delta(peer, folder))
     rows = [
         ("the interpreter", bare),

@@ -18,12 +18,12 @@ if __name__ == "__main__":
 
 from bench.measure import Running, spawn
 from bench.peers import Peer, linnet
+from linnet.concurrency.cancel import CancelToken
+from linnet.concurrency.foreign import Foreign
 from linnet.core.messages import Text, ToolCall
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.foreign import Foreign
-from linnet.tools.function import FunctionTools, tool
-from linnet.tools.process import Processes
+from linnet.tools.functions.function import FunctionTools, tool
 from linnet.tools.spec import ToolOutput
 from linnet.tools.toolset import Guarded
 
@@ -48,8 +48,8 @@ def rows(peer: Peer, folder: Path) -> list[Row]:
 
 def callback_rows() -> list[Row]:
     """What a call costs more than without."""
-    from linnet.core.permissions.spelling import said_rule
-    from linnet.runtime.permission import Called, Permissions, PlacedRules
+    from linnet.core.permissions.rule_syntax import said_rule
+    from linnet.runtime.tools.permission import Called, Permissions, PlacedRules
 
     def plain(call: ToolCall, preview: str) -> bool:
         return True

@@ -59,7 +59,7 @@ __all__ = [
 if TYPE_CHECKING:
     from linnet import events, frames, questions
     from linnet.core.messages import BashRun, Image, ToolCall
-    from linnet.core.sessions import OutlineEntry, SessionInfo
+    from linnet.core.session_info import OutlineEntry, SessionInfo
     from linnet.errors import (
         BadInput,
         BadOutput,
@@ -87,14 +87,14 @@ if TYPE_CHECKING:
         UnknownModel,
         UnknownProvider,
     )
-    from linnet.runtime.config import Config
+    from linnet.runtime.config.config import Config
     from linnet.sdk.aio import AsyncRun, AsyncRuntime
     from linnet.sdk.methods import State, Stats
     from linnet.sdk.result import Result
     from linnet.sdk.runtime import Run, Runtime
     from linnet.sdk.sessions import AsyncSessions, Sessions
-    from linnet.tools.call_context import AsyncContext, Context
-    from linnet.tools.function import tool
+    from linnet.tools.functions.call_context import AsyncContext, Context
+    from linnet.tools.functions.function import tool
 else:
     # Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone is 50 ms. Type checkers
     # do not see this, so that a name which is not there is an error to them.

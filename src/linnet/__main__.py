@@ -5,6 +5,6 @@ import sys
 if sys.path and not sys.flags.safe_path:
     del sys.path[0]
 
-from linnet.entry_points import main
+from linnet.cli.main import main
 
 main()

@@ -5,7 +5,7 @@ Names and errors of others are in it, so it is spelled out like everything that 
 
 from typing import TYPE_CHECKING
 
-from linnet.core.terminal_text import spelled_out
+from linnet.core.text.terminal_text import spelled_out
 
 if TYPE_CHECKING:
     from logging import Logger, LogRecord

@@ -5,7 +5,7 @@ from typing import Annotated, Literal
 import pytest
 from msgspec import Meta, Struct
 
-from linnet.core.checked_json import checked, misplaced
+from linnet.core.json.checked import checked, misplaced
 from linnet.errors import ConfigError
 
 

@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.compact import Plan, joined, keep_messages, keep_tokens, questions, touched_files
-from linnet.core.conversation import Conversation
+from linnet.core.context.compact import Plan, joined, keep_messages, keep_tokens, questions, touched_files
+from linnet.core.context.conversation import Conversation
+from linnet.core.context.history import repaired
+from linnet.core.context.token_estimate import context_tokens, guess
 from linnet.core.events import Compaction, CompactionEnded, ReplyEnded, RetryScheduled, UserSaid
-from linnet.core.history import repaired
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -19,7 +20,6 @@ from linnet.core.messages import (
     Usage,
     UserMessage,
 )
-from linnet.core.size import context_tokens, guess
 from linnet.errors import NothingToCompact
 
 

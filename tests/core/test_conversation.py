@@ -1,6 +1,6 @@
 """What was said before is read when it is needed, and before that only if it is not too long."""
 
-from linnet.core.conversation import LONG, Conversation
+from linnet.core.context.conversation import LONG, Conversation
 from linnet.core.events import Past
 from linnet.core.messages import Message, Text, UserMessage
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.cost import add, priced, subtract, total
+from linnet.core.context.cost import add, priced, subtract, total
 from linnet.core.messages import Usage
 from linnet.core.models import Prices
 

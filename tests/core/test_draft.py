@@ -15,8 +15,8 @@ from linnet.core.deltas import (
     ThinkingSigned,
     UsageReported,
 )
-from linnet.core.draft import Draft
 from linnet.core.events import CallGrew, Event, PartEnded, PartStarted, TextGrew, ThinkingGrew
+from linnet.core.loop.draft import Draft
 from linnet.core.messages import AssistantMessage, StopReason, Text, Thinking, ToolCall, Usage
 from linnet.core.models import Model
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from linnet.core.frontmatter import Document, Value, parse
+from linnet.core.text.frontmatter import Document, Value, parse
 from linnet.errors import BadInput
 
 

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.history import repaired
+from linnet.core.context.history import repaired
 from linnet.core.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
 
 ids = st.sampled_from("abcd")

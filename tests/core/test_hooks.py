@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core import hooks, observed
-from linnet.core.hooks import (
+from linnet.core.extensions import extension_events, hooks
+from linnet.core.extensions.hooks import (
     HOOKS,
     AgentStarting,
     Block,
@@ -106,5 +106,5 @@ def test_nothing_decided_changes_nothing() -> None:
 
 def test_every_name_has_one_struct() -> None:
     assert sorted(kind.name for kind in HOOKS) == sorted(get_args(hooks.Name))
-    told = [kind.name for kind in observed.Observed.__subclasses__()]
-    assert sorted(told) == sorted(get_args(observed.Name))
+    told = [kind.name for kind in extension_events.Observed.__subclasses__()]
+    assert sorted(told) == sorted(get_args(extension_events.Name))

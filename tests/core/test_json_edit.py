@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.json_edit import put, removed
+from linnet.core.json.edited import put, removed
 
 names = st.text(max_size=4) | st.sampled_from(["a", "model", "x y", '"', "\\"])
 values: st.SearchStrategy[Any] = st.recursive(

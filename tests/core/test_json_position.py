@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.json_position import line_of, spelled
+from linnet.core.json.position import line_of, spelled
 
 names = st.text(max_size=3)
 values = st.recursive(

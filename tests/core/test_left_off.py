@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from msgspec import Struct
 from msgspec.structs import replace
 
-from linnet.core.conversation import Conversation
+from linnet.core.context.conversation import Conversation
+from linnet.core.context.history import repaired
 from linnet.core.events import (
     Cleared,
     CompactionEnded,
@@ -35,27 +36,11 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
-from linnet.core.history import repaired
 from linnet.core.inputs import Input
 from linnet.core.left_off import Known, LeftOff, OpenRun, left_off, left_off_in
-from linnet.core.limits import Limits
-from linnet.core.messages import (
-    AssistantMessage,
-    BashRun,
-    Cost,
-    Message,
-    Note,
-    ReplyPart,
-    StopReason,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UserMessage,
-)
-from linnet.core.questions import Confirm, Permit, RunClientTool
-from linnet.core.queues import Queues
-from linnet.core.run import (
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.run import (
     NOT_RUN,
     TOO_LATE,
     UNKNOWN,
@@ -76,6 +61,21 @@ from linnet.core.run import (
     TakenUp,
     Task,
 )
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Cost,
+    Message,
+    Note,
+    ReplyPart,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from linnet.core.questions import Confirm, Permit, RunClientTool
 
 GO = Input("go")
 CUT = AssistantMessage((), 0, "p", "m", stop="aborted")

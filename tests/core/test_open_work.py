@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core import events
-from linnet.core.open_work import OpenWork
+from linnet.core.loop.open_work import OpenWork
 from linnet.core.questions import Confirm
 from tests.wire.stories import story
 

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.json_schema import check_schema, problem
-from linnet.core.output import Output, json_in
+from linnet.core.context.formed_output import Output, json_in
+from linnet.core.json.schema import check_schema, problem
 from linnet.errors import BadInput
 
 

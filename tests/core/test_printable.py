@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.printable import printable
+from linnet.core.text.printable import printable
 
 
 @pytest.mark.parametrize(

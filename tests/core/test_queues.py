@@ -19,10 +19,9 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
-from linnet.core.limits import Limits
-from linnet.core.messages import AssistantMessage, Note, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
-from linnet.core.queues import Queues
-from linnet.core.run import (
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.run import (
     SKIPPED,
     Aborted,
     Answered,
@@ -34,7 +33,8 @@ from linnet.core.run import (
     Replied,
     Run,
 )
-from linnet.runtime.prepare import prepared
+from linnet.core.messages import AssistantMessage, Note, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
+from linnet.runtime.run.prepare import prepared
 
 MODES: tuple[QueueMode, ...] = ("all", "one-at-a-time")
 Kind: TypeAlias = Literal["steer", "follow_up"]

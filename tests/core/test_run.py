@@ -18,20 +18,9 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
-from linnet.core.limits import Limits
-from linnet.core.messages import (
-    AssistantMessage,
-    Cost,
-    ReplyPart,
-    StopReason,
-    Text,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UserMessage,
-)
-from linnet.core.queues import Queues
-from linnet.core.run import (
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.run import (
     SKIPPED,
     TOO_LATE,
     Aborted,
@@ -48,6 +37,17 @@ from linnet.core.run import (
     Reviewed,
     Run,
     RunTool,
+)
+from linnet.core.messages import (
+    AssistantMessage,
+    Cost,
+    ReplyPart,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
 )
 
 PROMPT = Prompted((UserMessage((Text("go"),), 0),))

@@ -24,10 +24,9 @@ from linnet.core.commands import (
 )
 from linnet.core.events import BashHeld, BashRan, Event, QueueChanged
 from linnet.core.inputs import Input
-from linnet.core.messages import BashRun
-from linnet.core.queues import Queues
-from linnet.core.schedule import Schedule
-from linnet.core.schedule_facts import (
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.schedule import Schedule
+from linnet.core.loop.schedule_facts import (
     AbortAsked,
     Accept,
     Admit,
@@ -64,7 +63,8 @@ from linnet.core.schedule_facts import (
     Submitted,
     Tell,
 )
-from linnet.core.schedule_facts import Reload as ReadAgain
+from linnet.core.loop.schedule_facts import Reload as ReadAgain
+from linnet.core.messages import BashRun
 from linnet.errors import LinnetError
 
 MOVES = (NewSession, SwitchSession, Navigate)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.secret_forms import ANCHOR, without
+from linnet.core.text.secret_forms import ANCHOR, without
 
 KEY = "sk-planted/0123456789+abc=&d"
 WAYS: dict[str, Callable[[str], str]] = {

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.instructions import Instructions, shown
-from linnet.core.skill import Skill, asked_for, loaded, parse, to_load, to_read
+from linnet.core.project.instructions import Instructions, shown
+from linnet.core.project.skill import Skill, asked_for, loaded, parse, to_load, to_read
 from linnet.errors import BadInput
 
 ODD = Skill("xml", "a <b> & \"c\" 'd'", "/s/xml/SKILL.md")

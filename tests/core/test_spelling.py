@@ -2,9 +2,9 @@
 
 import pytest
 
-from linnet.core.spelling import keyword
-from linnet.flags import TABLE
-from linnet.runtime.config import Config, flag
+from linnet.cli.flags import TABLE
+from linnet.core.setting_names import keyword
+from linnet.runtime.config.config import Config, flag
 
 # Rules have three flags; what is there unless it is switched off has none that names it.
 SAID = {each.field for each in TABLE if each.value is not False} - {"rules"}

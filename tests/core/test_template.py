@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core import slash
-from linnet.core.template import arguments, filled, parse
+from linnet.core.project.template import arguments, filled, parse
 
 # What pi 1.5 sent to the model for a template with every placeholder there is.
 CASES = json.loads((Path(__file__).parent / "template_cases.json").read_text("utf-8"))

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.terminal_text import one_line, spelled_out
+from linnet.core.text.terminal_text import one_line, spelled_out
 
 
 @pytest.mark.parametrize(

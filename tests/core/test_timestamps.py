@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.timestamps import END, milliseconds, parsed, stamp
+from linnet.core.text.timestamps import END, milliseconds, parsed, stamp
 
 
 @given(st.integers(-62_135_596_800_000, END - 1))

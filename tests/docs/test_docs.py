@@ -18,13 +18,13 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet import cli_config, cli_models, cli_monitor, cli_sessions, cli_trust, drop_in
+from linnet.cli import config_command, drop_in, models_command, monitor_command, sessions_command, trust_command
+from linnet.cli.flags import TABLE, Program
 from linnet.core import commands
-from linnet.flags import TABLE, Program
 from linnet.providers import catalog
-from linnet.runtime.accounts import base_url_variable
-from linnet.runtime.config import Config
-from linnet.runtime.own_models import understood as understood_models
+from linnet.runtime.config.config import Config
+from linnet.runtime.models.accounts import base_url_variable
+from linnet.runtime.models.models_file import understood as understood_models
 from linnet.store import entries, reading
 from linnet.store.header import VERSION
 from linnet.testing.agent import Frame
@@ -388,13 +388,13 @@ def test_every_flag_is_documented() -> None:
     for flag in TABLE:
         for name in flag.names:
             assert name in known or f"`{name}`" in PROTOCOL.read_text()
-    for flag in (*cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags):
+    for flag in (*sessions_command.LIST.flags, *sessions_command.EXPORT.flags):
         for name in flag.names:
             assert f"`{name}`" in SESSIONS.read_text() or f"`{name} " in SESSIONS.read_text()
-    for flag in cli_models.MODELS.flags:
+    for flag in models_command.MODELS.flags:
         for name in flag.names:
             assert name in FLAG.findall(PROVIDERS.read_text())
-    for flag in (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags):
+    for flag in (*monitor_command.MONITOR.flags, *monitor_command.CAPTURE.flags):
         for name in flag.names:
             assert f"`{name}`" in MONITOR.read_text() or f"`{name} " in MONITOR.read_text()
 
@@ -436,9 +436,15 @@ def test_every_flag_of_a_namesake_is_documented(page: Path, program: Program) ->
 
 @names([page for page in PAGES if page.name != "compatibility.md" and page.parent.name != "decisions"])
 def test_no_flag_is_made_up(page: Path) -> None:
-    flags = (*TABLE, *drop_in.PI.flags, *drop_in.ZOT.flags, *cli_sessions.LIST.flags, *cli_sessions.EXPORT.flags)
-    flags += (*cli_monitor.MONITOR.flags, *cli_monitor.CAPTURE.flags, *cli_models.MODELS.flags)
-    flags += (*cli_config.CONFIG.flags, *cli_trust.TRUST.flags)
+    flags = (
+        *TABLE,
+        *drop_in.PI.flags,
+        *drop_in.ZOT.flags,
+        *sessions_command.LIST.flags,
+        *sessions_command.EXPORT.flags,
+    )
+    flags += (*monitor_command.MONITOR.flags, *monitor_command.CAPTURE.flags, *models_command.MODELS.flags)
+    flags += (*config_command.CONFIG.flags, *trust_command.TRUST.flags)
     known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag", "--no-index"}  # The last is git's.
     assert set(FLAG.findall(page.read_text())) <= known
 

@@ -14,7 +14,7 @@ import pytest
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Cost, Image, Text, Thinking, ToolCall, Usage
-from linnet.core.timestamps import stamp
+from linnet.core.text.timestamps import stamp
 from linnet.export.page import page
 from linnet.store.entries import (
     Compacted,

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.export.ansi import lines
-from linnet.export.escape import clean
-from linnet.export.palette import MOST, Palette, indexed
+from linnet.export.html.ansi import lines
+from linnet.export.html.escape import clean
+from linnet.export.html.palette import MOST, Palette, indexed
 
 unhurried = settings(deadline=None)
 SPAN = re.compile(r'<span class="([a-z0-9 -]+)">|</span>')

@@ -6,9 +6,9 @@ from html import unescape
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linnet.export.block import block
-from linnet.export.diff import is_unified, lines, replaced
-from linnet.export.escape import clean
+from linnet.export.html.block import block
+from linnet.export.html.diff import is_unified, lines, replaced
+from linnet.export.html.escape import clean
 
 unhurried = settings(deadline=None)
 LINE = re.compile(r'<span class="l (\w+)"(?: data-l="(\d+)")?>(?:<i>([-+ ])</i>)?([^<]*)</span>')

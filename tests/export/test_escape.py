@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.export.escape import clean, short
+from linnet.export.html.escape import clean, short
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from linnet.export.figures import count, duration
+from linnet.export.html.figures import count, duration
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from linnet.export.escape import clean
-from linnet.export.highlight import MOST_IN_A_BLOCK, Highlighter
-from linnet.export.markdown import MOST, Markdown
+from linnet.export.html.escape import clean
+from linnet.export.html.highlight import MOST_IN_A_BLOCK, Highlighter
+from linnet.export.html.markdown import MOST, Markdown
 
 unhurried = settings(deadline=None)  # The first to need a lexer waits for its import.
 TAG = re.compile(r"<[^>]*>")

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core import hooks
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.cancel import Cancel
-from linnet.core.hooks import Block, Decision, InputGiven, Replace, ToolCalling
+from linnet.core.extensions import hooks
+from linnet.core.extensions.hooks import Block, Decision, InputGiven, Replace, ToolCalling
 from linnet.core.messages import Text, ToolCall
 from linnet.core.slash import Location
 from linnet.core.toolspec import ToolSpec
@@ -17,9 +18,8 @@ from linnet.errors import Cancelled
 from linnet.extensions.chain import Chain
 from linnet.extensions.extension import Command
 from linnet.extensions.hooked import Hooked
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 
 Behaviour: TypeAlias = Decision | Literal["throws", "is late", "aborts"] | None

@@ -17,9 +17,9 @@ from linnet.core.events import ReplyStarted, Settled
 from linnet.errors import ConfigError
 from linnet.extensions import named
 from linnet.extensions.programs.discovery import DISABLED
-from linnet.runtime.config import Config
-from linnet.runtime.extending import Extending
-from linnet.runtime.settings import resolve
+from linnet.runtime.config.config import Config
+from linnet.runtime.extensions.session_extensions import SessionExtensions
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.processes import wait_until
 from tests.extensions.programs.conftest import GUARD, HELLO, READY, TOOL, extension
 from tests.extensions.python.conftest import Extended
@@ -267,16 +267,16 @@ def test_an_abort_is_not_lost_while_the_door_turns_to_the_next_one(
 ) -> None:
     agent = extended(extensions=[is_silent(tmp_path)], extension_wait=600)
     loads = []
-    load = Extending.load
+    load = SessionExtensions.load
 
-    def loading(self: Extending, *args: Any, **keywords: Any) -> None:
+    def loading(self: SessionExtensions, *args: Any, **keywords: Any) -> None:
         loads.append(self)
         if len(loads) == 2:  # The first one is through; somebody aborts the second just before it is waited for again.
             agent.until_heard(Settled)
             agent.ask(commands.Abort())
         load(self, *args, **keywords)
 
-    monkeypatch.setattr(Extending, "load", loading)
+    monkeypatch.setattr(SessionExtensions, "load", loading)
     first, second = agent.begin(commands.Prompt("one")), agent.begin(commands.Prompt("two"))
     agent.ask(commands.Abort())
     assert agent.wait(first).stop == "aborted"

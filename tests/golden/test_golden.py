@@ -28,15 +28,15 @@ import pytest
 from msgspec import Struct
 
 from linnet import __version__
+from linnet.cli.flags import Flags, parse
 from linnet.core.events import Event
-from linnet.flags import Flags, parse
-from linnet.runtime.config import PI, ZOT, Config
+from linnet.runtime.config.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.server.dispatch import dispatch
-from linnet.store.sessions import folder as session_folder
+from linnet.store.session_folder import folder as session_folder
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.zot.dialect import Zot

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.monitor.record import Capture, load
+from linnet.capture.record import Capture, load
 
 ARCHIVE = Path(__file__).parent / "transcripts.tar.xz"
 

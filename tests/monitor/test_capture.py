@@ -15,10 +15,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linnet.capture.compare import compare
+from linnet.capture.record import Capture, Record, dump, load
+from linnet.capture.report import folded, report
 from linnet.errors import ConfigError
-from linnet.monitor.compare import compare
-from linnet.monitor.record import Capture, Record, dump, load
-from linnet.monitor.report import folded, report
 from linnet.testing.processes import alive, wait_until
 from tests.suite import forked
 

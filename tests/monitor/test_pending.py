@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from linnet.capture.pending import QUIET, Pending
+from linnet.capture.record import Capture
+from linnet.capture.script import Send, WaitDone, WaitFor, parse
 from linnet.errors import ConfigError
-from linnet.monitor.pending import QUIET, Pending
-from linnet.monitor.record import Capture
-from linnet.monitor.script import Send, WaitDone, WaitFor, parse
 from linnet.monitor.states import Compacting, Retrying, Running, Speaking, Thinking
 from linnet.monitor.watch import Watch
 

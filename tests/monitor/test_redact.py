@@ -9,10 +9,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from linnet.monitor.record import Record
-from linnet.monitor.redact import MARK, Redactor
-from linnet.monitor.seams import mended
-from linnet.monitor.secrets import of_environment, of_flags, of_request, values
+from linnet.capture.record import Record
+from linnet.capture.redact import MARK, Redactor
+from linnet.capture.secrets import of_environment, of_flags, of_request, values
+from linnet.capture.split_secrets import mended
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

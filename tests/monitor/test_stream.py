@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linnet.capture.record import Capture
 from linnet.monitor.describe import snapshot
-from linnet.monitor.record import Capture
 from linnet.monitor.states import Garbled, Gone, Idle, Speaking, Thinking
 from linnet.monitor.stream import Stream
 from linnet.monitor.watch import Watch

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from linnet.capture.record import Capture, Record
 from linnet.monitor import pi, zot
 from linnet.monitor.describe import describe, snapshot
-from linnet.monitor.record import Capture, Record
 from linnet.monitor.states import (
     Asking,
     Compacting,

@@ -337,7 +337,7 @@ def test_06_a_command_that_never_ends_is_answered_and_does_not_keep_the_process(
 ) -> None:
     impatient = tmp_path / "impatient"
     impatient.write_text(
-        f"#!{sys.executable}\nimport linnet.runtime.jobs\nfrom linnet.entry_points import main\n"
+        f"#!{sys.executable}\nimport linnet.runtime.jobs\nfrom linnet.cli.main import main\n"
         "linnet.runtime.jobs.PATIENCE = 0.01\nmain()\n"
     )
     impatient.chmod(0o755)

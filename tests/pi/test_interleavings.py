@@ -21,10 +21,10 @@ from linnet.core.deltas import Delta, PartClosed, ReplyOpened, Stopped, TextDelt
 from linnet.core.events import Event, ReplyEnded, RetryEnded, RetryScheduled, RunEnded, Settled, UserSaid
 from linnet.errors import ProviderUnavailable
 from linnet.providers.base import Provider, Request
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.agent import Agent, Frame, types
 from linnet.testing.listener import Asking, Quiet
 from linnet.testing.model_server import ModelServer

@@ -6,7 +6,7 @@ from socket import socket
 
 import pytest
 
-from linnet.runtime.keys import StoredKeys
+from linnet.runtime.models.keys import StoredKeys
 from linnet.testing.agent import Agent
 
 NO_KEYS = {"ANTHROPIC_API_KEY": "", "OPENAI_API_KEY": "", "DEEPSEEK_API_KEY": ""}

@@ -7,8 +7,9 @@ from threading import Event, Thread
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
+from linnet.core.context.history import Sendable
 from linnet.core.deltas import CallDelta, CallOpened, Delta, Stopped, TextDelta, ThinkingDelta, UsageReported
-from linnet.core.history import Sendable
 from linnet.core.messages import Text, Usage, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.core.toolspec import ToolSpec
@@ -16,8 +17,7 @@ from linnet.errors import Cancelled, ProviderError
 from linnet.providers import catalog
 from linnet.providers.base import Provider, Request
 from linnet.providers.factory import build
-from linnet.providers.http import Timeouts
-from linnet.runtime.cancel import CancelToken
+from linnet.providers.http.client import Timeouts
 from linnet.testing.model_server import ModelServer
 
 PATIENCE = 10.0

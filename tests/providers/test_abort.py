@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
 from linnet.testing.model_server import ModelServer
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.providers.chunked import BadChunk, ChunkedDecoder
+from linnet.providers.http.chunked import BadChunk, ChunkedDecoder
 
 
 def framed(chunks: list[bytes], extension: bytes = b"", trailer: bytes = b"") -> bytes:

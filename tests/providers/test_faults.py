@@ -1,7 +1,7 @@
 import pytest
 
 from linnet.errors import ContextOverflow, ProviderError, ProviderRejected, ProviderUnavailable
-from linnet.providers.faults import Fault, from_fault, from_status, retry_after
+from linnet.providers.http.vendor_errors import Fault, from_fault, from_status, retry_after
 
 NOW = 1_000_000_000.0
 

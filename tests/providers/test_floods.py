@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from linnet import Runtime, events
 from linnet.core import deltas
 from linnet.core.deltas import CallDelta, CallOpened, PartClosed, TextDelta, ThinkingDelta, merged
-from linnet.core.draft import Draft
+from linnet.core.loop.draft import Draft
 from linnet.errors import ProviderError
 from linnet.providers import http_provider
 from linnet.providers.anthropic.response import Reader as AnthropicReader
-from linnet.providers.faults import from_status
-from linnet.providers.head import BadHead, parse
+from linnet.providers.http.head import BadHead, parse
+from linnet.providers.http.vendor_errors import from_status
 from linnet.providers.openai_chat.response import Reader as OpenAIReader
 from linnet.testing.model_server import ModelServer
 from tests.suite.forked import ForkedAgent
@@ -204,7 +204,7 @@ encoded = payload.map(lambda said: json.dumps(said).encode()) | st.binary()
 @example([b'{"choices":[],"usage":{"prompt_tokens":' + b"9" * 5000 + b"}}"])
 @example([b"[" * 100_000, b'{"a":' * 100_000])
 def test_whatever_a_server_sends_is_read_priced_and_never_a_traceback(payloads: list[bytes]) -> None:
-    from linnet.core.cost import priced
+    from linnet.core.context.cost import priced
     from linnet.core.models import Prices
 
     for reader in (AnthropicReader(), OpenAIReader()):

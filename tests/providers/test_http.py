@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import ProviderRejected, ProviderUnavailable
-from linnet.providers.http import Client, Timeouts
-from linnet.runtime.cancel import CancelToken
+from linnet.providers.http.client import Client, Timeouts
 from linnet.testing.model_server import ModelServer
 
 if TYPE_CHECKING:

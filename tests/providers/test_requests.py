@@ -9,8 +9,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter
 
-from linnet.core.draft import Draft
-from linnet.core.history import Sendable, repaired
+from linnet.core.context.history import Sendable, repaired
+from linnet.core.loop.draft import Draft
 from linnet.core.messages import (
     AssistantMessage,
     Image,

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from linnet.errors import ConfigError
-from linnet.providers.script import load, parse
+from linnet.providers.scripted.script import load, parse
 
 
 @pytest.mark.parametrize(

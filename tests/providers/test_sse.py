@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.providers.sse import EventSplitter, EventTooLarge
+from linnet.providers.http.sse import EventSplitter, EventTooLarge
 
 
 def naive(stream: bytes) -> list[bytes]:

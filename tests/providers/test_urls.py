@@ -1,8 +1,8 @@
 import pytest
 
 from linnet.errors import ConfigError
-from linnet.providers import proxies, urls
-from linnet.providers.urls import Url, endpoint, parse
+from linnet.providers.http import proxies, urls
+from linnet.providers.http.urls import Url, endpoint, parse
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from linnet.core.models import Prices
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
-from linnet.runtime.accounts import Accounts
+from linnet.runtime.models.accounts import Accounts
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "deepseek": "DEEPSEEK_API_KEY"}
 LAN = {"baseUrl": "http://lan:8080/v1", "api": "openai-completions", "models": [{"id": "meta-llama/Llama-3"}]}

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 
 from linnet.errors import BadInput, ConfigError
-from linnet.runtime.belongings import Belongings, folders, repository
-from linnet.runtime.config import Config
-from linnet.runtime.guidance import MOST_OF_ONE, Guidance
-from linnet.runtime.settings import resolve
-from linnet.runtime.skills import DEEPEST, Skills
-from linnet.runtime.templates import Templates
+from linnet.runtime.config.config import Config
+from linnet.runtime.project.instruction_files import MOST_OF_ONE, InstructionFiles
+from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
+from linnet.runtime.project.skills import DEEPEST, Skills
+from linnet.runtime.project.templates import Templates
+from linnet.runtime.settings.settings import resolve
 
-Build = Callable[..., Belongings]
+Build = Callable[..., ResourceFolders]
 
 
 @pytest.fixture
@@ -31,9 +31,9 @@ def build(tmp_path: Path, home: Path) -> Build:
     work.mkdir(parents=True)
     (tmp_path / "top" / "repo" / ".git").mkdir()
 
-    def build(**said: Any) -> Belongings:
+    def build(**said: Any) -> ResourceFolders:
         asked = Config(provider="scripted", **{"cwd": work, **said})
-        return resolve(asked, {"LINNET_HOME": str(tmp_path / "home")}).belongings
+        return resolve(asked, {"LINNET_HOME": str(tmp_path / "home")}).resource_folders
 
     return build
 
@@ -57,10 +57,10 @@ def names(skills: Skills) -> list[str]:
     return [each.skill.name for each in skills.found]
 
 
-def told(belongings: Belongings) -> list[str]:
-    guidance = Guidance(belongings)
-    guidance.look()
-    return [each.text for each in guidance.instructions]
+def told(resource_folders: ResourceFolders) -> list[str]:
+    instruction_files = InstructionFiles(resource_folders)
+    instruction_files.look()
+    return [each.text for each in instruction_files.instructions]
 
 
 def test_instructions_come_from_home_and_from_the_root_of_the_repository_down(build: Build, tmp_path: Path) -> None:
@@ -93,25 +93,25 @@ def test_where_linnet_stands_in_for_pi_instructions_come_from_the_root_of_the_di
 
 def test_instructions_are_read_again_when_they_have_changed(build: Build, tmp_path: Path) -> None:
     path = tmp_path / "top" / "repo" / "work" / "AGENTS.md"
-    guidance = Guidance(build())
-    assert guidance.section == ""
+    instruction_files = InstructionFiles(build())
+    assert instruction_files.section == ""
     for text in ("one", "two and more", ""):
         put(path, text)
-        guidance.look()
-        assert [each.text for each in guidance.instructions] == [text]
-        assert text in guidance.section
-        assert (str(path) in guidance.section) == bool(text)
+        instruction_files.look()
+        assert [each.text for each in instruction_files.instructions] == [text]
+        assert text in instruction_files.section
+        assert (str(path) in instruction_files.section) == bool(text)
     path.unlink()
-    guidance.look()
-    assert guidance.section == ""
+    instruction_files.look()
+    assert instruction_files.section == ""
 
 
 def test_instructions_that_are_long_are_cut_with_a_note(build: Build, tmp_path: Path) -> None:
     put(tmp_path / "top" / "repo" / "AGENTS.md", "x" * (MOST_OF_ONE + 1))
-    guidance = Guidance(build())
-    guidance.look()
-    assert [len(each.text) for each in guidance.instructions] == [MOST_OF_ONE]
-    assert "longer" in guidance.section.rpartition("x")[2]
+    instruction_files = InstructionFiles(build())
+    instruction_files.look()
+    assert [len(each.text) for each in instruction_files.instructions] == [MOST_OF_ONE]
+    assert "longer" in instruction_files.section.rpartition("x")[2]
 
 
 def test_a_strangers_instructions_cannot_show_the_model_a_file_of_the_users(
@@ -144,9 +144,9 @@ def test_system_prompt_files_are_the_projects_if_it_is_trusted_and_the_users_oth
     build: Build, tmp_path: Path, home: Path
 ) -> None:
     def system(**said: Any) -> tuple[str | None, str | None]:
-        guidance = Guidance(build(**said))
-        guidance.look()
-        return guidance.system, guidance.addition
+        instruction_files = InstructionFiles(build(**said))
+        instruction_files.look()
+        return instruction_files.system, instruction_files.addition
 
     work = tmp_path / "top" / "repo" / "work"
     assert system() == (None, None)
@@ -250,10 +250,10 @@ def test_trust_that_is_given_later_counts_from_then_on(build: Build, tmp_path: P
     work = tmp_path / "top" / "repo" / "work"
     skill(work / ".linnet" / "skills" / "own")
     put(work / ".linnet" / "prompts" / "t.md", "text")
-    belongings = build()
-    skills, templates = Skills(belongings), Templates(belongings)
+    resource_folders = build()
+    skills, templates = Skills(resource_folders), Templates(resource_folders)
     assert (names(skills), templates.expanded("t", "")) == ([], None)
-    belongings.project.trusted = True
+    resource_folders.project.trusted = True
     assert (names(skills), templates.expanded("t", "")) == (["own"], "text")
 
 

@@ -7,13 +7,13 @@ from threading import Thread
 import pytest
 
 from linnet.core import commands
-from linnet.runtime import hosting
 from linnet.runtime import session as module
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
+from linnet.runtime.extensions import extension_host
 from linnet.runtime.resources import Resources
+from linnet.runtime.run.worker import Worker
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
-from linnet.runtime.worker import Worker
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.listener import Asking
 
 
@@ -32,7 +32,7 @@ def test_a_note_to_a_session_that_is_closed_before_its_last_run_has_ended_waits_
         thread.run()
 
     monkeypatch.setattr(Worker, "carry_out", hang)
-    monkeypatch.setattr(hosting, "start", start)
+    monkeypatch.setattr(extension_host, "start", start)
     monkeypatch.setattr(module, "ENDING", 0.0)
     settings = resolve(Config(provider="scripted", cwd=str(tmp_path)), {"LINNET_HOME": str(tmp_path / "home")}, PI)
     session = Session(Resources(settings))

@@ -1,6 +1,6 @@
 """What the journal knows of what it has written."""
 
-from linnet.core.conversation import identified
+from linnet.core.context.conversation import identified
 from linnet.core.events import (
     Cleared,
     Event,
@@ -14,8 +14,8 @@ from linnet.core.events import (
 )
 from linnet.core.messages import AssistantMessage, StopReason, Text, Usage, UserMessage
 from linnet.core.models import Model
-from linnet.runtime.journal import Journal
-from linnet.runtime.sessions import Place
+from linnet.runtime.sessions.journal import Journal
+from linnet.runtime.sessions.places import Place
 from linnet.store.entries import ModelChanged
 from linnet.store.header import Header
 from linnet.store.log import MemoryLog

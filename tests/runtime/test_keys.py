@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Cancelled, ConfigError
-from linnet.runtime import key_command
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.key_command import printed_key
-from linnet.runtime.keys import Key, StoredKeys
+from linnet.processes.process import Processes
+from linnet.runtime.models import key_command
+from linnet.runtime.models.key_command import printed_key
+from linnet.runtime.models.keys import Key, StoredKeys
 from linnet.testing.processes import alive, wait_until
-from linnet.tools.process import Processes
 
 SECRET = "sk-planted-0123456789"
 

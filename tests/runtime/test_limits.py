@@ -4,15 +4,15 @@ from threading import Thread
 
 import pytest
 
+from linnet.concurrency import threads
+from linnet.concurrency.threads import Threads
 from linnet.core import commands
 from linnet.core.events import Event, Settled
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.listener import Asking, Quiet
-from linnet.tools import threads
-from linnet.tools.threads import Threads
 
 NO_THREAD = "the system is at its limits: it gives this process no further thread"
 

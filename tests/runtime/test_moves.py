@@ -11,13 +11,13 @@ import pytest
 from linnet.core import commands
 from linnet.core.events import Event, SessionFailed
 from linnet.errors import Closed, SessionError
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
-from linnet.runtime.moves import Moves
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.sessions import Sessions
-from linnet.runtime.settings import resolve
+from linnet.runtime.sessions.moves import Moves
+from linnet.runtime.sessions.places import Sessions
+from linnet.runtime.settings.settings import resolve
 from linnet.store.log import FileLog
 from linnet.testing.listener import Asking
 

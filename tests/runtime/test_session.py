@@ -29,14 +29,14 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
+from linnet.core.loop.run import NOT_RUN
 from linnet.core.messages import Text
-from linnet.core.run import NOT_RUN
 from linnet.providers.base import Provider, Request
-from linnet.runtime.config import PI, ZOT, Config
+from linnet.runtime.config.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import Settings, resolve
+from linnet.runtime.settings.settings import Settings, resolve
 from linnet.testing.listener import Asking
 
 Open = Callable[..., tuple[Session, "Everything"]]
@@ -269,7 +269,7 @@ def test_a_listener_that_breaks_does_not_leave_the_session_waiting(opened: Open)
 def test_what_the_model_is_sent_has_the_users_words_before_the_images() -> None:
     from linnet.core.inputs import Input
     from linnet.core.messages import Image
-    from linnet.runtime.prepare import prepared
+    from linnet.runtime.run.prepare import prepared
 
     image = Image("image/png", "AA==")
     assert prepared(Input("look", (image,), 7)).content == (Text("look"), image)

@@ -11,11 +11,11 @@ import pytest
 
 from linnet.core import commands
 from linnet.errors import ConfigError, LinnetError, SessionError
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.runtime.session_factory import SessionFactory
-from linnet.runtime.settings import Settings
+from linnet.runtime.settings.settings import Settings
 from linnet.store.factory import MemoryLogs
 
 

@@ -8,15 +8,15 @@ import pytest
 
 from linnet.core import commands
 from linnet.core.events import Settled
+from linnet.core.loop.run import Fact, RunTool, Task
 from linnet.core.messages import ToolCall, ToolResult
-from linnet.core.run import Fact, RunTool, Task
 from linnet.errors import Cancelled
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.resources import Resources
-from linnet.runtime.runner import Runner
+from linnet.runtime.run.parallel_tasks import SideBySide
+from linnet.runtime.run.runner import Runner
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
-from linnet.runtime.side_by_side import SideBySide
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.listener import Asking, Quiet
 
 

@@ -11,6 +11,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from linnet.core import commands
+from linnet.core.context.formed_output import Output
+from linnet.core.context.history import repaired
 from linnet.core.events import (
     CompactionEnded,
     CompactionStarted,
@@ -33,21 +35,19 @@ from linnet.core.events import (
     ToolStarted,
     UserSaid,
 )
-from linnet.core.history import repaired
 from linnet.core.inputs import Input
 from linnet.core.left_off import LeftOff, left_off, left_off_in
+from linnet.core.loop.run import NOT_RUN, UNKNOWN
 from linnet.core.messages import Cost, Text, ToolResult, Usage, UserMessage, texts
-from linnet.core.output import Output
 from linnet.core.questions import ALLOW_ONCE, Given, Permit
-from linnet.core.run import NOT_RUN, UNKNOWN
 from linnet.core.slash import Run
-from linnet.runtime.active_job import ELSEWHERE, NOT_SAID, NOTHING
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
+from linnet.runtime.run.active_job import ELSEWHERE, NOT_SAID, NOTHING
+from linnet.runtime.run.worker import COMMAND_LOST
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
-from linnet.runtime.worker import COMMAND_LOST
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.listener import Asking
 
 DONE = [{"text": "done"}]

@@ -15,6 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core import commands
 from linnet.core.events import (
     Event,
@@ -29,14 +30,13 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.errors import LinnetError, LogRefused
-from linnet.runtime import telling
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.sessions import telling
+from linnet.runtime.settings.settings import resolve
 from linnet.store.factory import LogFactory, MemoryLogs
 from linnet.testing.slow_log import Happening, SlowLog, SlowLogs
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import BadInput
-from linnet.runtime.text_files import Files, Text, entries, read
+from linnet.runtime.project.text_files import Files, Text, entries, read
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:

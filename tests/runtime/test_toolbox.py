@@ -5,22 +5,22 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
 from linnet.extensions.chain import Chain
 from linnet.extensions.hooked import Hooked
-from linnet.runtime import permission
+from linnet.processes.process import Processes
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import Config
-from linnet.runtime.questions import Questions
+from linnet.runtime.config.config import Config
 from linnet.runtime.resources import Resources
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.runtime.state import State
-from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.tools import permission
+from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.session_tools import SessionTools
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.spec import ToolOutput
 
@@ -30,44 +30,44 @@ GREET = ToolSpec("greet", "Greets.", {"type": "object"})
 class Slow(Resources):
     """While its tools are being loaded, the client declares some, and extensions have been."""
 
-    toolbox: "Toolbox | None" = None
+    session_tools: "SessionTools | None" = None
     chain: Chain | None = None
 
     @property
     def tools(self) -> Registry:
-        toolbox, self.toolbox = self.toolbox, None
-        if toolbox is not None and self.chain is not None:
-            toolbox.extend(self.chain)
-        elif toolbox is not None:
-            toolbox.declare([GREET])
+        session_tools, self.session_tools = self.session_tools, None
+        if session_tools is not None and self.chain is not None:
+            session_tools.extend(self.chain)
+        elif session_tools is not None:
+            session_tools.declare([GREET])
         return super().tools
 
 
 @pytest.fixture
-def toolbox() -> Toolbox:
+def session_tools() -> SessionTools:
     settings = resolve(Config(provider="scripted"), {})
     resources = Slow(settings)
     state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
     questions = Questions(Broadcast(state, [], lambda: "1"), lambda: "q")
-    resources.toolbox = made = Toolbox(resources.live, resources, questions)
+    resources.session_tools = made = SessionTools(resources.live, resources, questions)
     return made
 
 
-def names(toolbox: Toolbox) -> list[str]:
-    return [spec.name for spec in toolbox.tools.specs]
+def names(session_tools: SessionTools) -> list[str]:
+    return [spec.name for spec in session_tools.tools.specs]
 
 
-def test_what_is_declared_while_tools_are_being_loaded_is_not_lost(toolbox: Toolbox) -> None:
-    names(toolbox)  # A step that began before.
-    assert "greet" in names(toolbox)
+def test_what_is_declared_while_tools_are_being_loaded_is_not_lost(session_tools: SessionTools) -> None:
+    names(session_tools)  # A step that began before.
+    assert "greet" in names(session_tools)
 
 
-def test_extensions_that_come_while_tools_are_being_loaded_guard_every_call(toolbox: Toolbox) -> None:
+def test_extensions_that_come_while_tools_are_being_loaded_guard_every_call(session_tools: SessionTools) -> None:
     """The thread that makes ready what a first run needs does so while they are loaded."""
-    assert isinstance(toolbox.resources, Slow)
-    toolbox.resources.chain = Chain((), lambda *failed: None)
-    assert not isinstance(toolbox.tools, Hooked)  # Of a step that began before.
-    assert isinstance(toolbox.tools, Hooked)
+    assert isinstance(session_tools.resources, Slow)
+    session_tools.resources.chain = Chain((), lambda *failed: None)
+    assert not isinstance(session_tools.tools, Hooked)  # Of a step that began before.
+    assert isinstance(session_tools.tools, Hooked)
 
 
 def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,9 +75,9 @@ def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pyt
     settings = resolve(Config(provider="scripted", permission="ask"), {})
     resources = Resources(settings)
     state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
-    toolbox = Toolbox(resources.live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
+    session_tools = SessionTools(resources.live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
     gates: list[permission.Permissions] = []
-    other = Thread(target=lambda: toolbox.tools)
+    other = Thread(target=lambda: session_tools.tools)
 
     class Slowly(permission.Permissions):
         def __init__(self, *args: Any) -> None:
@@ -88,22 +88,22 @@ def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pyt
                 other.join(0.1)  # It waits for this one. If it did not, this is more time than it needs.
 
     monkeypatch.setattr(permission, "Permissions", Slowly)
-    _ = toolbox.tools
+    _ = session_tools.tools
     other.join()
     assert len(gates) == 1
 
 
-def test_what_is_refused_changes_nothing(toolbox: Toolbox) -> None:
-    toolbox.declare([GREET])
+def test_what_is_refused_changes_nothing(session_tools: SessionTools) -> None:
+    session_tools.declare([GREET])
     with pytest.raises(BadInput, match='"bash" is declared twice: by linnet itself and by the client'):
-        toolbox.declare([ToolSpec("bash", "", {})])
+        session_tools.declare([ToolSpec("bash", "", {})])
     with pytest.raises(BadInput, match='"other" is declared twice: by the client and by the client'):
-        toolbox.declare([ToolSpec("other", "", {}), ToolSpec("other", "", {})])
-    assert names(toolbox) == ["bash", "edit", "greet", "read", "write"]
+        session_tools.declare([ToolSpec("other", "", {}), ToolSpec("other", "", {})])
+    assert names(session_tools) == ["bash", "edit", "greet", "read", "write"]
 
 
-def test_the_client_is_not_asked_to_run_what_the_model_did_not_write_to_its_end(toolbox: Toolbox) -> None:
-    toolbox.declare([GREET])
+def test_the_client_is_not_asked_to_run_what_the_model_did_not_write_to_its_end(session_tools: SessionTools) -> None:
+    session_tools.declare([GREET])
     context = ToolContext("/", CancelToken(), lambda text: None, Processes())
-    output = toolbox.tools.run(ToolCall("1", "greet", {}, '{"who": "yo'), context)
+    output = session_tools.tools.run(ToolCall("1", "greet", {}, '{"who": "yo'), context)
     assert output == ToolOutput((Text('invalid args: not a JSON object: {"who": "yo'),), is_error=True)

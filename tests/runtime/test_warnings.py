@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from linnet.core.limits import Limits
+from linnet.core.loop.limits import Limits
 from linnet.providers import catalog
-from linnet.runtime.warnings import warnings
+from linnet.runtime.run.warnings import warnings
 
 DAY = 86_400_000
 THE_30TH = 1_795_996_800_000  # Of November 2026, midnight, UTC.

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from threading import Event as Signal
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.events import Event, JobStarted
-from linnet.runtime.cancel import CancelToken
 from linnet.sdk.awaiting import WORKERS, Workers
 from linnet.sdk.run_handle import RunHandle, RunListener
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from linnet import AsyncRuntime, BadInput, ConfigError, NotRunning, Runtime, UnknownModel, events
-from linnet.runtime.config import DEFAULTS, SDK, layered
+from linnet.runtime.config.config import DEFAULTS, SDK, layered
 from linnet.testing.model_server import ModelServer
 
 Open = Callable[..., Runtime]

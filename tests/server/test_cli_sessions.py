@@ -377,7 +377,7 @@ def test_columns_are_straight_whatever_is_written_in_them(run: Run, tmp_path: Pa
 
 def test_json_is_json_whatever_the_terminal_speaks(run: Run, tmp_path: Path) -> None:
     write_session(tmp_path / "kept", "one", "ß 🎉")
-    program = "import linnet.cli, sys; sys.argv = ['linnet', *sys.argv[1:]]; linnet.cli.main()"
+    program = "import linnet.cli.main, sys; sys.argv = ['linnet', *sys.argv[1:]]; linnet.cli.main.main()"
     done = subprocess.run(
         [sys.executable, "-c", program, "sessions", "--json", "--session-dir", str(tmp_path / "kept")],
         capture_output=True,

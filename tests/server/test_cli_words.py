@@ -2,9 +2,9 @@
 
 import pytest
 
-from linnet.cli import run
-from linnet.drop_in import PI, ZOT
-from linnet.flags import LINNET, Program, UnknownFlag, parse
+from linnet.cli.drop_in import PI, ZOT
+from linnet.cli.flags import LINNET, Program, UnknownFlag, parse
+from linnet.cli.main import run
 
 
 @pytest.mark.parametrize(

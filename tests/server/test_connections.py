@@ -11,11 +11,11 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.events import Event, SessionFailed
 from linnet.core.questions import Confirm, Reply
 from linnet.errors import BadInput, Closed
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import PI, ZOT, Config
+from linnet.runtime.config.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session

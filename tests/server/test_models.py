@@ -12,12 +12,12 @@ import pytest
 from msgspec import convert
 
 from linnet import Runtime
-from linnet.cli import COMMANDS
-from linnet.flags import USAGE
+from linnet.cli.flags import USAGE
+from linnet.cli.main import COMMANDS
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from linnet.wire.pi import results
-from linnet.wire.pi.spoken import Message
+from linnet.wire.pi.incoming_messages import Message
 from tests.suite import forked
 
 LLAMA = "meta-llama/Llama-3"

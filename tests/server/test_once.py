@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from linnet.server.piped import piped
+from linnet.server.one_shot.piped import piped
 from linnet.server.wakeup import Wakeup
 from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer

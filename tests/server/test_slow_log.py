@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from linnet.runtime import telling
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.sessions import telling
+from linnet.runtime.settings.settings import resolve
 from linnet.server.serve import Server
 from linnet.server.stdio import Stdio
 from linnet.store.factory import LogFactory, MemoryLogs

@@ -14,7 +14,7 @@ import pytest
 
 from linnet.core.events import CompactionStarted, RetryScheduled, StepStarted, TextGrew, ToolFinished, ToolStarted
 from linnet.core.messages import Text, ToolCall, ToolResult
-from linnet.server.progress import CLEAR, Progress
+from linnet.server.one_shot.progress import CLEAR, Progress
 
 LINNET = str(Path(sys.executable).with_name("linnet"))
 

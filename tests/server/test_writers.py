@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from linnet import cli_trust
+from linnet.cli import trust_command
 from linnet.server import terminal
 from tests.suite import forked
 
@@ -25,7 +25,7 @@ NASTY = "\x1b]0;owned\x07\x1b[2J\u202e\x9b1m"
 ALLOWED = {
     "server/terminal.py": "it is where things are spelled out",
     "logs.py": "what it is given is spelled out there",
-    "server/progress.py: os.write": "it draws, and spells out what it draws",
+    "server/one_shot/progress.py: os.write": "it draws, and spells out what it draws",
     "monitor/tap.py: os.write": "it passes on what an agent prints; the board spells out its own line",
     "server/outlet.py: os.write": "a protocol, and the text of one prompt, which is spelled out for a terminal",
     "client/link.py: os.write": "it copies an agent's stderr byte for byte, as if the agent had inherited ours",
@@ -33,7 +33,7 @@ ALLOWED = {
     "cli_models.py: sys.stdout.buffer": "lines of JSON",
     "cli_sessions.py: sys.stdout.buffer": "lines of JSON",
     "cli_sessions.py: sys.stdout.writelines": "a page of HTML, which has no such characters",
-    "tools/searcher.py: sys.stdout.buffer": "a program of ours, on a pipe to us",
+    "tools/search/searcher.py: sys.stdout.buffer": "a program of ours, on a pipe to us",
     "extensions/mcp/connection.py: logging": "it silences another library",
 }
 # Descriptors that are files and pipes of our own, never a terminal.
@@ -44,7 +44,7 @@ OWN_DESCRIPTORS = {
     "store/file.py",
     "store/log.py",
     "files/replacing.py",
-    "monitor/drive.py",
+    "capture/drive.py",
 }
 
 
@@ -156,7 +156,7 @@ def test_a_name_cannot_rewrite_the_question_whether_to_trust(tmp_path: Path) -> 
     command = [LINNET, "-p", "go", "--provider", "scripted"]
     with subprocess.Popen(command, cwd=work, env=env, stdin=slave, stdout=slave, stderr=slave) as agent:
         seen = b""
-        while cli_trust.QUESTION.encode() not in seen:
+        while trust_command.QUESTION.encode() not in seen:
             seen += os.read(master, 65536)
         agent.kill()
     os.close(slave)

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from linnet.flags import TABLE
-from linnet.runtime.setting_keys import EXCLUDED, Key, keys
-from linnet.setting_words import about, default, kind
+from linnet.cli.flags import TABLE
+from linnet.cli.setting_words import about, default, kind
+from linnet.runtime.config.setting_keys import EXCLUDED, Key, keys
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 BEGIN, END = "<!-- made from the types: make golden -->\n", "<!-- end -->\n"

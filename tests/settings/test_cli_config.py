@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from linnet import cli_config
+from linnet.cli import config_command
+from linnet.cli.flags import UsageError
 from linnet.errors import ConfigError
-from linnet.flags import UsageError
-from linnet.runtime.setting_keys import keys
+from linnet.runtime.config.setting_keys import keys
 from tests.settings.conftest import Bench
 
 
 def shown(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, dict[str, object]]:
     capsys.readouterr()
-    assert cli_config.config(["--json", *words]) == 0
+    assert config_command.config(["--json", *words]) == 0
     found: dict[str, dict[str, object]] = json.loads(capsys.readouterr().out)
     return found
 
@@ -46,13 +46,13 @@ def test_every_value_is_shown_with_the_place_it_came_from(
 
 def test_it_is_a_table_for_people_and_a_word_for_scripts(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
     here.settings.write_text('{"max_steps": 5}')
-    cli_config.config([])
+    config_command.config([])
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == list(keys())
     [row] = [line.split() for line in lines if line.startswith("max_steps")]
     assert row == ["max_steps", "5", f"{here.settings}:1"]
     for name in ("max_steps", "max-steps"):
-        cli_config.config([name])
+        config_command.config([name])
         assert capsys.readouterr().out == "5\n"
 
 
@@ -80,16 +80,16 @@ def test_set_writes_one_key_and_keeps_the_rest_of_the_file(here: Bench, name: st
     before = '{\n\t"reasoning" :  "low",\n\n\t"zzz": {"kept":1}\n}'
     here.settings.write_text(before)
     key = name.replace("-", "_")
-    cli_config.config(["set", name, word])
+    config_command.config(["set", name, word])
     assert here.settings.read_text() == before.replace("\n}", f',\n\t"{key}": {written}\n}}')
-    cli_config.config(["unset", name])
+    config_command.config(["unset", name])
     assert here.settings.read_text() == before
 
 
 def test_set_makes_the_file_and_takes_a_project_too(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    cli_config.config(["set", "max_steps", "7"])
+    config_command.config(["set", "max_steps", "7"])
     assert here.settings.read_text() == '{\n  "max_steps": 7\n}\n'
-    cli_config.config(["set", "model", "x", "--project"])
+    config_command.config(["set", "model", "x", "--project"])
     file = here.work / ".linnet" / "settings.json"
     assert json.loads(file.read_text()) == {"model": "x"}
     assert capsys.readouterr().out.splitlines() == [str(here.settings), str(file)]
@@ -110,7 +110,7 @@ def test_set_makes_the_file_and_takes_a_project_too(here: Bench, capsys: pytest.
 def test_what_cannot_be_set_changes_nothing(here: Bench, words: list[str], sentence: str) -> None:
     here.settings.write_text('{"max_steps": 3}')
     with pytest.raises(ConfigError) as refused:
-        cli_config.config(words)
+        config_command.config(words)
     assert sentence in str(refused.value)
     assert here.settings.read_text() == '{"max_steps": 3}'
     assert not (here.work / ".linnet").exists()
@@ -119,14 +119,14 @@ def test_what_cannot_be_set_changes_nothing(here: Bench, words: list[str], sente
 def test_a_file_that_makes_no_sense_is_not_written_to(here: Bench) -> None:
     here.settings.write_text('{"max_steps": }')
     with pytest.raises(ConfigError, match=r"settings\.json:1: is not JSON"):
-        cli_config.config(["set", "max_steps", "7"])
+        config_command.config(["set", "max_steps", "7"])
     assert here.settings.read_text() == '{"max_steps": }'
 
 
 @pytest.mark.parametrize("words", [["set", "a"], ["unset"], ["schema", "a"], ["a", "b"], ["set", "a", "b", "c"]])
 def test_words_that_make_no_sense_are_refused(here: Bench, words: list[str]) -> None:
     with pytest.raises(UsageError):
-        cli_config.config(words)
+        config_command.config(words)
 
 
 def test_writing_replaces_the_file_in_one_step_and_keeps_its_mode_and_its_link(here: Bench, tmp_path: Path) -> None:
@@ -135,14 +135,14 @@ def test_writing_replaces_the_file_in_one_step_and_keeps_its_mode_and_its_link(h
     real.chmod(0o600)
     here.settings.symlink_to(real)
     inode = real.stat().st_ino
-    cli_config.config(["set", "max_steps", "7"])
+    config_command.config(["set", "max_steps", "7"])
     assert here.settings.is_symlink()
     assert (real.stat().st_mode & 0o777, real.stat().st_ino != inode) == (0o600, True)
     assert os.listdir(here.home) == ["settings.json"]
 
 
 def test_the_schema_describes_every_key(here: Bench, capsys: pytest.CaptureFixture[str]) -> None:
-    cli_config.config(["schema"])
+    config_command.config(["schema"])
     schema = json.loads(capsys.readouterr().out)
     assert set(schema["properties"]) == {*keys(), "$schema"}
     for name in keys():

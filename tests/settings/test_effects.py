@@ -9,10 +9,10 @@ from typing import Any, TypeAlias
 import pytest
 
 from linnet import Config, Runtime
-from linnet.runtime.config import ZOT
-from linnet.runtime.setting_keys import keys
-from linnet.runtime.settings import resolve
-from linnet.sdk.events import CompactionStart, RetryStart
+from linnet.runtime.config.config import ZOT
+from linnet.runtime.config.setting_keys import keys
+from linnet.runtime.settings.settings import resolve
+from linnet.sdk.event_types import CompactionStart, RetryStart
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.settings.conftest import Bench

@@ -11,11 +11,11 @@ import pytest
 
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.files import load
-from linnet.runtime.accounts import Accounts
-from linnet.runtime.guarded import Print
-from linnet.runtime.keys import StoredKeys
-from linnet.runtime.saved_settings import user_file, written
-from linnet.runtime.trust import TrustFile
+from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.keys import StoredKeys
+from linnet.runtime.project.project_fingerprint import Print
+from linnet.runtime.project.trust import TrustFile
+from linnet.runtime.settings.saved_settings import user_file, written
 from tests.settings.conftest import Bench
 
 AT_ONCE = 8
@@ -40,7 +40,7 @@ def impatient() -> "Callable[[Callable[[int], object]], None]":
 def test_settings_that_are_written_at_once_are_all_written(
     tmp_path: Path, impatient: Callable[[Callable[[int], object]], None]
 ) -> None:
-    from linnet.runtime.setting_keys import keys
+    from linnet.runtime.config.setting_keys import keys
 
     names = [name for name, key in keys().items() if key.name.endswith(("_timeout", "_wait")) or name in ("retries",)]
     assert len(names) > 3

@@ -197,9 +197,9 @@ def test_a_home_that_would_be_the_projects_is_refused(ground: Ground) -> None:
 def test_what_is_swapped_between_the_check_and_the_use_is_not_used(ground: Ground) -> None:
     """The file is one thing when it is fingerprinted and another when it is read: whoever reads it notices."""
     from linnet.errors import ConfigError
-    from linnet.runtime.config import ZOT, Config
-    from linnet.runtime.project import Project
-    from linnet.runtime.settings import resolve
+    from linnet.runtime.config.config import ZOT, Config
+    from linnet.runtime.project.project import Project
+    from linnet.runtime.settings.settings import resolve
 
     file = ground.settings(max_steps=3)
     first = Project(str(ground.bench.work), str(ground.bench.home))

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, get_args
 
@@ -12,9 +13,9 @@ import pytest
 from linnet import Runtime
 from linnet.core.permissions.rule import Rule
 from linnet.errors import ConfigError
-from linnet.runtime.config import PI, ROWS, ZOT, Config
-from linnet.runtime.setting_keys import EXCLUDED, keys
-from linnet.runtime.settings import Settings, resolve
+from linnet.runtime.config.config import PI, ROWS, ZOT, Config
+from linnet.runtime.config.setting_keys import EXCLUDED, keys
+from linnet.runtime.settings.settings import Settings, resolve
 from tests.settings.conftest import Bench
 
 
@@ -311,9 +312,12 @@ def test_a_program_that_hosts_the_runtime_reads_the_same_files(
 
 
 def test_who_has_no_settings_imports_nothing_for_them(bench: Bench) -> None:
-    lazy = ("setting_keys", "settings_text", "pi_settings", "guarded", "trust", "adoption")
+    config = ("config.setting_keys", "config.settings_text", "config.pi_settings", "config.adoption")
+    lazy = (*config, "project.project_fingerprint", "project.trust")
+    assert all(find_spec(f"linnet.runtime.{name}") for name in lazy)
     program = (
-        "import os, sys; from linnet.runtime.config import PI, Config; from linnet.runtime.settings import resolve\n"
+        "import os, sys; from linnet.runtime.config.config import PI, Config\n"
+        "from linnet.runtime.settings.settings import resolve\n"
         "resolve(Config(provider='scripted', stands_in_for='pi'), os.environ, PI)\n"
         f"print([name for name in {lazy} if f'linnet.runtime.{{name}}' in sys.modules])"
     )

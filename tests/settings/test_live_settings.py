@@ -10,22 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core import commands
 from linnet.core.events import Event, ProjectTrustSet, Settled
 from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.runtime.adoption import Adoption
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.client_tools import NO_ANSWER
-from linnet.runtime.config import SDK, Config
+from linnet.runtime.config.config import SDK, Config
 from linnet.runtime.listener import Listener
-from linnet.runtime.questions import Questions
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import LiveSettings, Settings, resolve
+from linnet.runtime.settings.settings import LiveSettings, Settings, resolve
 from linnet.runtime.state import State
-from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.tools.client_tools import NO_ANSWER
+from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.session_tools import SessionTools
 from linnet.tools.context import ToolContext
 from tests.settings.conftest import Bench
 from tests.settings.test_trust import SETTINGS, Answered
@@ -113,15 +113,15 @@ def test_what_was_built_by_other_settings_is_built_again(here: Bench) -> None:
     resources = Resources(settings("first"))
     live, cancel = resources.live, CancelToken()
     state = State(live.now.model, "off", auto_compaction=True, auto_retry=True)
-    toolbox = Toolbox(live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
+    session_tools = SessionTools(live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
 
     def built() -> list[object]:
-        found = [resources.tools, resources.skills, resources.templates, resources.guidance, resources.servers]
-        return [*found, resources.known_servers, resources.provider("scripted", cancel), toolbox.tools]
+        found = [resources.tools, resources.skills, resources.templates, resources.instruction_files, resources.servers]
+        return [*found, resources.known_servers, resources.provider("scripted", cancel), session_tools.tools]
 
     def refusal() -> str:
         context = ToolContext(str(here.work), cancel, lambda text: None, resources.processes)
-        return str(toolbox.tools.run(ToolCall("1", "read", {"path": "x"}), context).content)
+        return str(session_tools.tools.run(ToolCall("1", "read", {"path": "x"}), context).content)
 
     try:
         before = built()

@@ -1,7 +1,7 @@
 """The page about settings says what the types say."""
 
-from linnet.runtime.setting_keys import keys
-from linnet.setting_words import about
+from linnet.cli.setting_words import about
+from linnet.runtime.config.setting_keys import keys
 from tests.settings.page import PAGE, made
 
 

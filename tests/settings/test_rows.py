@@ -14,13 +14,13 @@ import pytest
 
 import linnet
 from linnet import AsyncRuntime, Config, Runtime
+from linnet.cli.flags import TABLE, Flag, help_text, parse
+from linnet.cli.setting_words import schema
 from linnet.errors import LinnetError
-from linnet.flags import TABLE, Flag, help_text, parse
-from linnet.runtime import settings as resolved
-from linnet.runtime.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
-from linnet.runtime.setting_keys import keys
-from linnet.runtime.settings_text import from_variables, said
-from linnet.setting_words import schema
+from linnet.runtime.config.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
+from linnet.runtime.config.setting_keys import keys
+from linnet.runtime.config.settings_text import from_variables, said
+from linnet.runtime.settings import settings as resolved
 from tests.settings.page import PAGE
 
 MODES = {
@@ -116,10 +116,10 @@ def test_what_holds_as_it_was_said_is_never_left_out_where_that_would_be_no_valu
 ADDED = """
 import inspect, json, sys
 from linnet import AsyncRuntime, Config, Runtime
-from linnet.flags import help_text, parse
-from linnet.runtime.config import DEFAULTS, SDK
-from linnet.runtime.settings_text import from_variables, said
-from linnet.setting_words import schema
+from linnet.cli.flags import help_text, parse
+from linnet.runtime.config.config import DEFAULTS, SDK
+from linnet.runtime.config.settings_text import from_variables, said
+from linnet.cli.setting_words import schema
 from tests.settings.page import rows
 Runtime._set_up = lambda self: None
 print(json.dumps({

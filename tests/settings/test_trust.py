@@ -15,17 +15,17 @@ import pytest
 
 from linnet.core import commands
 from linnet.core.events import Event, ProjectUntrusted
-from linnet.core.protected import PROTECTED_NAMES
+from linnet.core.project.protected import PROTECTED_NAMES
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, ConfigError, LinnetError
-from linnet.runtime import guarded
-from linnet.runtime.config import SDK, Config
+from linnet.runtime.config.config import SDK, Config
 from linnet.runtime.listener import Listener
-from linnet.runtime.project import Project
+from linnet.runtime.project import project_fingerprint
+from linnet.runtime.project.project import Project
 from linnet.runtime.requester import Requester
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import Settings, resolve
+from linnet.runtime.settings.settings import Settings, resolve
 from linnet.testing.agent import Agent
 from tests.settings.conftest import Bench
 from tests.suite import forked
@@ -215,7 +215,7 @@ def test_too_much_is_trusted_once_or_not_at_all(bench: Bench, monkeypatch: pytes
         bench.plant(f".linnet/prompts/{number}.md", "x" * 100)
     for name, most in (("MOST_FILES", 3), ("MOST_BYTES", 300)):
         with monkeypatch.context() as patch:
-            patch.setattr(guarded, name, most)
+            patch.setattr(project_fingerprint, name, most)
             found = project(bench)
             with pytest.raises(ConfigError, match="too much to be remembered"):
                 found.answer("always")
@@ -230,7 +230,7 @@ def test_links_that_loop_and_folders_without_end_are_walked_once(bench: Bench) -
     (bench.work / ".linnet" / "self").symlink_to("self")
     deep = bench.work / ".linnet" / "/".join("d" * 30)
     deep.mkdir(parents=True)
-    found = guarded.fingerprint(str(bench.work), [str(bench.work / ".linnet")])
+    found = project_fingerprint.fingerprint(str(bench.work), [str(bench.work / ".linnet")])
     assert found.whole
     assert len(found.files) < 10
 

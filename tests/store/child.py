@@ -11,7 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from linnet.errors import SessionError
-from linnet.store import file, sessions
+from linnet.store import file, session_folder
 from linnet.store.entries import Named
 from linnet.store.header import Header
 from linnet.store.store import Store
@@ -22,7 +22,7 @@ V1 = b'{"type":"session","id":"0001-session"}\n{"type":"message","message":{"rol
 
 def hold(path: str) -> None:
     """Have the session open until stdin ends, or for as long as this lives."""
-    store = sessions.open_store(path).store if os.path.exists(path) else new(path)
+    store = session_folder.open_store(path).store if os.path.exists(path) else new(path)
     print("open", flush=True)
     sys.stdin.read()
     store.log.close()
@@ -95,11 +95,11 @@ def unreadable(folder: Path) -> None:
     path.chmod(0)
     refused(lambda: file.read(str(path)), "cannot be opened: Permission denied")
     refused(lambda: file.open_locked(str(path)), "cannot be opened: Permission denied")
-    assert list(sessions.summaries([str(folder)])) == []
-    assert sessions.newest(str(folder)) is None
+    assert list(session_folder.summaries([str(folder)])) == []
+    assert session_folder.newest(str(folder)) is None
     folder.chmod(0)
-    assert list(sessions.summaries([str(folder)])) == []
-    assert sessions.folders(str(folder)) == []
+    assert list(session_folder.summaries([str(folder)])) == []
+    assert session_folder.folders(str(folder)) == []
     refused(lambda: file.read(str(path)), "cannot be opened: Permission denied")
     folder.chmod(0o700)
 
@@ -113,7 +113,7 @@ def read_only_file(folder: Path) -> None:
     store.log.close()
     before = path.read_bytes()
     refused(lambda: file.open_locked(str(path)), "cannot be opened: Permission denied")
-    assert sessions.open_store(str(path), to_write=False).store.name == "b"
+    assert session_folder.open_store(str(path), to_write=False).store.name == "b"
     assert path.read_bytes() == before
 
 
@@ -126,7 +126,7 @@ def read_only_folder(folder: Path) -> None:
     folder.chmod(0o500)
     refused(lambda: new(str(folder / "another.jsonl")), "could not be made: Permission denied")
     refused(lambda: new(str(folder / "deeper" / "another.jsonl")), "could not be made: Permission denied")
-    store = sessions.open_store(str(path)).store
+    store = session_folder.open_store(str(path)).store
     store.append(Named("a"))
     store.log.sync()
     store.log.close()

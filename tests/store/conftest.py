@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.store import file, sessions
+from linnet.store import file, session_folder
 from linnet.store.header import Header
 from linnet.store.store import Sources, Store
 
@@ -79,7 +79,7 @@ def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
     with ExitStack() as stack:
 
         def new(*lines: bytes, at: Path = path, header: Header = HEADER) -> Store:
-            store = Store(header, file.create(str(at), header, lines), sessions.glances(lines), sources=sources)
+            store = Store(header, file.create(str(at), header, lines), session_folder.glances(lines), sources=sources)
             stack.callback(store.log.close)
             return store
 
@@ -87,11 +87,11 @@ def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def reopen(path: Path, sources: Sources) -> Iterator[Callable[..., sessions.Opened]]:
+def reopen(path: Path, sources: Sources) -> Iterator[Callable[..., session_folder.Opened]]:
     with ExitStack() as stack:
 
-        def open_again(at: Path = path, *, to_write: bool = True) -> sessions.Opened:
-            opened = sessions.open_store(str(at), to_write=to_write, sources=sources)
+        def open_again(at: Path = path, *, to_write: bool = True) -> session_folder.Opened:
+            opened = session_folder.open_store(str(at), to_write=to_write, sources=sources)
             stack.callback(opened.store.log.close)
             return opened
 

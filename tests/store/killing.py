@@ -12,7 +12,7 @@ import signal
 import sys
 
 from linnet.core.messages import Text, ToolResult
-from linnet.store import file, sessions
+from linnet.store import file, session_folder
 from linnet.store.entries import Said
 from linnet.store.header import Header
 from linnet.store.store import Store
@@ -24,7 +24,7 @@ TEARING = 6
 
 def write(path: str, asked: int, told: int) -> None:
     """Until somebody ends it."""
-    store = sessions.open_store(path).store
+    store = session_folder.open_store(path).store
     while size := os.read(asked, 1):
         store.append(Said(ToolResult("1", "read", (Text("text " * WORDS[size]),), 1)))
         assert store.leaf is not None
@@ -75,7 +75,7 @@ def main(path: str, seed: int, rounds: int) -> None:
     told: list[str] = []
     for number in range(rounds):
         told += killed(path, chance, torn=number >= rounds - TEARING)
-        store = sessions.open_store(path).store
+        store = session_folder.open_store(path).store
         check(store, path, told)
         store.log.close()
     print(f"{rounds} killed, {len(told)} entries told")

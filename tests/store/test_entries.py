@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Cost, Image, StopReason, Text, Thinking, ToolCall, Usage
-from linnet.core.timestamps import milliseconds, stamp
-from linnet.store import sessions
+from linnet.core.text.timestamps import milliseconds, stamp
+from linnet.store import session_folder
 from linnet.store.entries import (
     Compacted,
     Content,
@@ -309,7 +309,7 @@ def test_what_was_spent_is_the_sum_of_what_every_reply_and_every_compaction_cost
     lines = [entry_line("a", None, "", Said(each)) for each in said]
     lines += [entry_line("b", None, "", Compacted(each)) for each in compacted]
     all_of_them = [each.usage for each in said] + [each.total for each in compacted]
-    paid = sessions.paid(lines)
+    paid = session_folder.paid(lines)
     assert paid.total == sum(each.total for each in all_of_them)
     assert paid.cost.output == pytest.approx(sum(each.cost.output for each in all_of_them), abs=1e-9)
 

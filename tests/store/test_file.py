@@ -15,7 +15,7 @@ from linnet.store.entries import Custom, Named, Said
 from linnet.store.header import Header, header_line
 from linnet.store.lines import entry_line
 from linnet.store.reading import load
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Store
 
 HEADER = Header("0000-session", "2026-01-01T12:00:00.000Z", "CWD", None, 3)

@@ -13,9 +13,9 @@ import pytest
 
 from linnet.errors import SessionError, SessionInUse
 from linnet.files import lock
-from linnet.store import file, sessions
+from linnet.store import file, session_folder
 from linnet.store.entries import Named
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Store
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def test_whoever_is_done_has_it_no_longer(holder: "Child", reopen: Callable[...,
 
 def test_reading_needs_no_lock(holder: "Child", path: Path, reopen: Callable[..., Opened]) -> None:
     assert file.read(str(path)).header.id == "0000-session"
-    assert [each.path for each in sessions.summaries([str(path.parent)])] == [str(path)]
+    assert [each.path for each in session_folder.summaries([str(path.parent)])] == [str(path)]
     reopen(to_write=False).store.append(Named("in memory"))
     assert b"in memory" not in path.read_bytes()
 

@@ -16,7 +16,7 @@ from linnet.store import file
 from linnet.store.entries import Compacted, Named, Said
 from linnet.store.migrate import migrated
 from linnet.store.reading import load
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 

@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from msgspec import Struct
 from msgspec.structs import replace
 
-from linnet.core.conversation import Conversation, identified
+from linnet.core.context.conversation import Conversation, identified
 from linnet.core.events import (
     BashRan,
     Compaction,
@@ -44,9 +44,9 @@ from linnet.store.header import Header
 from linnet.store.lines import entry_line
 from linnet.store.log import MemoryLog
 from linnet.store.reading import load
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Sources, Store
-from linnet.wire.pi.words import Words
+from linnet.wire.pi.to_pi import Words
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 

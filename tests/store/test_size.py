@@ -15,7 +15,7 @@ import pytest
 from linnet.core.messages import Text, UserMessage
 from linnet.store.entries import Custom, Said
 from linnet.store.lines import entry_line
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Store
 
 MANY = 100_000

@@ -12,12 +12,12 @@ from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
 from linnet.core.messages import BashRun, Text, UserMessage, texts
 from linnet.errors import SessionError
-from linnet.store import sessions
+from linnet.store import session_folder
 from linnet.store.entries import MOVED, Content, Custom, Labelled, Moved, Named, Ran, Said
 from linnet.store.header import Header
 from linnet.store.lines import entry_line
 from linnet.store.log import Log, MemoryLog
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Sources, Store
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -137,7 +137,7 @@ def test_a_mark_on_a_mark_stands_for_what_that_stands_for() -> None:
 
 def test_marks_that_stand_for_each_other_do_no_harm() -> None:
     lines = [entry_line("a", "b", "", Moved()), entry_line("b", "a", "", Moved())]
-    store = sessions.in_memory(HEADER, lines)
+    store = session_folder.in_memory(HEADER, lines)
     assert store.leaf in ("a", "b")
     assert shown(store) == []
 
@@ -188,7 +188,7 @@ def test_a_copy_takes_along_the_labels_that_others_put_on_its_entries(store: Sto
     store.append(said("b"))
     store.append(Labelled("00000001", "from here"))
     store.append(Labelled("00000002", "not here"))
-    copy = sessions.in_memory(HEADER, store.copied("00000001"))
+    copy = session_folder.in_memory(HEADER, store.copied("00000001"))
     assert copy.labels == {"00000001": "from here"}
     assert shown(copy) == ["a"]
 
@@ -198,7 +198,7 @@ def test_a_label_that_was_taken_away_elsewhere_does_not_come_back_in_a_copy(stor
     store.append(Labelled("00000001", "one"))
     store.append(said("b"))
     store.append(Labelled("00000001", ""))
-    copy = sessions.in_memory(HEADER, store.copied("00000003"))
+    copy = session_folder.in_memory(HEADER, store.copied("00000003"))
     assert copy.labels == store.labels == {}
 
 
@@ -227,7 +227,7 @@ class Labels(RuleBasedStateMachine):
 
     @rule(entry=entries)
     def copies(self, entry: str) -> None:
-        copy = sessions.in_memory(HEADER, self.store.copied(entry))
+        copy = session_folder.in_memory(HEADER, self.store.copied(entry))
         path = [node.id for node in self.store.tree.path(entry)]
         assert [copy.labels.get(id) for id in path] == [self.store.labels.get(id) for id in path]
         assert [node.id for node in copy.tree.path(entry)] == path
@@ -240,7 +240,7 @@ TestLabels.settings = settings(patient, max_examples=40, stateful_step_count=20)
 
 @pytest.fixture(params=["in a file", "in memory"])
 def kept(request: pytest.FixtureRequest, create: Callable[..., Store]) -> Store:
-    return create() if request.param == "in a file" else sessions.in_memory(HEADER)
+    return create() if request.param == "in a file" else session_folder.in_memory(HEADER)
 
 
 def test_lines_can_be_read_back_in_their_order_wherever_they_are_kept(kept: Store) -> None:
@@ -257,7 +257,7 @@ def test_lines_can_be_read_back_in_their_order_wherever_they_are_kept(kept: Stor
 
 def test_only_a_session_in_a_file_has_a_path(store: Store, path: Path) -> None:
     assert store.path == str(path)
-    assert sessions.in_memory(HEADER).path is None
+    assert session_folder.in_memory(HEADER).path is None
 
 
 class Refusing(MemoryLog):
@@ -324,7 +324,7 @@ def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_open
     store.log.close()
     assert store.path is not None
     for _ in range(2):  # And only once.
-        opened = sessions.open_store(store.path, sources=sources)
+        opened = session_folder.open_store(store.path, sources=sources)
         assert runs(opened) == ["one", "two", "three"]
         opened.store.log.close()
 

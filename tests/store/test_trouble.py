@@ -12,7 +12,7 @@ import pytest
 
 from linnet.errors import SessionError
 from linnet.store.entries import Named
-from linnet.store.sessions import Opened
+from linnet.store.session_folder import Opened
 from linnet.store.store import Store
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
 """`linnet` as a child process at a tenth of its price: forked from one that has everything loaded.
 
 It is a process of its own, with its own files, folder, environment and signals, and runs the same code from the first
-line of `linnet.entry_points` on. What is not proven by it is the launcher, what the kernel shows of how a process was
-started, and what is loaded when: tests of those use `subprocess` and `Agent`. `LINNET_TEST_SPAWN=1` has all of them do
-so. See docs/decisions/0070-agents-that-are-forked.md.
+line of `linnet.cli.entry_points` on. What is not proven by it is the launcher, what the kernel shows of how a process
+was started, and what is loaded when: tests of those use `subprocess` and `Agent`. `LINNET_TEST_SPAWN=1` has all of them
+do so. See docs/decisions/0070-agents-that-are-forked.md.
 """
 
 import atexit

@@ -21,7 +21,7 @@ from threading import active_count
 from typing import Any, NoReturn
 
 import linnet
-from linnet import entry_points
+from linnet.cli import entry_points
 
 LEFT_OUT = ("linnet.__main__", "linnet.testing", "linnet.extensions.mcp")
 LENGTH = 8  # Bytes that say how long a request is.

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.testing.confined import Place
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.spec import ToolOutput
 from linnet.tools.standard import NAMES, standard_tools

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
 from linnet.tools.bash import bash
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput

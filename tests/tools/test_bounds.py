@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
 from linnet.errors import ToolFailed
-from linnet.runtime.cancel import CancelToken
-from linnet.tools.bounds import Bounds
+from linnet.processes.process import Processes
+from linnet.processes.sandbox.bounds import Bounds
+from linnet.processes.sandbox.view import View
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
-from linnet.tools.sandbox_view import View
 from linnet.tools.standard import standard_tools
 
 SECRET = "planted-51c0ffee"

@@ -2,8 +2,8 @@
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Cancelled
-from linnet.tools.cancel import CancelToken
 
 
 def test_nothing_begins_once_it_is_set() -> None:

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Closed
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.child import Child
+from linnet.processes.process import Processes
+from linnet.processes.shared_spawner import SharedSpawner
 from linnet.testing.escapes import ESCAPES, noted, survivors
 from linnet.testing.processes import alive, wait_until
-from linnet.tools.child import Child
-from linnet.tools.process import Processes
-from linnet.tools.shared_spawner import SharedSpawner
 
 ECHO = ["/bin/bash", "-c", 'while read -r line; do echo "heard $line"; done; echo bye']
 
@@ -180,7 +180,7 @@ def test_one_that_starts_while_all_is_closed_does_not_stay(tmp_path: Path, monke
         processes.close()  # Which cannot know of it yet.
         return child
 
-    monkeypatch.setattr("linnet.tools.process.Child", started)
+    monkeypatch.setattr("linnet.processes.process.Child", started)
     child = processes.start(["sleep", "600"], cwd=tmp_path)
     assert child.closed
     assert not alive(child.pid)

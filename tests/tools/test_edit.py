@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import ToolCall
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
 from linnet.tools.context import ToolContext
-from linnet.tools.diff import diff
 from linnet.tools.preview import preview
-from linnet.tools.replace import BOM, Source, as_lf, locate
+from linnet.tools.text.diff import diff
+from linnet.tools.text.replace import BOM, Source, as_lf, locate
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from linnet.errors import ToolFailed
-from linnet.tools.engines import Enough, GrepOrder, ripgrep
-from linnet.tools.globs import PathGlob
-from linnet.tools.matches import Matches
-from linnet.tools.pattern import Pattern
-from linnet.tools.searcher import search
-from linnet.tools.walk import walk
+from linnet.tools.search.engines import Enough, GrepOrder, ripgrep
+from linnet.tools.search.globs import PathGlob
+from linnet.tools.search.matches import Matches
+from linnet.tools.search.pattern import Pattern
+from linnet.tools.search.searcher import search
+from linnet.tools.search.walk import walk
 
 RG = os.environ.get("RG") or shutil.which("rg")
 pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")

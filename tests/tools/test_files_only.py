@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from linnet import Runtime
 from linnet.errors import ConfigError
+from linnet.processes.sandbox import landlock
+from linnet.processes.sandbox.files_only import FilesOnly, lacking
 from linnet.testing.agent import Agent
 from linnet.testing.confined import SECRET, Place
-from linnet.tools import landlock
-from linnet.tools.files_only import FilesOnly, lacking
 
 needs_landlock = pytest.mark.skipif(landlock.version() < landlock.LEAST, reason="the kernel has no Landlock")
 

@@ -3,9 +3,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text
 from linnet.errors import ToolFailed
-from linnet.runtime.cancel import CancelToken
 from linnet.tools.context import ToolContext
 from linnet.tools.find import find
 from linnet.tools.spec import ToolOutput

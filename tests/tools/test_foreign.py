@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
+from linnet.concurrency.foreign import Foreign
 from linnet.errors import Cancelled, Closed, ToolFailed
-from linnet.runtime.cancel import CancelToken
-from linnet.tools.foreign import Foreign
 
 
 @pytest.fixture

@@ -11,14 +11,14 @@ import pydantic
 import pytest
 from msgspec import Meta, Struct
 
+from linnet.concurrency.cancel import CancelToken
+from linnet.concurrency.foreign import Foreign
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
-from linnet.tools.call_context import Context
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.foreign import Foreign
-from linnet.tools.function import FunctionTools, tool
-from linnet.tools.process import Processes
+from linnet.tools.functions.call_context import Context
+from linnet.tools.functions.function import FunctionTools, tool
 from linnet.tools.spec import ToolOutput
 
 PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 16

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text
 from linnet.errors import Cancelled, ToolFailed
-from linnet.runtime.cancel import CancelToken
-from linnet.tools import engines
 from linnet.tools.context import ToolContext
 from linnet.tools.grep import grep
-from linnet.tools.matches import MAX_RECORD, Matches
-from linnet.tools.pattern import Pattern
+from linnet.tools.search import engines
+from linnet.tools.search.matches import MAX_RECORD, Matches
+from linnet.tools.search.pattern import Pattern
 from linnet.tools.spec import ToolOutput
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.processes.keepers import kill_adopted
 from linnet.testing.agent import Agent
 from linnet.testing.escapes import ESCAPES, noted, survivors
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive, wait_until
-from linnet.tools.keepers import kill_adopted
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench
@@ -139,8 +139,8 @@ def test_a_child_of_this_process_that_is_in_its_session_is_not_taken_for_an_orph
 # Again and again, a process dies in the moment in which it is looked at, and leaves a child in a session of its own.
 ORPHANS_IN_MID_LOOK = """
 import os, signal, threading
-from linnet.tools.descendants import adopt_orphans
-from linnet.tools.keepers import kill_adopted
+from linnet.processes.descendants import adopt_orphans
+from linnet.processes.keepers import kill_adopted
 adopt_orphans()
 for _ in range(200):
     told, tell = os.pipe()

@@ -2,9 +2,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text
 from linnet.errors import Cancelled, ToolFailed
-from linnet.runtime.cancel import CancelToken
 from linnet.tools.context import ToolContext
 from linnet.tools.ls import ls
 from linnet.tools.spec import ToolOutput

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from linnet import LinnetError, Runtime
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import ToolCall
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
-from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools
 from tests.suite.forked import ForkedAgent

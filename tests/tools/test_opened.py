@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from linnet import Runtime, events
 from linnet.errors import BadInput
+from linnet.processes.sandbox.opened import opened
+from linnet.processes.sandbox.view import View
 from linnet.testing.model_server import ModelServer
-from linnet.tools.opened import opened
-from linnet.tools.sandbox_view import View
 
 SECRET = "planted-7c20f5e1"
 SKILL = "---\nname: x\ndescription: About x.\n---\n"

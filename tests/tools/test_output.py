@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.tools.output import INTERVAL, MAX_NEWS, Output
-from linnet.tools.truncate import MAX_BYTES, keep_tail
+from linnet.tools.text.output import INTERVAL, MAX_NEWS, Output
+from linnet.tools.text.truncate import MAX_BYTES, keep_tail
 
 
 class Clock:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Cancelled, Closed
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Finished, Processes
 from linnet.testing.escapes import survivors
-from linnet.tools.process import Finished, Processes
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench
@@ -279,9 +279,9 @@ def test_what_an_agent_inside_an_agent_starts_belongs_to_both(bench: "Bench") ->
 
 INNER = """
 from pathlib import Path
-from linnet.runtime.cancel import CancelToken
+from linnet.concurrency.cancel import CancelToken
 from linnet.testing.escapes import survivors
-from linnet.tools.process import Processes
+from linnet.processes.process import Processes
 
 class Sink:
     def feed(self, data): print(data.decode(), end="", flush=True)

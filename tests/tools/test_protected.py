@@ -12,16 +12,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.protected import PROTECTED_NAMES
+from linnet.core.project.protected import PROTECTED_NAMES
 from linnet.errors import ConfigError
+from linnet.processes.lookup import installed, leads_through
+from linnet.processes.sandbox import protected_paths
+from linnet.processes.sandbox.bubblewrap import Sandbox
+from linnet.processes.sandbox.trial import problem
 from linnet.testing.agent import Agent
 from linnet.testing.confined import SECRET, Place
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import wait_until
-from linnet.tools import protecting
-from linnet.tools.lookup import installed, leads_through
-from linnet.tools.sandbox import Sandbox
-from linnet.tools.sandbox_trial import problem
 
 FOLDERS = (".git/hooks", ".linnet", ".pi", ".zot", ".agents", ".claude", ".vscode", ".idea")
 
@@ -191,7 +191,7 @@ def test_a_link_that_is_replaced_while_it_is_followed_is_not_there(tmp_path: Pat
     swapping.start()
     try:
         for _ in range(400):
-            assert {*protecting.present(str(tmp_path))} <= {str(file), str(place)}
+            assert {*protected_paths.present(str(tmp_path))} <= {str(file), str(place)}
     finally:
         over.set()
         swapping.join()
@@ -263,10 +263,10 @@ def test_settings_of_submodules_are_read_only_too(made: Make) -> None:
 
 
 def test_too_many_submodules_are_read_only_as_a_whole(tmp_path: Path) -> None:
-    for number in range(protecting.MOST_MODULES + 1):
+    for number in range(protected_paths.MOST_MODULES + 1):
         (tmp_path / ".git/modules" / str(number)).mkdir(parents=True)
         (tmp_path / ".git/modules" / str(number) / "HEAD").touch()
-    assert str(tmp_path / ".git/modules") in protecting.present(str(tmp_path))
+    assert str(tmp_path / ".git/modules") in protected_paths.present(str(tmp_path))
 
 
 def test_where_a_link_leads_is_protected_if_it_is_inside(tmp_path: Path) -> None:
@@ -275,13 +275,13 @@ def test_where_a_link_leads_is_protected_if_it_is_inside(tmp_path: Path) -> None
     (tmp_path / ".pi").symlink_to("/etc")
     (tmp_path / ".zot").symlink_to(".")
     (tmp_path / ".idea").symlink_to("nowhere")
-    assert list(protecting.present(str(tmp_path))) == [str(tmp_path / "docs")]
+    assert list(protected_paths.present(str(tmp_path))) == [str(tmp_path / "docs")]
 
 
 @pytest.mark.parametrize("text", [b"", b"gitdir:", b"gitdir: \0", b"gitdir: /etc", b"\xff" * 9000, b"gitdir: ../x"])
 def test_a_pointer_of_any_kind_is_no_trouble(text: bytes, tmp_path: Path) -> None:
     (tmp_path / ".git").write_bytes(text)
-    assert list(protecting.present(str(tmp_path))) == [str(tmp_path / ".git")]
+    assert list(protected_paths.present(str(tmp_path))) == [str(tmp_path / ".git")]
 
 
 parts = st.lists(st.sampled_from([".git", "hooks", "config", ".linnet", "x", ".envrc"]), min_size=1, max_size=4)
@@ -290,9 +290,9 @@ parts = st.lists(st.sampled_from([".git", "hooks", "config", ".linnet", "x", ".e
 @given(parts)
 def test_all_below_what_is_protected_is(path: list[str]) -> None:
     whole = "/w/" + "/".join(path)
-    if protecting.is_protected(whole, "/w") and path[-1] != ".git":
-        assert protecting.is_protected(f"{whole}/more", "/w")
-    assert protecting.is_protected(whole, "/w") or path[0] not in (".linnet", ".envrc")
+    if protected_paths.is_protected(whole, "/w") and path[-1] != ".git":
+        assert protected_paths.is_protected(f"{whole}/more", "/w")
+    assert protected_paths.is_protected(whole, "/w") or path[0] not in (".linnet", ".envrc")
 
 
 # Programs that linnet runs for itself

@@ -9,13 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Image
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.read import read
-from linnet.tools.truncate import MAX_BYTES, MAX_LINES
+from linnet.tools.text.truncate import MAX_BYTES, MAX_LINES
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 
 from linnet import Runtime
 from linnet.errors import ConfigError, SessionError, ToolFailed
+from linnet.processes.descendants import contents
+from linnet.processes.lookup import within
+from linnet.processes.sandbox.bounds import Bounds
+from linnet.processes.sandbox.bubblewrap import _flags, git_identity
+from linnet.processes.sandbox.view import installation, unshared, view
 from linnet.testing.agent import Agent
 from linnet.testing.confined import SECRET, Place
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import marked, wait_until
-from linnet.tools.bounds import Bounds
-from linnet.tools.descendants import contents
-from linnet.tools.lookup import within
-from linnet.tools.sandbox import _flags, git_identity
-from linnet.tools.sandbox_view import installation, unshared, view
 
 
 def test_work_goes_on_as_usual(place: Place) -> None:

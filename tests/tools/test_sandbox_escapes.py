@@ -10,12 +10,12 @@ from threading import Thread
 
 import pytest
 
-from linnet.runtime.cancel import CancelToken
+from linnet.concurrency.cancel import CancelToken
+from linnet.processes.process import Processes
+from linnet.processes.sandbox.bubblewrap import Sandbox
 from linnet.testing.breakouts import BREAKOUTS, Breakout
 from linnet.testing.processes import wait_until
-from linnet.tools.output import Output
-from linnet.tools.process import Processes
-from linnet.tools.sandbox import Sandbox
+from linnet.tools.text.output import Output
 
 SECRET = "planted-5f1e0c77"
 HOMELY = (

@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import ToolCall
 from linnet.errors import ConfigError
-from linnet.runtime.cancel import CancelToken
 from linnet.tools.context import ToolContext
 from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from linnet.runtime.cancel import CancelToken
+from linnet.concurrency.cancel import CancelToken
+from linnet.processes import lookup
+from linnet.processes.process import Finished, Processes
 from linnet.testing.escapes import ESCAPES, noted, survivors
-from linnet.tools import spawner
-from linnet.tools.process import Finished, Processes
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 AGENT = """
 import os, sys
 from pathlib import Path
-from linnet.runtime.cancel import CancelToken
-from linnet.tools.process import Processes
+from linnet.concurrency.cancel import CancelToken
+from linnet.processes.process import Processes
 
 class Sink:
     def feed(self, data): sys.stdout.write(data.decode()); sys.stdout.flush()
@@ -230,7 +230,7 @@ def test_many_at_once_leave_one_reaper_that_waits(bench: "Bench") -> None:
 
 def test_without_room_for_processes_it_says_so(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
     refuse = "import os; os.fork = lambda: (_ for _ in ()).throw(BlockingIOError(11, 'no')); "
-    monkeypatch.setattr(spawner, "BOOT", refuse + spawner.BOOT)
+    monkeypatch.setattr(lookup, "BOOT", refuse + lookup.BOOT)
     for _ in range(3):
         with pytest.raises(BlockingIOError) as raised:
             run(bench)
@@ -239,7 +239,7 @@ def test_without_room_for_processes_it_says_so(bench: "Bench", monkeypatch: pyte
 
 
 def without(what: str) -> str:
-    return f"import linnet.tools.descendants as descendants; {what}; from linnet.tools.supervisor"
+    return f"import linnet.processes.descendants as descendants; {what}; from linnet.{{module}}"
 
 
 @pytest.mark.parametrize(
@@ -250,7 +250,7 @@ def without(what: str) -> str:
     ],
 )
 def test_on_other_kernels_it_works_the_same(bench: "Bench", monkeypatch: pytest.MonkeyPatch, lacking: str) -> None:
-    monkeypatch.setattr(spawner, "BOOT", spawner.BOOT.replace("from linnet.tools.supervisor", without(lacking)))
+    monkeypatch.setattr(lookup, "BOOT", lookup.BOOT.replace("from linnet.{module}", without(lacking)))
     monkeypatch.delattr(os, "pidfd_open")
     assert "\n\nhi\n\n[exit 3]" in bench.fails("bash", command="echo hi; exit 3")
     assert "[timed out after 0.1s]" in bench.fails("bash", command="sleep 60", timeout=0.1)
@@ -266,7 +266,7 @@ def test_on_other_kernels_it_works_the_same(bench: "Bench", monkeypatch: pytest.
 
 def test_without_proc_and_subreapers_groups_are_killed(bench: "Bench", monkeypatch: pytest.MonkeyPatch) -> None:
     lacking = "descendants.family = lambda spared: []; descendants.adopt_orphans = lambda: False"
-    monkeypatch.setattr(spawner, "BOOT", spawner.BOOT.replace("from linnet.tools.supervisor", without(lacking)))
+    monkeypatch.setattr(lookup, "BOOT", lookup.BOOT.replace("from linnet.{module}", without(lacking)))
     bench.ok("bash", command="sleep 600 & echo $! >> pids; (sleep 600 & echo $! >> pids)")
     running = bench.start("bash", command="(sleep 600 & echo $! >> pids); trap '' TERM; echo ready; sleep 600; true")
     running.hears("ready\n")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.threads import Threads
 from linnet.testing.processes import wait_until
-from linnet.tools.threads import Threads
 
 PATIENCE = 30
 

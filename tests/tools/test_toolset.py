@@ -5,12 +5,12 @@ from collections.abc import Sequence
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 from linnet.tools.toolset import Combined, Guarded, Toolset, clash
 

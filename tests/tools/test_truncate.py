@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.tools.truncate import Kept, count_lines, keep_head, keep_tail
+from linnet.tools.text.truncate import Kept, count_lines, keep_head, keep_tail
 
 texts = st.text(st.sampled_from("ab\n\r é😀\u2028")) | st.text()
 lines = st.integers(1, 6)

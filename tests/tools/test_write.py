@@ -78,9 +78,9 @@ FULL_DISK = """
 import os, resource, sys
 from pathlib import Path
 from linnet.core.messages import ToolCall
-from linnet.runtime.cancel import CancelToken
+from linnet.concurrency.cancel import CancelToken
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
+from linnet.processes.process import Processes
 from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools
 

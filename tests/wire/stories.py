@@ -11,12 +11,31 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from linnet.core import commands, deltas, events, schedule, shown
-from linnet.core import schedule_facts as facts
-from linnet.core.conversation import identified
-from linnet.core.draft import Draft
+from linnet.core import commands, deltas, events, ui_events
+from linnet.core.context.conversation import identified
 from linnet.core.inputs import Input
-from linnet.core.limits import Limits
+from linnet.core.loop import schedule
+from linnet.core.loop import schedule_facts as facts
+from linnet.core.loop.draft import Draft
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.run import (
+    Aborted,
+    Answered,
+    AskModel,
+    Emit,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Review,
+    Reviewed,
+    Run,
+    RunTool,
+    Task,
+    cut_off,
+)
 from linnet.core.messages import (
     AssistantMessage,
     BashRun,
@@ -34,24 +53,6 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model
 from linnet.core.questions import Confirm, EditText, EnterText, Permit, Question, RunClientTool, Select
-from linnet.core.queues import Queues
-from linnet.core.run import (
-    Aborted,
-    Answered,
-    AskModel,
-    Emit,
-    Fact,
-    Prepare,
-    Prepared,
-    Prompted,
-    Replied,
-    Review,
-    Reviewed,
-    Run,
-    RunTool,
-    Task,
-    cut_off,
-)
 
 MODEL = Model("m", "anthropic", api="anthropic-messages")
 SPENT = Usage(3, 4)
@@ -93,7 +94,7 @@ class Story:
 
     def publish(self, *told: events.Event) -> None:
         for event in told:
-            if type(event) in shown.KINDS:
+            if type(event) in ui_events.KINDS:
                 event = replace(event, id=f"s{next(self._numbers)}")
             self.happened.append(identified(event, lambda: f"e{next(self._numbers)}"))
 
@@ -386,12 +387,12 @@ class Story:
     def _aside(self) -> None:
         text = self._text()
         happening: tuple[Callable[[], events.Event], ...] = (
-            lambda: shown.Notified("ext", text, self._random.choice(("info", "success", "warning", "error"))),
-            lambda: shown.Displayed("ext", text),
-            lambda: shown.StatusSet("ext", "key", self._random.choice((None, text))),
-            lambda: shown.WidgetSet("ext", "key", self._random.choice((None, (text,)))),
-            lambda: shown.TitleSet("ext", text),
-            lambda: shown.EditorTextSet("ext", text),
+            lambda: ui_events.Notified("ext", text, self._random.choice(("info", "success", "warning", "error"))),
+            lambda: ui_events.Displayed("ext", text),
+            lambda: ui_events.StatusSet("ext", "key", self._random.choice((None, text))),
+            lambda: ui_events.WidgetSet("ext", "key", self._random.choice((None, (text,)))),
+            lambda: ui_events.TitleSet("ext", text),
+            lambda: ui_events.EditorTextSet("ext", text),
             lambda: events.HookFailed("ext.py", "input", text),
             lambda: events.StateKept("ext", {"a": text}),
             lambda: events.ModelSet(MODEL),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from linnet.core import events
 from linnet.core.commands import Pong
+from linnet.core.loop.open_work import OpenWork
 from linnet.core.messages import ToolCall
-from linnet.core.open_work import OpenWork
 from linnet.wire.dialect import Asked, Dialect, Encoder
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.pi_legacy.dialect import PiLegacy

@@ -27,7 +27,7 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.models import Model, Prices
-from linnet.core.sessions import OutlineEntry
+from linnet.core.session_info import OutlineEntry
 from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.dialect import Pi

@@ -11,25 +11,11 @@ from hypothesis import strategies as st
 
 from linnet.core import deltas, events
 from linnet.core.commands import Pong
-from linnet.core.draft import Draft
 from linnet.core.inputs import Input
-from linnet.core.limits import Limits
-from linnet.core.messages import (
-    AssistantMessage,
-    BashRun,
-    Image,
-    StopReason,
-    Summary,
-    Text,
-    Thinking,
-    ToolCall,
-    ToolResult,
-    Usage,
-    UserMessage,
-)
-from linnet.core.models import Model
-from linnet.core.queues import Queues
-from linnet.core.run import (
+from linnet.core.loop.draft import Draft
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.loop.run import (
     Aborted,
     Answered,
     AskModel,
@@ -44,6 +30,20 @@ from linnet.core.run import (
     Run,
     RunTool,
 )
+from linnet.core.messages import (
+    AssistantMessage,
+    BashRun,
+    Image,
+    StopReason,
+    Summary,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from linnet.core.models import Model
 from linnet.wire.dialect import Asked
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi.dialect import Pi

@@ -23,7 +23,7 @@ from linnet.client.request import (
 from linnet.client.run_result import PiRunResult
 from linnet.wire.pi import incoming as pi
 from linnet.wire.pi import results
-from linnet.wire.pi.spoken import Compaction, Message
+from linnet.wire.pi.incoming_messages import Compaction, Message
 
 Behavior: TypeAlias = Literal["steer", "followUp"]
 Mode: TypeAlias = Literal["all", "one-at-a-time"]

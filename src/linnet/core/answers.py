@@ -9,7 +9,7 @@ from linnet.core.events import Compaction, QueueMode
 from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import QuestionAsked
-from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.core.session_info import OutlineEntry, SessionInfo
 from linnet.core.slash import SlashCommand
 from linnet.errors import LinnetError
 

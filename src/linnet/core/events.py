@@ -13,9 +13,6 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from linnet.core.brought import Brought as Brought
-from linnet.core.brought import ProjectTrustSet as ProjectTrustSet
-from linnet.core.brought import ProjectUntrusted as ProjectUntrusted
 from linnet.core.form import OutputRead as OutputRead
 from linnet.core.inputs import Input
 from linnet.core.job_events import JobContinued as JobContinued
@@ -37,9 +34,12 @@ from linnet.core.messages import (
     UserMessage,
 )
 from linnet.core.models import Model, Reasoning
+from linnet.core.project_events import Brought as Brought
+from linnet.core.project_events import ProjectTrustSet as ProjectTrustSet
+from linnet.core.project_events import ProjectUntrusted as ProjectUntrusted
 from linnet.core.questions import QuestionAsked as QuestionAsked
 from linnet.core.questions import QuestionClosed as QuestionClosed
-from linnet.core.shown import Shown as Shown
+from linnet.core.ui_events import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from linnet.export.escape import escape, short
+from linnet.export.html.escape import escape, short
 from linnet.export.sketch import LONGEST
 from linnet.export.tree import Node, Tree
 

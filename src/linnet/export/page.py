@@ -6,14 +6,14 @@ from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 
-from linnet.export import figures
-from linnet.export.conversation import Conversation
-from linnet.export.escape import escape
-from linnet.export.highlight import Highlighter
+from linnet.export.html import figures
+from linnet.export.html.escape import escape
+from linnet.export.html.highlight import Highlighter
+from linnet.export.html.palette import Palette
 from linnet.export.outline import Outline
-from linnet.export.palette import Palette
 from linnet.export.sketch import sketch
 from linnet.export.stats import Counting, Stats
+from linnet.export.transcript import Conversation
 from linnet.export.tree import Tree
 from linnet.store.entries import Entry
 from linnet.store.header import Header

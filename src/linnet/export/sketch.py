@@ -7,9 +7,9 @@ from typing import TypeAlias, assert_never
 from msgspec import Struct
 
 from linnet.core import messages
-from linnet.export.escape import LINE_END, short
-from linnet.export.figures import moment
-from linnet.export.tool import headline
+from linnet.export.html.escape import LINE_END, short
+from linnet.export.html.figures import moment
+from linnet.export.html.tool import headline
 from linnet.store import entries
 
 FAILED_RESULT = "t bad"

@@ -4,10 +4,10 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from linnet.core.cost import Bill
+from linnet.core.context.cost import Bill
 from linnet.core.messages import AssistantMessage, BashRun, Message, ToolResult, Usage, UserMessage, texts
-from linnet.core.timestamps import parsed
-from linnet.export.escape import short
+from linnet.core.text.timestamps import parsed
+from linnet.export.html.escape import short
 from linnet.store.entries import Compacted, Entry, Labelled, Named, Said
 from linnet.store.header import Header
 

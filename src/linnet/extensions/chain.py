@@ -6,9 +6,9 @@ from time import monotonic
 from typing import TypeVar
 
 from linnet.core.cancel import Cancel
-from linnet.core.hooks import Block, Decision, Hook, Name, Outcome, decided, folded
-from linnet.core.observed import Name as Told
-from linnet.core.observed import Observed
+from linnet.core.extensions.extension_events import Name as Told
+from linnet.core.extensions.extension_events import Observed
+from linnet.core.extensions.hooks import Block, Decision, Hook, Name, Outcome, decided, folded
 from linnet.errors import BadInput, Cancelled
 from linnet.extensions.extension import Command, Extension
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
-from linnet.core import hooks, observed
 from linnet.core.cancel import Cancel
+from linnet.core.extensions import extension_events, hooks
 from linnet.core.slash import Location
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class Extension(Protocol):
         """What it wants to be asked about."""
 
     @property
-    def told(self) -> Collection[observed.Name]:
+    def told(self) -> Collection[extension_events.Name]:
         """What it wants to be told of."""
 
     def wait_ready(self, patience: float, hurry: Cancel) -> None:
@@ -67,7 +67,7 @@ class Extension(Protocol):
         Raises Cancelled as soon as there is an abort, TimeoutError when the time is over, and whatever goes wrong.
         """
 
-    def tell(self, event: observed.Observed) -> None:
+    def tell(self, event: extension_events.Observed) -> None:
         """Returns at once; its handlers hear one event at a time, in order. Called under the session's lock. Never
         raises.
         """

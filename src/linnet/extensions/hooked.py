@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from linnet.core.hooks import Block, ToolCalling, ToolReturning
+from linnet.core.extensions.hooks import Block, ToolCalling, ToolReturning
 from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.extensions.chain import Chain

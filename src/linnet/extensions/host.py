@@ -8,10 +8,10 @@ from linnet.core.commands import Answer
 from linnet.core.commands import Command as CoreCommand
 from linnet.core.models import Model
 from linnet.core.questions import Question, Reply
-from linnet.core.shown import Shown
+from linnet.core.ui_events import Shown
 
 if TYPE_CHECKING:
-    from linnet.tools.process import Processes
+    from linnet.processes.process import Processes
 
 Saying: TypeAlias = Literal["prompt", "steer", "follow_up", "note"]
 

@@ -159,6 +159,6 @@ def _conflicts(extensions: Sequence["Extension"]) -> Iterator[tuple[str, str]]:
 
 def tell_failure(path: str, error: str) -> None:
     """Without a handler of the program's own, this is a line on stderr."""
-    from linnet.core.terminal_text import one_line
+    from linnet.core.text.terminal_text import one_line
 
     warn("linnet.extensions", f"extension load: {one_line(path)}: {error}")

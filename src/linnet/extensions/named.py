@@ -16,7 +16,7 @@ def check(paths: Sequence[str], environ: Mapping[str, str]) -> None:
 
 
 def unusable(path: str, why: str) -> ConfigError:
-    from linnet.core.printable import printable
+    from linnet.core.text.printable import printable
 
     return ConfigError(WITHOUT.format(printable(path), printable(why)))
 

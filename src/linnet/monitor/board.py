@@ -7,7 +7,7 @@ from contextlib import suppress
 from threading import Condition, Thread
 from typing import Final
 
-from linnet.core.terminal_text import one_line
+from linnet.core.text.terminal_text import one_line
 from linnet.monitor.describe import describe, snapshot
 from linnet.monitor.tap import put
 from linnet.monitor.watch import Watch

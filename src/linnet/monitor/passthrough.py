@@ -10,9 +10,9 @@ import subprocess
 import time
 from contextlib import suppress
 
-from linnet.monitor.child import exit_code
 from linnet.monitor.stream import Stream
 from linnet.monitor.tap import Tap, open_tap
+from linnet.monitor.watched_child import exit_code
 
 _PACE = 0.02  # Seconds between two looks, at least,
 _LOOK = 0.001  # for which a look may last, or as long as one slice takes,

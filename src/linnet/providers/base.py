@@ -6,8 +6,8 @@ from typing import Protocol
 from msgspec import Struct
 
 from linnet.core.cancel import Cancel
+from linnet.core.context.history import Sendable
 from linnet.core.deltas import Delta
-from linnet.core.history import Sendable
 from linnet.core.models import Model, Reasoning
 from linnet.core.toolspec import ToolSpec
 

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from linnet.providers.base import Provider
-    from linnet.providers.http import Timeouts
+    from linnet.providers.http.client import Timeouts
     from linnet.providers.http_provider import HttpProvider
 
 

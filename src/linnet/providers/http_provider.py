@@ -7,8 +7,8 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, merged
 from linnet.errors import ProviderError, ProviderUnavailable
 from linnet.providers.base import Request
-from linnet.providers.http import Client, Reply
-from linnet.providers.sse import EventSplitter, EventTooLarge
+from linnet.providers.http.client import Client, Reply
+from linnet.providers.http.sse import EventSplitter, EventTooLarge
 
 # Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
 # message with each. No model writes as much; a server that floods us does.
@@ -69,7 +69,7 @@ class HttpProvider:
         self._client.close()
 
     def _told(self, error: ProviderError) -> str:
-        from linnet.core.secret_forms import without  # 4 ms that only a failure should pay for
+        from linnet.core.text.secret_forms import without  # 4 ms that only a failure should pay for
 
         sentence = without(str(error), self._client.secrets)
         return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence

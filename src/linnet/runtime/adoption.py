@@ -15,7 +15,7 @@ from linnet.core.events import (
     ThinkingSet,
 )
 from linnet.runtime.listener import Listener
-from linnet.runtime.settings import LiveSettings, Settings
+from linnet.runtime.settings.settings import LiveSettings, Settings
 
 _TOLD: dict[str, Callable[[Any], Event]] = {
     "model": ModelSet,

@@ -1,16 +1,17 @@
 """The one lock of a session, and the one way in which anything changes: told as events, to everybody, in order."""
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from itertools import count
 from threading import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec.structs import replace
 
-from linnet.core import shown
+from linnet.core import ui_events
 from linnet.core.cancel import Cancel
-from linnet.core.conversation import ADDING, identified
+from linnet.core.context.conversation import ADDING, identified
 from linnet.core.events import PASSING, Event
 from linnet.errors import Cancelled, LinnetError
 from linnet.runtime.listener import Listener
@@ -18,9 +19,21 @@ from linnet.runtime.requester import Requester
 from linnet.runtime.state import State
 
 if TYPE_CHECKING:
-    from linnet.runtime.telling import Telling
+    from linnet.runtime.sessions.telling import Telling
 
-IDENTIFIED = ADDING | shown.KINDS
+IDENTIFIED = ADDING | ui_events.KINDS
+
+Action: TypeAlias = "Callable[[], Sequence[Action] | None]"
+"""What follows from a decision and is done without the lock: closing a socket, killing a process tree, starting a
+thread, calling what others wrote. Returns what is to be done after it, if anything.
+"""
+
+
+def act(actions: Iterable[Action]) -> None:
+    """Do these, and whatever follows from them, in order. Not to be called under the lock."""
+    todo = deque(actions)
+    while todo:  # Not by recursion: any number of commands may have waited.
+        todo.extend(todo.popleft()() or ())
 
 
 class Broadcast:
@@ -45,7 +58,7 @@ class Broadcast:
         self.number = 0
         self.telling: Telling | None = None
         if ended is not None:
-            from linnet.runtime import telling
+            from linnet.runtime.sessions import telling
 
             self.telling = telling.Telling(listeners[1:], self.lock, ended)
             listeners = [*listeners[:1], self.telling]
@@ -75,7 +88,7 @@ class Broadcast:
 
     def _identified(self, event: Event) -> Event:
         """Give an event its id. Here and not in a dialect: all who are told, now or again, hear the same."""
-        if type(event) in shown.KINDS:
+        if type(event) in ui_events.KINDS:
             return replace(event, id=f"shown-{next(self._shown)}")
         return identified(event, self._new_id)
 

@@ -9,24 +9,23 @@ from threading import Condition
 from typing import TYPE_CHECKING, assert_never
 
 from linnet.core import commands
-from linnet.core import schedule_facts as facts
 from linnet.core.events import JobKind, Settled
-from linnet.core.limits import Limits
-from linnet.core.schedule import Schedule
-from linnet.core.schedule_facts import Job
+from linnet.core.loop import schedule_facts as facts
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.schedule import Schedule
+from linnet.core.loop.schedule_facts import Job
 from linnet.errors import Closed, LinnetError
-from linnet.runtime.actions import Action, act
-from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.fault import as_error, hand_over, later
+from linnet.runtime.broadcast import Action, Broadcast, act
+from linnet.runtime.error_report import as_error, hand_over, later
 from linnet.runtime.requester import Request, Requester, refusal
-from linnet.runtime.settings import LiveSettings
-from linnet.runtime.storage import Storage
-from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.sessions.storage import Storage
+from linnet.runtime.settings.settings import LiveSettings
+from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
-    from linnet.runtime.active_job import ActiveJob, Outcome
-    from linnet.runtime.admission import Admission
-    from linnet.runtime.moves import Moves
+    from linnet.runtime.extensions.admission import Admission
+    from linnet.runtime.run.active_job import ActiveJob, Outcome
+    from linnet.runtime.sessions.moves import Moves
 
 NO_LIMITS = Limits()
 PATIENCE = 20.0  # Seconds for a command of the client's to go on, when stdin has ended and all else is finished.
@@ -44,14 +43,14 @@ class Jobs:
     def __init__(
         self,
         live: LiveSettings,
-        toolbox: Toolbox,
+        session_tools: SessionTools,
         broadcast: Broadcast,
         storage: Storage,
         clock: Callable[[], int],
         new_session_id: Callable[[], str],
     ) -> None:
         self._live = live
-        self._toolbox = toolbox
+        self._session_tools = session_tools
         self._broadcast = broadcast
         self._storage = storage
         self._clock = clock
@@ -119,12 +118,12 @@ class Jobs:
 
     def launch(self, number: int, command: commands.Background, requester: Requester) -> None:
         """Begin what takes its time beside everything else. Raises LinnetError for what cannot be begun."""
-        from linnet.runtime.background import task
+        from linnet.runtime.run.background import task
 
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._live.now, self._storage, self._toolbox, self._clock)
+            prepared = task(command, self._live.now, self._storage, self._session_tools, self._clock)
             request = self._requests.setdefault(number, Request(requester))
             request.task = prepared
             feed(facts.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
@@ -252,7 +251,7 @@ class Jobs:
         kind = _kind(work)
         self._broadcast.publish([work.started(self._broadcast.state.spent)])
         try:
-            from linnet.runtime.active_job import ActiveJob
+            from linnet.runtime.run.active_job import ActiveJob
 
             self._broadcast.state.conversation.read()
             # What the job is made of is fixed now; a change of model from here on is for the next one.
@@ -283,9 +282,9 @@ class Jobs:
         """See a job through, in a thread of its own, and then to the disk."""
         journal = self._storage.journal
         try:
-            from linnet.runtime.worker import Worker
+            from linnet.runtime.run.worker import Worker
 
-            Worker(running, self._toolbox, self._live.now, work).carry_out()
+            Worker(running, self._session_tools, self._live.now, work).carry_out()
         except Exception as fault:
             self._broke(number, work, running, as_error(fault, "a run broke"))
         if journal is not None:
@@ -380,7 +379,7 @@ class Jobs:
     def _get_moves(self) -> "Moves":
         with self._broadcast.lock:
             if self._moves is None:
-                from linnet.runtime.moves import Moves
+                from linnet.runtime.sessions.moves import Moves
 
                 self._moves = Moves(self._broadcast, self._storage, self._live, self._new_session_id)
             return self._moves

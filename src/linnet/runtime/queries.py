@@ -5,13 +5,13 @@ from typing import assert_never, overload
 
 from linnet import __version__
 from linnet.core import commands
-from linnet.core.conversation import Conversation
+from linnet.core.context.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
-from linnet.runtime.questions import Questions
-from linnet.runtime.settings import LiveSettings, Settings
+from linnet.runtime.sessions.storage import Storage
+from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
-from linnet.runtime.storage import Storage
+from linnet.runtime.tools.open_questions import Questions
 
 
 class Queries:

@@ -4,14 +4,14 @@ from collections.abc import Callable
 from threading import Timer
 from typing import TYPE_CHECKING
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.commands import Answer, Ordered
-from linnet.core.schedule_facts import Why
+from linnet.core.loop.schedule_facts import Why
 from linnet.errors import BadInput, Busy, Closed, LinnetError, NotRunning
-from linnet.runtime.cancel import CancelToken
 
 if TYPE_CHECKING:
-    from linnet.runtime.background import Task
-    from linnet.runtime.sessions import Place
+    from linnet.runtime.run.background import Task
+    from linnet.runtime.sessions.places import Place
 
 AT_WORK = "Extensions are read again between runs; wait for the last event of this one, or abort it."
 _REFUSALS: dict[Why, Callable[[], LinnetError]] = {

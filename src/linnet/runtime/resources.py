@@ -7,24 +7,24 @@ from threading import RLock, Thread
 from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
-from linnet.runtime.fault import start
-from linnet.runtime.inputs import Inputs
-from linnet.runtime.settings import LiveSettings, Settings
+from linnet.runtime.error_report import start
+from linnet.runtime.settings.settings import LiveSettings, Settings
+from linnet.runtime.slash_names import Inputs
 
 if TYPE_CHECKING:
+    from linnet.concurrency.foreign import EventLoop, Foreign
     from linnet.core.cancel import Cancel
     from linnet.extensions.mcp.servers import McpServers
+    from linnet.processes.process import Processes
+    from linnet.processes.sandbox.bounds import Bounds
+    from linnet.processes.sandbox.bubblewrap import Sandbox
+    from linnet.processes.sandbox.files_only import FilesOnly
+    from linnet.processes.shell import Shell
     from linnet.providers.base import Provider
-    from linnet.runtime.guidance import Guidance
-    from linnet.runtime.skills import Skills
-    from linnet.runtime.templates import Templates
-    from linnet.tools.bounds import Bounds
-    from linnet.tools.files_only import FilesOnly
-    from linnet.tools.foreign import EventLoop, Foreign
-    from linnet.tools.process import Processes
+    from linnet.runtime.project.instruction_files import InstructionFiles
+    from linnet.runtime.project.skills import Skills
+    from linnet.runtime.project.templates import Templates
     from linnet.tools.registry import Registry
-    from linnet.tools.sandbox import Sandbox
-    from linnet.tools.shell import Shell
 
 
 class Resources:
@@ -58,7 +58,7 @@ class Resources:
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
         self._retired: list[McpServers | Provider] = []
-        self._guidance: Guidance | None = None
+        self._instruction_files: InstructionFiles | None = None
         self._templates: Templates | None = None
         self._skills: Skills | None = None
         self._expecting = False
@@ -107,23 +107,23 @@ class Resources:
         return servers if self._edition == self.live.now.edition else None
 
     @property
-    def guidance(self) -> "Guidance":
+    def instruction_files(self) -> "InstructionFiles":
         with self._lock:
             settings = self._renewed_locked()
-            if self._guidance is None:
-                from linnet.runtime.guidance import Guidance
+            if self._instruction_files is None:
+                from linnet.runtime.project.instruction_files import InstructionFiles
 
-                self._guidance = Guidance(settings.belongings, self._open_file)
-            return self._guidance
+                self._instruction_files = InstructionFiles(settings.resource_folders, self._open_file)
+            return self._instruction_files
 
     @property
     def templates(self) -> "Templates":
         with self._lock:
             settings = self._renewed_locked()
             if self._templates is None:
-                from linnet.runtime.templates import Templates
+                from linnet.runtime.project.templates import Templates
 
-                self._templates = Templates(settings.belongings, self._open_file)
+                self._templates = Templates(settings.resource_folders, self._open_file)
             return self._templates
 
     @property
@@ -131,25 +131,25 @@ class Resources:
         with self._lock:
             settings = self._renewed_locked()
             if self._skills is None:
-                from linnet.runtime.skills import Skills
+                from linnet.runtime.project.skills import Skills
 
                 lenient = settings.wording == "zot"
-                self._skills = Skills(settings.belongings, lenient=lenient, open=self._open_file)
+                self._skills = Skills(settings.resource_folders, lenient=lenient, open=self._open_file)
             return self._skills
 
     @property
     def has_skill_tool(self) -> bool:
         """Return whether skills are loaded with a tool of their own: as with zot, or where no other sees the user's."""
         settings = self.live.now
-        belongings = settings.belongings
+        resource_folders = settings.resource_folders
         named = any(function.spec.name == "skill" for function in settings.functions)
-        wanted = belongings.skills or belongings.skill_paths
+        wanted = resource_folders.skills or resource_folders.skill_paths
         needed = settings.wording == "zot" or self._sandbox is not None
         return needed and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
         """Read again, before a run, what people may have changed in their files since the last one."""
-        self.guidance.look()
+        self.instruction_files.look()
         self.skills.look()
 
     def begin(self, cancel: "Cancel") -> None:
@@ -163,7 +163,7 @@ class Resources:
         """Return what calls functions of the program's own."""
         with self._lock:
             if self._foreign is None:
-                from linnet.tools.foreign import Foreign
+                from linnet.concurrency.foreign import Foreign
 
                 self._foreign = Foreign(self._loop)
             return self._foreign
@@ -173,8 +173,8 @@ class Resources:
         with self._lock:
             settings = self._renewed_locked()
             if self._processes is None:
-                from linnet.tools.process import Processes
-                from linnet.tools.shared_spawner import shared
+                from linnet.processes.process import Processes
+                from linnet.processes.shared_spawner import shared
 
                 shared.adopts = shared.adopts or self._own_process
                 self._processes = Processes(_hidden(settings), shared, self._sandbox)
@@ -185,23 +185,23 @@ class Resources:
 
     @property
     def shell(self) -> "Shell":
-        from linnet.tools.shell import Shell
+        from linnet.processes.shell import Shell
 
         settings = self.live.now
         return Shell(settings.shell, settings.shell_prefix)
 
     def system(self, tools: Sequence[str]) -> str:
         """Return the system prompt for a step in which the model has these tools, as of the last look."""
-        from linnet.runtime.system_prompt import system_prompt
+        from linnet.runtime.tools.system_prompt import system_prompt
 
-        settings, guidance = self.live.now, self.guidance
+        settings, instruction_files = self.live.now, self.instruction_files
         replacement, addition = settings.system_prompt, settings.append_system_prompt
         return system_prompt(
             settings.cwd,
             tools,
-            guidance.system if replacement is None else replacement,
-            guidance.addition if addition is None else addition,
-            (guidance.section, self.skills.section(tools, tool=self.has_skill_tool)),
+            instruction_files.system if replacement is None else replacement,
+            instruction_files.addition if addition is None else addition,
+            (instruction_files.section, self.skills.section(tools, tool=self.has_skill_tool)),
             sandbox=self._sandbox.described if self._sandbox is not None else "",
         )
 
@@ -210,7 +210,7 @@ class Resources:
         """Return where tools may read and write; None is everywhere."""
         if self._sandbox is None:
             return None
-        from linnet.tools.bounds import Bounds
+        from linnet.processes.sandbox.bounds import Bounds
 
         return Bounds(self._sandbox.view)
 
@@ -218,7 +218,7 @@ class Resources:
         """Open what people wrote for the agent, within the bounds of its tools."""
         if self._sandbox is None:
             return os.open(path, flags)
-        from linnet.tools.opened import opened
+        from linnet.processes.sandbox.opened import opened
 
         return opened(path, flags, self._sandbox.view)
 
@@ -277,7 +277,7 @@ class Resources:
         settings = self.live.now
         if settings.edition != self._edition:
             self._edition = settings.edition
-            self._tools = self._guidance = self._templates = self._skills = None
+            self._tools = self._instruction_files = self._templates = self._skills = None
             self._retired += self._providers.values()
             self._providers = {}
             if self._servers is not None:
@@ -302,7 +302,7 @@ class Resources:
         key = self.live.now.accounts.key(name)
         if not key.command:
             return key.word
-        from linnet.runtime.key_command import printed_key
+        from linnet.runtime.models.key_command import printed_key
 
         return printed_key(key.command, name, self.processes, cancel)
 
@@ -317,8 +317,8 @@ class Resources:
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
             from linnet.providers.retry import Retrying
-            from linnet.providers.script import built_in
-            from linnet.providers.scripted import Scripted
+            from linnet.providers.scripted.provider import Scripted
+            from linnet.providers.scripted.script import built_in
 
             model: Provider = Scripted(settings.script or built_in())
             if self._trace is not None:
@@ -327,7 +327,7 @@ class Resources:
                 model = Traced(model, self._trace)
             return Retrying(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
-        from linnet.providers.http import Timeouts
+        from linnet.providers.http.client import Timeouts
 
         return build(
             name,
@@ -357,6 +357,6 @@ def _hidden(settings: Settings) -> list[str]:
 def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":
     if not (settings.sandbox or settings.sandbox_files):
         return None
-    from linnet.runtime.sandboxing import built
+    from linnet.runtime.settings.sandboxing import built
 
     return built(settings)

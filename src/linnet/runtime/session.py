@@ -7,27 +7,25 @@ from typing import TYPE_CHECKING
 
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
+from linnet.core.loop.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
 from linnet.core.messages import Usage
-from linnet.core.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
 from linnet.errors import BadInput, Closed, ConfigError
-from linnet.runtime.actions import act
-from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.fault import as_error, park
-from linnet.runtime.ids import entry_id, session_id
+from linnet.runtime.broadcast import Broadcast, act
+from linnet.runtime.error_report import as_error, park
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
-from linnet.runtime.questions import Questions
 from linnet.runtime.requester import Request, Requester
-from linnet.runtime.settings import Settings
+from linnet.runtime.sessions.storage import Storage, entry_id, session_id
+from linnet.runtime.settings.settings import Settings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import State
-from linnet.runtime.storage import Storage
-from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
     from linnet.runtime.adoption import Adoption
-    from linnet.runtime.extending import Extending
+    from linnet.runtime.extensions.session_extensions import SessionExtensions
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
@@ -72,7 +70,7 @@ class Session:
         self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id, ended)
         self.tell = self._broadcast.tell  # Calls something in the order of what is told.
         if settings.sessions.wanted:
-            from linnet.runtime.opening import open_first, sessions_of
+            from linnet.runtime.sessions.first import open_first, sessions_of
 
             storage.sessions = sessions_of(live, clock, new_id, new_session_id, logs, self._broadcast.telling)
             self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
@@ -82,13 +80,13 @@ class Session:
         self._slash = SlashCommands()
         self._slash.add(resources.inputs.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
-        self._toolbox = Toolbox(live, resources, self._questions)
-        self._broadcast.add(self._toolbox)
-        state.has_tools = self._toolbox.offers_any
+        self._session_tools = SessionTools(live, resources, self._questions)
+        self._broadcast.add(self._session_tools)
+        state.has_tools = self._session_tools.offers_any
         self._adoption: Adoption | None = None
-        self._jobs = Jobs(live, self._toolbox, self._broadcast, storage, clock, new_session_id)
+        self._jobs = Jobs(live, self._session_tools, self._broadcast, storage, clock, new_session_id)
         self._clock = clock
-        self._extending: Extending | None = None
+        self._extensions: SessionExtensions | None = None
         self._looked = self._reloaded = False
         self._broadcast.begin()
 
@@ -154,14 +152,14 @@ class Session:
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
         if self._settings.unheard_tools and not self._may_have_extensions():
-            from linnet.runtime.rules import doubtful
+            from linnet.runtime.settings.rules import doubtful
 
             with self._broadcast.lock:
                 self._broadcast.publish(doubtful(self._settings.unheard_tools))
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
-        import linnet.runtime.worker  # noqa: F401
+        import linnet.runtime.run.worker  # noqa: F401
 
         self.survey(at_first=True)
         if self._may_have_extensions():
@@ -173,7 +171,7 @@ class Session:
         self._storage.sync()
         self._resources.warm()
         if not self._resources.has_servers:  # Those take long to import, and whoever has some waits for them anyway.
-            _ = self._toolbox.tools
+            _ = self._session_tools.tools
         park()
 
     def end_input(self) -> None:
@@ -198,8 +196,8 @@ class Session:
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
-        if self._extending is not None:
-            self._extending.close()
+        if self._extensions is not None:
+            self._extensions.close()
         with self._broadcast.lock:
             self._storage.close()
         self._broadcast.close(ENDING)
@@ -261,7 +259,7 @@ class Session:
     def _changed_locked(self, before: Settings, events: list[Event]) -> None:
         """Tell that other settings hold. Extensions were read by those before, and are read again."""
         self._looked = False
-        if self._extending is not None:
+        if self._extensions is not None:
             self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
         self._broadcast.publish(events)
         if self._settings.unheard_tools != before.unheard_tools:
@@ -270,7 +268,7 @@ class Session:
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Take a command, which extensions no longer keep, where it belongs. Raises LinnetError for what is refused."""
         if isinstance(command, commands.Prompt) and command.text.startswith("/"):
-            command = self._resources.inputs.resolved(command, self._toolbox.chain)
+            command = self._resources.inputs.resolved(command, self._session_tools.chain)
         if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
             self._settings.accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
@@ -286,20 +284,18 @@ class Session:
 
     def _may_have_extensions(self, command: commands.Command | None = None) -> bool:
         """Return whether there may be any. Looks once, unless the command is about them."""
-        if self._extending is None and (isinstance(command, commands.Reload) or not self._looked):
-            from linnet.runtime.packages import may_have_extensions
-
-            wanted = isinstance(command, commands.Reload) or may_have_extensions(self._settings)
+        if self._extensions is None and (isinstance(command, commands.Reload) or not self._looked):
+            wanted = isinstance(command, commands.Reload) or self._settings.may_have_extensions
             with self._broadcast.lock:
-                if self._extending is None and wanted:
-                    self._extending = self._build_extending()
+                if self._extensions is None and wanted:
+                    self._extensions = self._build_extending()
                 self._looked = True
-        return self._extending is not None
+        return self._extensions is not None
 
-    def _build_extending(self) -> "Extending":
-        from linnet.runtime.admission import Admission
-        from linnet.runtime.extending import Extending
-        from linnet.runtime.hosting import SessionHost
+    def _build_extending(self) -> "SessionExtensions":
+        from linnet.runtime.extensions.admission import Admission
+        from linnet.runtime.extensions.extension_host import SessionHost
+        from linnet.runtime.extensions.session_extensions import SessionExtensions
 
         host = SessionHost(
             self,
@@ -310,9 +306,9 @@ class Session:
             self._questions,
             self._jobs,
             self._clock,
-            self._toolbox,
+            self._session_tools,
         )
-        extending = Extending(self._live, self._broadcast, self._toolbox, host)
+        extending = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
         self._broadcast.add(extending)
         self._slash.add(extending.commands)
         self._jobs.admission = Admission(
@@ -352,7 +348,7 @@ class Session:
         from linnet.runtime.setters import Setters
 
         settings, state = self._settings, self._broadcast.state
-        setters = Setters(state, self._storage, settings.accounts, self._toolbox, settings.sessions.home)
+        setters = Setters(state, self._storage, settings.accounts, self._session_tools, settings.sessions.home)
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer

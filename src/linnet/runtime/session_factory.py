@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from linnet.core.spelling import Spelling
+from linnet.core.setting_names import Spelling
 from linnet.errors import SessionError
-from linnet.runtime.config import Config, flag, layered
+from linnet.runtime.config.config import Config, flag, layered
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import Settings, home_folder, resolve
+from linnet.runtime.settings.settings import Settings, home_folder, resolve
 
 if TYPE_CHECKING:
+    from linnet.concurrency.foreign import EventLoop
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
-    from linnet.tools.foreign import EventLoop
 
 NOTHING = Config()
 
@@ -110,7 +110,7 @@ class SessionFactory:
     def _key(self, word: str, asked: Config) -> str | None:
         if self._logs is not None:
             return self._logs.find(word)
-        from linnet.store.sessions import find, folders
+        from linnet.store.session_folder import find, folders
 
         # Sessions of all projects are equal here, so none of their folders comes first and hides the others.
         chosen = "" if asked.session_dir is None else os.path.abspath(os.path.expanduser(asked.session_dir))

@@ -14,10 +14,10 @@ from linnet.core.events import (
     ThinkingSet,
 )
 from linnet.core.models import Reasoning, possible
-from linnet.runtime.accounts import Accounts
+from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.state import State
-from linnet.runtime.storage import Storage
-from linnet.runtime.toolbox import Toolbox
+from linnet.runtime.tools.session_tools import SessionTools
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
@@ -25,12 +25,14 @@ LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 class Setters:
     """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
 
-    def __init__(self, state: State, storage: Storage, accounts: Accounts, toolbox: Toolbox, home: str) -> None:
+    def __init__(
+        self, state: State, storage: Storage, accounts: Accounts, session_tools: SessionTools, home: str
+    ) -> None:
         """`home` is the folder of the settings that a command may ask to be changed."""
         self._state = state
         self._storage = storage
         self._accounts = accounts
-        self._toolbox = toolbox
+        self._session_tools = session_tools
         self._home = home
 
     def set(self, setting: commands.Setting) -> tuple[list[Event], commands.Answer]:
@@ -39,7 +41,7 @@ class Setters:
             case commands.SetModel(id, provider, save):
                 model = self._accounts.choose(provider or self._state.model.provider, id)
                 if save:
-                    from linnet.runtime.saved_settings import model_written
+                    from linnet.runtime.settings.saved_settings import model_written
 
                     model_written(self._home, model.provider, model.id)
                 return [ModelSet(model)], commands.ModelChosen(model)
@@ -66,7 +68,7 @@ class Setters:
                 self._storage.kept.name(name)
                 return [SessionNamed(name)], commands.Ok()
             case commands.SetTools(tools):
-                self._toolbox.declare(tools)
+                self._session_tools.declare(tools)
                 return [], commands.Ok()
             case _:
                 assert_never(setting)
@@ -74,7 +76,7 @@ class Setters:
     def _save(self, wanted: bool, **values: str | bool) -> None:
         """Raises ConfigError if the user's settings cannot be written."""
         if wanted:
-            from linnet.runtime.saved_settings import user_file, written
+            from linnet.runtime.settings.saved_settings import user_file, written
 
             written(user_file(self._home), values, self._home)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from linnet.core.conversation import Conversation
+from linnet.core.context.conversation import Conversation
 from linnet.core.events import (
     AutoCompactionSet,
     AutoRetrySet,
@@ -26,9 +26,9 @@ from linnet.core.events import (
     ThinkingSet,
     UserSaid,
 )
+from linnet.core.loop.queues import Queues
 from linnet.core.messages import Usage, UserMessage
 from linnet.core.models import Model, Reasoning, possible
-from linnet.core.queues import Queues
 
 
 class State:

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from linnet.faces import Awaited
 from linnet.sdk.awaiting import Awaiting, InLoop
 from linnet.sdk.configured import Configured
-from linnet.sdk.events import Event
+from linnet.sdk.event_types import Event
 from linnet.sdk.methods import RuntimeMethods
 from linnet.sdk.prompts import Picture, prompt_command
 from linnet.sdk.result import Result

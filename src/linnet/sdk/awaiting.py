@@ -13,9 +13,9 @@ from linnet.core import commands
 from linnet.errors import BadInput, Closed
 from linnet.faces import awaits
 from linnet.logs import broke
-from linnet.runtime.fault import as_error
+from linnet.runtime.error_report import as_error
 from linnet.runtime.session import Session
-from linnet.sdk.events import Event
+from linnet.sdk.event_types import Event
 from linnet.sdk.run_handle import RunHandle, RunListener
 from linnet.sdk.waiting import PATIENCE, Answered, Work
 

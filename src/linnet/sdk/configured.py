@@ -4,12 +4,12 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec
 
-from linnet.core.spelling import keyword
-from linnet.runtime.config import SDK, Config, Keywords
+from linnet.core.setting_names import keyword
+from linnet.runtime.config.config import SDK, Config, Keywords
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.sdk.question_callback import Answering, OnQuestion
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Configured:
         """
         settings = resolve(self._config, os.environ, SDK, spelled=keyword)
         for remark in settings.remarks:
-            from linnet.runtime.text_files import warn
+            from linnet.runtime.project.text_files import warn
 
             warn(remark)
         resources = Resources(settings, loop)

@@ -69,6 +69,6 @@ def _file(path: str) -> bytes:
 
 
 def _form(output: Any) -> Form:
-    from linnet.core.output import Output  # Most prompts ask for words.
+    from linnet.core.context.formed_output import Output  # Most prompts ask for words.
 
     return Output(output)

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, TypeAlias
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.commands import AnswerQuestion
 from linnet.core.events import Event, QuestionAsked, QuestionClosed
 from linnet.core.questions import DENY, PERMISSIONS, Given, Permit, Question
 from linnet.errors import Cancelled, LinnetError
-from linnet.runtime.cancel import CancelToken
-from linnet.runtime.config import Answer
-from linnet.runtime.fault import start
+from linnet.runtime.config.config import Answer
+from linnet.runtime.error_report import start
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 

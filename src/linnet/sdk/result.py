@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct
 
 from linnet.core import events
 from linnet.core.commands import Done
-from linnet.core.cost import subtract
+from linnet.core.context.cost import subtract
 from linnet.core.messages import AssistantMessage, Message, Usage
 from linnet.errors import BadOutput, LinnetError
 from linnet.wire.zot import frames

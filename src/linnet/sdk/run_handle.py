@@ -17,8 +17,8 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.sdk.beside import beside
-from linnet.sdk.events import Event as ToldEvent
-from linnet.sdk.events import encode
+from linnet.sdk.event_types import Event as ToldEvent
+from linnet.sdk.event_types import encode
 from linnet.sdk.result import Recording, Result
 
 ROOM = 10_000
@@ -57,7 +57,7 @@ class RunListener(Listener):
         if (active := self.active) is not None:
             active.warnings.append(sentence)
         else:  # There is no result that could say it.
-            from linnet.runtime.text_files import warn
+            from linnet.runtime.project.text_files import warn
 
             warn(sentence)
 

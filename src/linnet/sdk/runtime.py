@@ -12,7 +12,7 @@ from linnet.faces import Blocking
 from linnet.runtime.session import Session
 from linnet.sdk.beside import beside
 from linnet.sdk.configured import Configured
-from linnet.sdk.events import Event
+from linnet.sdk.event_types import Event
 from linnet.sdk.methods import RuntimeMethods
 from linnet.sdk.prompts import Picture, prompt_command
 from linnet.sdk.result import Result

@@ -4,10 +4,10 @@ import os
 from collections.abc import Sequence
 
 from linnet.core import commands
-from linnet.core.sessions import OutlineEntry, SessionInfo
+from linnet.core.session_info import OutlineEntry, SessionInfo
 from linnet.errors import BadInput, CalledOff
 from linnet.faces import Awaited, Blocking, Steps, once
-from linnet.runtime.config import Path
+from linnet.runtime.config.config import Path
 from linnet.sdk.waiting import Asking, Waits
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from threading import Thread
 
 from linnet.errors import LinnetError
-from linnet.runtime.fault import explained, start
+from linnet.runtime.error_report import explained, start
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.connection import Connection

@@ -8,7 +8,7 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from linnet.core.terminal_text import spelled_out
+from linnet.core.text.terminal_text import spelled_out
 
 
 def say(sentence: str, program: str = "linnet") -> None:

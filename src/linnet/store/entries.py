@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.wire.pi import frames
-from linnet.wire.pi.messages import Spelled, SpelledContent, SpelledUsage
+from linnet.wire.pi.from_pi import Spelled, SpelledContent, SpelledUsage
 
 MOVED = "linnet.moved"
 RAN = "linnet.ran"

@@ -9,9 +9,9 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from linnet.core.sessions import SessionInfo
+from linnet.core.session_info import SessionInfo
 from linnet.errors import BadInput, SessionError, SessionInUse
-from linnet.store import file, sessions
+from linnet.store import file, session_folder
 from linnet.store.header import Header
 from linnet.store.log import FileLog, MemoryLog, OwnedLog
 from linnet.store.reading import Contents, Loaded
@@ -82,7 +82,7 @@ class FileLogs:
         """`folder` is one that somebody chose, which may hold the sessions of many projects. If `confined`, clients see
         no session of another project; `allowed` returns a path of theirs in full, or raises BadInput.
         """
-        self.folder = folder or sessions.folder(home, cwd)
+        self.folder = folder or session_folder.folder(home, cwd)
         self._home = home
         self._cwd = cwd
         self._usual = folder is None
@@ -90,7 +90,7 @@ class FileLogs:
         self._allowed = allowed
 
     def create(self, header: Header, lines: Sequence[bytes], key: str | None = None) -> FileLog:
-        return file.create(key or os.path.join(self.folder, sessions.file_name(header)), header, lines)
+        return file.create(key or os.path.join(self.folder, session_folder.file_name(header)), header, lines)
 
     def open(self, key: str) -> tuple[FileLog, Loaded]:
         return file.open_locked(key)
@@ -102,37 +102,37 @@ class FileLogs:
         return os.path.lexists(key)
 
     def find(self, word: str, cwd: str = "") -> str | None:
-        return sessions.find(word, self._folders(), cwd)
+        return session_folder.find(word, self._folders(), cwd)
 
     def checked(self, key: str, word: str) -> str:
         path = self._allowed(key)
-        if self._confined and os.path.dirname(path) == self.folder and not sessions.is_of(path, self._only):
+        if self._confined and os.path.dirname(path) == self.folder and not session_folder.is_of(path, self._only):
             raise SessionError(f"{word} does not exist")  # It is another project's, whose name looks alike.
         return path
 
     def newest(self, unread: list[str]) -> str | None:
-        return sessions.newest(self.folder, self._only, unread)
+        return session_folder.newest(self.folder, self._only, unread)
 
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
         if everywhere:
-            found = sessions.summaries(self._folders(), self._cwd if self._confined else None)
+            found = session_folder.summaries(self._folders(), self._cwd if self._confined else None)
         else:
-            found = sessions.summaries([self.folder], self._only)
+            found = session_folder.summaries([self.folder], self._only)
         listed = [info for info in found if self._is_allowed(info.path)]
         if here is None or not os.path.exists(here):
             return listed, None
         same = next((info.path for info in listed if _is_same(info.path, here)), None)
         if same is None:
             with suppress(SessionError, OSError):  # It may have been changed by others beyond recognition.
-                listed.insert(0, sessions.summary(here))
+                listed.insert(0, session_folder.summary(here))
         return listed, same or here
 
     def note(self, header: Header, key: str) -> None:
         if self._usual and header.cwd == self._cwd:
-            sessions.note(self.folder, header, key)
+            session_folder.note(self.folder, header, key)
 
     def tidy(self) -> None:
-        sessions.remove_dead_links(self.folder)
+        session_folder.remove_dead_links(self.folder)
 
     @property
     def _only(self) -> str | None:
@@ -141,7 +141,7 @@ class FileLogs:
 
     def _folders(self) -> list[str]:
         """Return the folders to look for sessions in, this project's first."""
-        others = [] if self._confined else sessions.folders(self._home)
+        others = [] if self._confined else session_folder.folders(self._home)
         return list(dict.fromkeys([self.folder, *others]))
 
     def _is_allowed(self, path: str) -> bool:
@@ -163,7 +163,7 @@ class HeldContents(Struct, frozen=True):
 
 def contents(header: Header, lines: Sequence[bytes]) -> HeldContents:
     """Return the contents of a log that has these lines, each of which is an entry."""
-    return HeldContents(header, lines, Index(sessions.glances(lines)))
+    return HeldContents(header, lines, Index(session_folder.glances(lines)))
 
 
 class KeyedLogs:
@@ -199,7 +199,7 @@ class KeyedLogs:
 
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
         found = [(key, self.read(key)) for key in self.keys()]
-        infos = [sessions.info(read, key, read.header.timestamp) for key, read in found]
+        infos = [session_folder.info(read, key, read.header.timestamp) for key, read in found]
         return infos, next((key for key, _ in found if key == here), None)
 
     def note(self, header: Header, key: str) -> None:

@@ -13,7 +13,7 @@ from msgspec.json import Decoder, encode
 
 from linnet.core import messages
 from linnet.core.events import Compaction
-from linnet.core.timestamps import milliseconds
+from linnet.core.text.timestamps import milliseconds
 from linnet.decoding import converted, decoder_of
 from linnet.errors import BadInput
 from linnet.store.entries import (
@@ -46,8 +46,8 @@ from linnet.store.entries import (
     WrittenEntry,
 )
 from linnet.wire.jsonl import decode_line, encode_lines
-from linnet.wire.pi import frames, words
-from linnet.wire.pi.messages import Spelled, SpelledUsage, message, rounded, usage, user_parts
+from linnet.wire.pi import frames, to_pi
+from linnet.wire.pi.from_pi import Spelled, SpelledUsage, message, rounded, usage, user_parts
 
 T = TypeVar("T")
 
@@ -91,7 +91,7 @@ class _Files(Struct, frozen=True, rename="camel"):
     modified_files: tuple[str, ...] = ()
 
 
-class _DiskWords(words.Words):
+class _DiskWords(to_pi.Words):
     """As on the wire, but a command's output has its colours, beside the words that pi shows, a call what the model
     wrote where that was no JSON object, and attachments are a part of the content.
     """
@@ -111,7 +111,7 @@ class _DiskWords(words.Words):
 
 
 def _with_unparsed(part: messages.ReplyPart) -> frames.ReplyBlock:
-    told = words.part(part)
+    told = to_pi.part(part)
     if isinstance(part, messages.ToolCall) and isinstance(told, frames.ToolCall):
         return structs.replace(told, unparsed=part.unparsed or UNSET)
     return told
@@ -253,7 +253,7 @@ def _written(id: str, parent: str | None, time: str, content: Content) -> Writte
         case Said(messages.BranchSummary(text, from_id)):
             return BranchSummaryEntry(**at, summary=text, from_id=from_id)
         case Said(messages.Note(kind, said, _, display, details)):
-            told = words.blocks(said)
+            told = to_pi.blocks(said)
             return CustomMessageEntry(**at, custom_type=kind, content=told, display=display, details=_filled(details))
         case Said(said):
             return MessageEntry(**at, message=_words.message(said))

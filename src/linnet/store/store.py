@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
-from linnet.core.cost import total
+from linnet.core.context.cost import total
 from linnet.core.events import Past
 from linnet.core.messages import Message, Usage
-from linnet.core.timestamps import stamp
+from linnet.core.text.timestamps import stamp
 from linnet.errors import SessionError
 from linnet.store.entries import Compacted, Content, Custom, Entry, Labelled, Moved, Ran, Said
 from linnet.store.header import Header

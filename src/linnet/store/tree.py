@@ -5,11 +5,11 @@ from sys import intern
 
 from msgspec import Struct
 
-from linnet.core.cost import Bill
+from linnet.core.context.cost import Bill
 from linnet.core.messages import Usage
 from linnet.store.entries import MOVED, RAN
 from linnet.store.lines import Glance
-from linnet.wire.pi.messages import usage
+from linnet.wire.pi.from_pi import usage
 
 _SAYS_MORE = ("label", "session_info")
 

@@ -4,14 +4,14 @@ import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
-from linnet.runtime.cancel import CancelToken
-from linnet.tools.bounds import Bounds
+from linnet.processes.process import Processes
+from linnet.processes.sandbox.bounds import Bounds
+from linnet.processes.sandbox.bubblewrap import Sandbox
+from linnet.processes.sandbox.files_only import FilesOnly
 from linnet.tools.context import ToolContext
-from linnet.tools.files_only import FilesOnly
-from linnet.tools.process import Processes
 from linnet.tools.registry import Registry
-from linnet.tools.sandbox import Sandbox
 from linnet.tools.standard import NAMES, standard_tools
 
 SECRET = "planted-1d8b33aa"

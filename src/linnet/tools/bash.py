@@ -10,9 +10,9 @@ from msgspec import Meta, Struct
 from linnet.core.messages import Text
 from linnet.errors import Cancelled, ToolFailed
 from linnet.tools.context import ToolContext
-from linnet.tools.output import Output
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.truncate import Kept, count_lines
+from linnet.tools.text.output import Output
+from linnet.tools.text.truncate import Kept, count_lines
 
 TIMED_OUT = "Command timed out after"
 

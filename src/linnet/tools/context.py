@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
-from linnet.tools.shell import Shell
+from linnet.processes.shell import Shell
 
 if TYPE_CHECKING:
     from linnet.core.questions import Question, Reply
-    from linnet.tools.bounds import Bounds
-    from linnet.tools.process import Processes
+    from linnet.processes.process import Processes
+    from linnet.processes.sandbox.bounds import Bounds
 
 Wording: TypeAlias = Literal["zot", "pi"]
 

@@ -13,9 +13,9 @@ from linnet.errors import ToolFailed
 from linnet.files.reading import read
 from linnet.files.replacing import replace
 from linnet.tools.context import ToolContext
-from linnet.tools.faults import explain
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.truncate import keep_head
+from linnet.tools.text.os_errors import explain
+from linnet.tools.text.truncate import keep_head
 
 
 class Replacement(Struct, rename="camel"):
@@ -53,8 +53,8 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     the edits before it. Keep it short, but long enough to be unique. Either all edits are made or none. Line endings
     and a byte order mark are preserved; write newlines as plain line feeds.
     """
-    from linnet.tools.diff import diff
-    from linnet.tools.replace import NotThere, NotUnique, Source, locate
+    from linnet.tools.text.diff import diff
+    from linnet.tools.text.replace import NotThere, NotUnique, Source, locate
 
     path = context.resolve(args.path, writing=True)
     pi = context.wording == "pi"

@@ -8,12 +8,12 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linnet.errors import ToolFailed
-from linnet.tools import engines
 from linnet.tools.context import ToolContext
-from linnet.tools.globs import PathGlob
-from linnet.tools.listing import Listing, shown
+from linnet.tools.search import engines
+from linnet.tools.search.globs import PathGlob
+from linnet.tools.search.listing import Listing, shown
+from linnet.tools.search.targets import look
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.targets import look
 
 UNLIMITED = 1_000_000_000
 

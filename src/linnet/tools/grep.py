@@ -7,13 +7,13 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linnet.errors import ToolFailed
-from linnet.tools import engines
 from linnet.tools.context import ToolContext
-from linnet.tools.globs import PathGlob
-from linnet.tools.matches import MAX_CHARS, Matches, looks_binary
-from linnet.tools.pattern import Pattern
+from linnet.tools.search import engines
+from linnet.tools.search.globs import PathGlob
+from linnet.tools.search.matches import MAX_CHARS, Matches, looks_binary
+from linnet.tools.search.pattern import Pattern
+from linnet.tools.search.targets import look
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.targets import look
 
 MAX_PATTERN = 10_000
 

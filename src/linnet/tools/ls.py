@@ -10,10 +10,10 @@ from msgspec import Meta, Struct
 
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
-from linnet.tools.faults import explain
-from linnet.tools.listing import Listing, shown
+from linnet.tools.search.listing import Listing, shown
+from linnet.tools.search.targets import look
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.targets import look
+from linnet.tools.text.os_errors import explain
 
 # The order in which dictionaries, and pi, have the characters of a name.
 _ORDER = {

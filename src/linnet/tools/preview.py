@@ -5,7 +5,7 @@ from msgspec import MsgspecError, json
 from linnet.core.messages import ToolCall
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
-from linnet.tools.truncate import keep_head
+from linnet.tools.text.truncate import keep_head
 
 
 def preview(call: ToolCall, context: ToolContext) -> str:
@@ -37,9 +37,9 @@ def _arguments(call: ToolCall) -> str:
 
 
 def _edited(call: ToolCall, context: ToolContext) -> str:
-    from linnet.tools.diff import diff
     from linnet.tools.edit import contents, edit
-    from linnet.tools.replace import Source, locate
+    from linnet.tools.text.diff import diff
+    from linnet.tools.text.replace import Source, locate
 
     args = edit.parse(call.args)
     found = contents(args.path, context.resolve(args.path), context)
@@ -50,9 +50,9 @@ def _edited(call: ToolCall, context: ToolContext) -> str:
 
 def _written(call: ToolCall, context: ToolContext) -> str:
     """A new file is shown as it will be, an existing one as what changes."""
-    from linnet.tools.diff import diff
     from linnet.tools.edit import contents
-    from linnet.tools.replace import Change
+    from linnet.tools.text.diff import diff
+    from linnet.tools.text.replace import Change
     from linnet.tools.write import write
 
     args = write.parse(call.args)

@@ -11,9 +11,9 @@ from linnet.core.images import sniffed
 from linnet.core.messages import Image, Text
 from linnet.errors import ToolFailed
 from linnet.tools.context import ToolContext
-from linnet.tools.faults import explain
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.truncate import MAX_BYTES, MAX_LINES, count_lines, keep_head
+from linnet.tools.text.os_errors import explain
+from linnet.tools.text.truncate import MAX_BYTES, MAX_LINES, count_lines, keep_head
 
 MAX_IMAGE = 5 * 1024 * 1024
 BLOCK = 1 << 18

@@ -101,7 +101,7 @@ def schema_of(args: type[Any]) -> dict[str, Any]:
 
 
 def _foreign_schema(kind: type) -> dict[str, Any]:
-    from linnet.core.typed import schema_hook  # None of linnet's own tools needs it.
+    from linnet.core.json.typed import schema_hook  # None of linnet's own tools needs it.
 
     return schema_hook(kind)
 

@@ -7,8 +7,8 @@ from msgspec import Meta, Struct
 from linnet.errors import ToolFailed
 from linnet.files.replacing import replace
 from linnet.tools.context import ToolContext
-from linnet.tools.faults import explain
 from linnet.tools.spec import tool
+from linnet.tools.text.os_errors import explain
 
 
 class WriteArgs(Struct):

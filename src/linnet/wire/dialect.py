@@ -47,9 +47,9 @@ class Opened(Struct, frozen=True):
 class Encoder(Protocol):
     """Puts what happens in one session into lines, for one of those who watch it.
 
-    What it prints is a function of the events since a mark (`core/open_work.py`), and of what its client has set by
-    then. Nothing of it is counted or made up here: ids and times come with the events. So a fresh one that has skipped
-    what happened since a mark prints what one would that was there all the time.
+    What it prints is a function of the events since a mark (`core/loop/open_work.py`), and of what its client has set
+    by then. Nothing of it is counted or made up here: ids and times come with the events. So a fresh one that has
+    skipped what happened since a mark prints what one would that was there all the time.
     """
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:

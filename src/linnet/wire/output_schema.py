@@ -4,8 +4,8 @@ from typing import Any
 
 from msgspec import Raw
 
+from linnet.core.context.formed_output import Output
 from linnet.core.form import Form
-from linnet.core.output import Output
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field

@@ -10,7 +10,7 @@ from linnet.core.messages import ToolCall
 from linnet.core.permissions.decision import Place, Placed, decide, finds
 from linnet.core.permissions.path_globs import Glob, anchored, anywhere
 from linnet.core.permissions.rule import Mode, Rule, Verdict
-from linnet.core.permissions.spelling import said_rule
+from linnet.core.permissions.rule_syntax import said_rule
 
 NAMES = ("bash", "read", "write", "edit", "grep", "find", "ls", "skill", "mcp__git__status")
 READING = ("read", "grep", "find", "ls")

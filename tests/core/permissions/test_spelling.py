@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core.permissions.rule import OWN, Rule, Verdict
-from linnet.core.permissions.spelling import checked, parse, said_rule
+from linnet.core.permissions.rule_syntax import checked, parse, said_rule
 from linnet.errors import BadInput
 
 verdicts: st.SearchStrategy[Verdict] = st.sampled_from(get_args(Verdict))

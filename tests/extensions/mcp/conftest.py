@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
 from linnet.extensions.mcp.config import ServerConfig, Stdio, servers
 from linnet.extensions.mcp.servers import McpServers
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 
 SCRIPTED = Path(__file__).with_name("scripted_server.py")

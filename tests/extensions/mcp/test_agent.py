@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from linnet import Runtime
-from linnet.core.run import BEGUN
+from linnet.core.loop.run import BEGUN
 from linnet.errors import ConfigError
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
@@ -111,7 +111,7 @@ def test_a_process_without_servers_imports_nothing_for_them(zot: Spawn) -> None:
     agent.end()
     agent.wait()
     imported = {line.rpartition("|")[2].strip() for line in agent.stderr.splitlines()}
-    assert "linnet.runtime.runner" in imported
+    assert "linnet.runtime.run.runner" in imported
     assert not {name for name in imported if name.split(".")[0] in ("mcp", "asyncio", "anyio", "pydantic")}
     assert not {name for name in imported if name.startswith("linnet.extensions")}
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from linnet.core.messages import Image, Text
 from linnet.extensions.lines import Lines, Oversized
 from linnet.extensions.mcp.bounded import bounded
-from linnet.extensions.mcp.lines import answered
 from linnet.extensions.mcp.naming import LONGEST, clashes, names
 from linnet.extensions.mcp.offers import Offers, Prompt, Resource, Tool
-from linnet.extensions.mcp.results import content, progress_text, prompt_text, resource_text
+from linnet.extensions.mcp.overlong_line import answered
+from linnet.extensions.mcp.server_results import content, progress_text, prompt_text, resource_text
 
 tools = st.lists(st.tuples(st.text(max_size=50), st.text(max_size=50)), max_size=20)
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Image
 from linnet.errors import Cancelled
-from linnet.runtime.cancel import CancelToken
 from linnet.testing.processes import wait_until
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import BadInput, Cancelled
 from linnet.extensions.mcp import server
 from linnet.extensions.mcp.config import ServerConfig, Stdio
 from linnet.extensions.mcp.servers import McpServers
-from linnet.runtime.cancel import CancelToken
 from linnet.testing.processes import alive, wait_until
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput

@@ -9,22 +9,22 @@ from typing import Any
 
 import pytest
 
+from linnet.concurrency.cancel import CancelToken
 from linnet.core.cancel import Cancel
 from linnet.core.commands import Answer
 from linnet.core.commands import Command as CoreCommand
 from linnet.core.models import Model
 from linnet.core.questions import Question, Reply
-from linnet.core.shown import Shown
+from linnet.core.ui_events import Shown
 from linnet.errors import Cancelled
 from linnet.extensions.host import Saying
 from linnet.extensions.programs.discovery import load
 from linnet.extensions.programs.exchange import Patience
 from linnet.extensions.programs.log import Log
 from linnet.extensions.programs.program import Program
+from linnet.processes.process import Processes
 from linnet.providers import catalog
-from linnet.runtime.cancel import CancelToken
 from linnet.testing.processes import wait_until
-from linnet.tools.process import Processes
 
 PRELUDE = """
 import json, os, sys, time

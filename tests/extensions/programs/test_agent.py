@@ -13,12 +13,12 @@ import pytest
 
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event as CoreEvent
-from linnet.core.shown import Notified
-from linnet.runtime.config import Config
+from linnet.core.ui_events import Notified
+from linnet.runtime.config.config import Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive, wait_until

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from linnet.core import hooks, observed
+from linnet.concurrency.cancel import CancelToken
+from linnet.core.extensions import extension_events, hooks
 from linnet.core.messages import AssistantMessage, Text, ToolCall
 from linnet.core.questions import Chosen, Confirm, Confirmed, Select
-from linnet.core.shown import Displayed, EditorTextSet, Notified
+from linnet.core.ui_events import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.programs.pipe import MOST_UNREAD
 from linnet.extensions.programs.program import Program
-from linnet.runtime.cancel import CancelToken
+from linnet.processes.process import Processes
 from linnet.testing.processes import alive, wait_until
 from linnet.tools.context import ToolContext
-from linnet.tools.process import Processes
 from linnet.tools.spec import ToolOutput
 
 from .conftest import GUARD, HELLO, READY, TOOL, Run, Session
@@ -290,7 +290,7 @@ def test_one_that_does_not_read_blocks_neither_the_run_nor_an_abort_and_is_stopp
     large = hooks.ToolCalling("toolu_1", "write", {"content": "x" * (1 << 20)})
     with pytest.raises(LinnetError, match="timeout"):
         judge(program, event=large)
-    reply = observed.MessageEnded(AssistantMessage((Text("x" * (1 << 20)),), 0, "p", "m"))
+    reply = extension_events.MessageEnded(AssistantMessage((Text("x" * (1 << 20)),), 0, "p", "m"))
     for _ in range(MOST_UNREAD >> 20):
         program.tell(reply)
     assert "was stopped, for it does not read its input" in session.wait_for("exit")
@@ -321,10 +321,10 @@ def test_events_come_in_order(run: Run, tmp_path: Path) -> None:
         (Text("Running."), ToolCall("a", "x", {}), ToolCall("b", "x", {})), 0, "p", "m", stop="tool_use"
     )
     for step in range(1, 20):
-        program.tell(observed.TurnStarted(step))
+        program.tell(extension_events.TurnStarted(step))
         assert judge(program, event=hooks.TurnStarting(step)) is None
-        program.tell(observed.MessageEnded(called))
-    program.tell(observed.SessionEnded())
+        program.tell(extension_events.MessageEnded(called))
+    program.tell(extension_events.SessionEnded())
     program.close(1)
     turn = ["turn_start", "turn_start", "assistant_message", "tool_call", "tool_call", "turn_end"]
     noted = (tmp_path / "guard" / "noted").read_text().split()

@@ -17,12 +17,12 @@ from linnet.core.messages import texts
 from linnet.core.questions import Given
 from linnet.errors import LinnetError
 from linnet.providers.base import Provider, Request
-from linnet.runtime.config import PI, Config
+from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings import resolve
+from linnet.runtime.settings.settings import resolve
 
 E = TypeVar("E")
 PATIENCE = 10.0

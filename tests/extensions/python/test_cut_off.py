@@ -7,9 +7,9 @@ from threading import Event as Signal
 import pytest
 
 from linnet import tool
-from linnet.core import commands, shown
+from linnet.core import commands, ui_events
 from linnet.core.events import QuestionAsked
-from linnet.core.run import BEGUN, NOT_RUN, TOO_LATE
+from linnet.core.loop.run import BEGUN, NOT_RUN, TOO_LATE
 from linnet.core.toolspec import ToolSpec
 from tests.extensions.python.conftest import Extended
 
@@ -39,7 +39,7 @@ def test_a_tool_of_an_extension_had_begun(extended: Start, kind: str) -> None:
             {pause}
     """
     agent = extended(source, turns=HANG)
-    assert aborted(agent, lambda: agent.until_heard(shown.Notified)) == [ABORTED]
+    assert aborted(agent, lambda: agent.until_heard(ui_events.Notified)) == [ABORTED]
 
 
 def test_a_function_had_begun(extended: Start) -> None:
@@ -73,7 +73,7 @@ def test_a_tool_has_run_whose_result_is_being_asked_about(extended: Start, tmp_p
             time.sleep(600)
     """
     agent = extended(source, turns=[[{"call": "write", "args": {"path": "a", "content": "b"}}]])
-    assert aborted(agent, lambda: agent.until_heard(shown.Notified)) == [ABORTED]
+    assert aborted(agent, lambda: agent.until_heard(ui_events.Notified)) == [ABORTED]
     assert (tmp_path / "a").read_text() == "b"
 
 
@@ -88,7 +88,7 @@ def test_a_call_that_is_being_judged_had_not(extended: Start, tmp_path: Path) ->
     """
     turns = [[{"call": "write", "args": {"path": "a", "content": "b"}}]]
     agent = extended(source, turns=turns)
-    assert aborted(agent, lambda: agent.until_heard(shown.Notified)) == [NOT_RUN]
+    assert aborted(agent, lambda: agent.until_heard(ui_events.Notified)) == [NOT_RUN]
     assert not (tmp_path / "a").exists()
 
 

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core import commands, shown
+from linnet.core import commands, ui_events
 from linnet.core.events import ReplyStarted, ToolFinished
-from linnet.core.run import BEGUN
-from linnet.extensions.installed import GROUP, Installed, installed
+from linnet.core.loop.run import BEGUN
+from linnet.extensions.installed import Installed, installed
 from linnet.extensions.loader import MODULES, found, listed, tell_failure
-from linnet.runtime.packages import entry_points
+from linnet.extensions.packages import EXTENSIONS, entry_points
 from tests.extensions.python.conftest import Extended
 from tests.suite.forked import ForkedAgent
 
@@ -67,7 +67,7 @@ def test_one_that_was_found_and_cannot_be_loaded_is_told_and_stops_no_other(
 def test_one_that_was_found_and_hangs_is_left_out_and_nothing_else_waits(
     extended: Start, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    monkeypatch.setattr("linnet.runtime.extending.PATIENCE", 0.2)
+    monkeypatch.setattr("linnet.runtime.extensions.session_extensions.PATIENCE", 0.2)
     agent = extended(source, GREET.format(name="other"), named=False)
     asking = agent.begin(commands.GetCommands())
     assert agent.ask(commands.Ping()) == commands.Pong()
@@ -107,7 +107,7 @@ def test_two_tools_or_commands_of_one_name_are_told_and_the_first_counts(extende
     agent.prompt()
     agent.ask(commands.Prompt("/twice", slash="at_once"))
     assert agent.results == ["first"]
-    assert [event.message for event in agent.heard(shown.Notified)] == ["first"]
+    assert [event.message for event in agent.heard(ui_events.Notified)] == ["first"]
     assert [spec.name for spec in agent.resources.requests[0].tools].count("twice") == 1
     assert [error.partition(" conflicts")[0] for _, error in agent.failures] == ['Tool "twice"', 'Command "/twice"']
 
@@ -197,7 +197,7 @@ def test_an_abort_waits_for_no_tool_that_does_not_notice_it(extended: Start) -> 
         turns=[[{"call": "hang", "args": {}}], [{"text": "done"}]],
     )
     run = agent.begin(commands.Prompt("go"))
-    agent.until_heard(shown.Notified)
+    agent.until_heard(ui_events.Notified)
     agent.ask(commands.Abort())
     assert agent.wait(run).stop == "aborted"
     assert agent.results == [BEGUN.format("the turn was aborted")]
@@ -273,8 +273,8 @@ def test_reading_again_ends_the_old_ones_and_is_refused_while_the_agent_works(ex
     agent.answer(question, confirmed=True)
     agent.wait(run)
     assert agent.ask(commands.Reload()) == commands.Ok()
-    agent.until(lambda: len(agent.heard(shown.Notified)) == 3)
-    told = [event.message for event in agent.heard(shown.Notified)]
+    agent.until(lambda: len(agent.heard(ui_events.Notified)) == 3)
+    told = [event.message for event in agent.heard(ui_events.Notified)]
     assert told == ["session_start startup", "session_shutdown reload", "session_start startup"]
 
 
@@ -304,7 +304,7 @@ def package(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.mark.usefixtures("package")
 def test_an_installed_package_brings_some_by_entry_point(extended: Start) -> None:
-    assert installed(entry_points(GROUP)) == [Installed("greeter", "greeter_module", "hook_up")]
+    assert installed(entry_points(EXTENSIONS)) == [Installed("greeter", "greeter_module", "hook_up")]
     assert names(extended()) == ["packaged"]
     assert names(extended(find_extensions=False)) == []
 
@@ -357,8 +357,8 @@ def test_flags_that_nobody_knows_are_refused(tmp_path: Path, flags: tuple[str, .
 
 
 def test_one_that_is_written_for_pi_is_left_out_with_a_note(tmp_path: Path) -> None:
-    from linnet.drop_in import PI
-    from linnet.flags import parse
+    from linnet.cli.drop_in import PI
+    from linnet.cli.flags import parse
 
     flags = parse(["--mode", "rpc", "-e", "x.ts", "-e", "mine.py", "-ne"], PI)
     assert flags.config["extensions"] == ["mine.py"]

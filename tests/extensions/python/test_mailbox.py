@@ -7,8 +7,8 @@ from unittest.mock import patch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.core.extensions.extension_events import MessageGrew, Observed, ToolStarted
 from linnet.core.messages import ToolCall
-from linnet.core.observed import MessageGrew, Observed, ToolStarted
 from linnet.extensions.python import mailbox
 from linnet.extensions.python.mailbox import ROOM, Mailbox
 from linnet.extensions.python.workers import Workers

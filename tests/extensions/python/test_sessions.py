@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from linnet.core import commands, shown
+from linnet.core import commands, ui_events
 from linnet.core.events import (
     CompactionEnded,
     NoteAdded,
@@ -38,7 +38,7 @@ def said(extended: Extended) -> list[str]:
 
 
 def notices(extended: Extended) -> list[str]:
-    return [event.message for event in extended.heard(shown.Notified)]
+    return [event.message for event in extended.heard(ui_events.Notified)]
 
 
 GREET = """
@@ -192,12 +192,12 @@ def test_what_is_shown_is_told_at_once(extended: Start) -> None:
     )
     agent.ask(commands.Prompt("/show", slash="at_once"))
     assert agent.events == [
-        shown.Notified("ext", "careful", "warning", "shown-1"),
-        shown.StatusSet("ext", "ext", "busy", "shown-2"),
-        shown.StatusSet("ext", "other", None, "shown-3"),
-        shown.WidgetSet("ext", "ext", ("a", "b"), "below_editor", "shown-4"),
-        shown.TitleSet("ext", "mine", "shown-5"),
-        shown.EditorTextSet("ext", "say this", "shown-6"),
+        ui_events.Notified("ext", "careful", "warning", "shown-1"),
+        ui_events.StatusSet("ext", "ext", "busy", "shown-2"),
+        ui_events.StatusSet("ext", "other", None, "shown-3"),
+        ui_events.WidgetSet("ext", "ext", ("a", "b"), "below_editor", "shown-4"),
+        ui_events.TitleSet("ext", "mine", "shown-5"),
+        ui_events.EditorTextSet("ext", "say this", "shown-6"),
     ]
 
 
@@ -214,7 +214,7 @@ def test_a_dialog_at_the_start_of_a_session_works(extended: Start) -> None:
     question = agent.question()
     assert agent.prompt("meanwhile").stop == "end"
     agent.answer(question, confirmed=True)
-    agent.until_heard(shown.Notified)
+    agent.until_heard(ui_events.Notified)
     assert notices(agent) == ["startup: True"]
 
 
@@ -469,7 +469,7 @@ def test_a_listener_that_hangs_holds_up_no_other(extended: Start) -> None:
         hook_timeout=0.05,
     )
     assert agent.prompt().stop == "end"
-    agent.until_heard(shown.Notified)
+    agent.until_heard(ui_events.Notified)
     agent.until(lambda: agent.failures == [("agent_start", "it took longer than 0.05 s")])
     assert notices(agent) == ["hello"]
     assert agent.heard(ReplyEnded)
@@ -493,7 +493,7 @@ def test_each_compaction_is_told_with_its_own_entry(extended: Start) -> None:
         agent.prompt("one")
         agent.prompt("two")
         agent.ask(commands.Compact())
-    agent.until_heard(shown.Notified, 2)
+    agent.until_heard(ui_events.Notified, 2)
     entries = [event.id for event in agent.heard(CompactionEnded)]
     assert notices(agent) == [f"the same {entry}" for entry in entries]
     assert len(set(entries)) == 2
@@ -511,9 +511,9 @@ def test_what_is_sent_is_asked_about_when_the_run_has_begun(extended: Start) -> 
         turns=[[{"call": "bash", "args": {"command": "true"}}], [{"text": "done"}]],
     )
     agent.prompt()
-    kinds = (shown.Notified, RunStarted, StepStarted, ToolStarted, ToolFinished)
+    kinds = (ui_events.Notified, RunStarted, StepStarted, ToolStarted, ToolFinished)
     told = [
-        event.message if isinstance(event, shown.Notified) else type(event).__name__
+        event.message if isinstance(event, ui_events.Notified) else type(event).__name__
         for event in agent.events
         if isinstance(event, kinds)
     ]

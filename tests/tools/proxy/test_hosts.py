@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.errors import ConfigError
-from linnet.tools.proxy.hosts import is_public, normal, parsed
-from linnet.tools.proxy.request import END, Refused, answer
-from linnet.tools.proxy.request import parsed as request
+from linnet.processes.proxy.hosts import is_public, normal, parsed
+from linnet.processes.proxy.request import END, Refused, answer
+from linnet.processes.proxy.request import parsed as request
 
 
 @pytest.mark.parametrize(

@@ -16,13 +16,13 @@ import pytest
 
 from linnet import Runtime
 from linnet.errors import ConfigError
+from linnet.processes.proxy import server as proxy
+from linnet.processes.proxy.hosts import parsed
+from linnet.processes.proxy.server import Proxy, is_ours
+from linnet.processes.sandbox.bubblewrap import Sandbox
 from linnet.testing.agent import Agent
 from linnet.testing.confined import Place
 from linnet.testing.processes import wait_until
-from linnet.tools.proxy import server as proxy
-from linnet.tools.proxy.hosts import parsed
-from linnet.tools.proxy.server import Proxy, is_ours
-from linnet.tools.sandbox import Sandbox
 
 
 class Site(BaseHTTPRequestHandler):
@@ -312,6 +312,7 @@ def test_a_program_that_hosts_it_names_them(
 
 
 def test_without_hosts_nothing_of_it_is_imported() -> None:
-    code = "import sys; from linnet.tools import sandbox; print([name for name in sys.modules if 'proxy' in name])"
+    imported = "from linnet.processes.sandbox import bubblewrap"
+    code = f"import sys; {imported}; print([name for name in sys.modules if 'proxy' in name])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

@@ -13,7 +13,7 @@ from linnet.core.permissions.mentions import mentions
 from linnet.core.permissions.path_globs import Glob
 from linnet.core.permissions.plain_command import plain_command, plain_words, shown
 from linnet.core.permissions.rule import READING, SEARCHING, WRITING, Mode, Rule, Verdict, subject
-from linnet.core.permissions.spelling import pattern_words
+from linnet.core.permissions.rule_syntax import pattern_words
 
 _COVERED = {"read": READING, "edit": WRITING}
 

@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from msgspec import MsgspecError, json
 
-from linnet.core.printable import printable
+from linnet.core.text.printable import printable
 from linnet.core.toolspec import LONGEST_DESCRIPTION, MOST_TOOLS, excess
 from linnet.extensions.mcp.offers import Offers, Prompt, Resource, Tool
 

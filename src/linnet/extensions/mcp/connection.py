@@ -21,8 +21,8 @@ from linnet.extensions.mcp.bounded import LARGEST_IN_ALL
 from linnet.extensions.mcp.config import Http
 from linnet.extensions.mcp.offers import Lost, Offers, Prompt, Resource, Tool
 from linnet.extensions.mcp.pipe import Pipe
-from linnet.extensions.mcp.results import progress_text
-from linnet.tools.child import Child
+from linnet.extensions.mcp.server_results import progress_text
+from linnet.processes.child import Child
 
 T = TypeVar("T")
 MOST_PAGES = 1000

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from linnet.core.spelling import Spelling, keyword
+from linnet.core.setting_names import Spelling, keyword
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.config import ServerConfig, merged, parse, servers
 from linnet.files.reading import required

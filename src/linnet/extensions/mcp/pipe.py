@@ -16,8 +16,8 @@ from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
 from linnet.extensions.lines import Lines, Oversized
-from linnet.extensions.mcp.lines import answered
-from linnet.tools.child import Child
+from linnet.extensions.mcp.overlong_line import answered
+from linnet.processes.child import Child
 
 READ_SIZE = 1 << 18
 GRACE = 0.3  # Seconds that a server is given to go by itself when its input ends.

@@ -16,8 +16,8 @@ from linnet.extensions.mcp.offers import Lost, Offers
 
 if TYPE_CHECKING:
     from linnet.extensions.mcp.connection import Connection
-    from linnet.tools.child import Child
-    from linnet.tools.process import Processes
+    from linnet.processes.child import Child
+    from linnet.processes.process import Processes
 
 T = TypeVar("T")
 FIRST_PAUSE, LONGEST_PAUSE = 0.5, 60.0

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
+from linnet.concurrency.loop import Loop
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
 from linnet.extensions.mcp.naming import clashes, names, prefix
 from linnet.extensions.mcp.offers import Prompt, Resource
-from linnet.extensions.mcp.results import content, prompt_text, resource_text
 from linnet.extensions.mcp.server import Server
+from linnet.extensions.mcp.server_results import content, prompt_text, resource_text
 from linnet.logs import warn
 from linnet.tools.context import ToolContext
-from linnet.tools.loop import Loop
-from linnet.tools.shorten import shortened
+from linnet.tools.functions.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
-    from linnet.tools.process import Processes
+    from linnet.processes.process import Processes
 
 T = TypeVar("T")
 PATIENCE = 10.0

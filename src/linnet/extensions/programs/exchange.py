@@ -13,13 +13,13 @@ from msgspec import Struct
 from linnet.errors import Cancelled, Closed
 from linnet.extensions.programs import effects, facts, frames, protocol
 from linnet.extensions.programs.pipe import Pipe
-from linnet.tools.spawner import PATIENCE
+from linnet.processes.spawner import PATIENCE
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.extensions.programs.log import Log
     from linnet.extensions.programs.manifest import Manifest
-    from linnet.tools.process import Processes
+    from linnet.processes.process import Processes
 
 LAST_WORDS = 200
 DYING = 0.3  # How long it may take until a program that has closed its output is seen to have ended.

@@ -5,7 +5,7 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from linnet.core import hooks, observed
+from linnet.core.extensions import extension_events, hooks
 from linnet.core.messages import AssistantMessage, Image, UserMessage, UserPart
 from linnet.extensions.programs.effects import Allow, Deny
 from linnet.extensions.programs.frames import Occasion
@@ -31,7 +31,7 @@ MORE_INTERCEPTS = (
 )
 """What only linnet asks about."""
 
-_SOURCES: dict[str, observed.Name] = {
+_SOURCES: dict[str, extension_events.Name] = {
     "turn_start": "turn_start",
     "turn_end": "message_end",
     "tool_call": "message_end",
@@ -47,21 +47,21 @@ _SOURCES: dict[str, observed.Name] = {
 }
 
 
-def sources(events: Iterable[str]) -> set[observed.Name]:
+def sources(events: Iterable[str]) -> set[extension_events.Name]:
     """What must be heard of a session to tell of these events."""
     return {_SOURCES[event] for event in events if event in _SOURCES}
 
 
-def occasions(event: observed.Observed) -> list[Occasion]:
+def occasions(event: extension_events.Observed) -> list[Occasion]:
     """What a program is told of it, in the order of zot's own stream."""
     match event:
-        case observed.TurnStarted(step):
+        case extension_events.TurnStarted(step):
             return [Occasion(event="turn_start", step=step)]
-        case observed.MessageEnded(AssistantMessage() as reply):
+        case extension_events.MessageEnded(AssistantMessage() as reply):
             return _replied(reply)
-        case observed.MessageEnded(UserMessage(content)):
+        case extension_events.MessageEnded(UserMessage(content)):
             return [Occasion(event="user_message", content=_blocks(content))]
-        case observed.ToolEnded(result):
+        case extension_events.ToolEnded(result):
             return [
                 Occasion(
                     event="tool_result",
@@ -71,17 +71,19 @@ def occasions(event: observed.Observed) -> list[Occasion]:
                     is_error=result.is_error,
                 )
             ]
-        case observed.AgentStarted():
+        case extension_events.AgentStarted():
             return [Occasion(event="agent_start")]
-        case observed.AgentEnded(_, stop, error):
+        case extension_events.AgentEnded(_, stop, error):
             return [_ended("agent_end", stop, error)]
-        case observed.SessionStarted(reason, id) if reason != "startup":  # It is told of the first when it is ready.
+        case extension_events.SessionStarted(reason, id) if (
+            reason != "startup"
+        ):  # It is told of the first when it is ready.
             return [Occasion(event="session_start", reason=reason, session=id)]
-        case observed.SessionCompacted(reason, summary):
+        case extension_events.SessionCompacted(reason, summary):
             return [Occasion(event="session_compact", reason=reason, text=summary)]
-        case observed.ModelSelected(model):
+        case extension_events.ModelSelected(model):
             return [Occasion(event="model_select", provider=model.provider, model=model.id)]
-        case observed.ThinkingSelected(level):
+        case extension_events.ThinkingSelected(level):
             return [Occasion(event="thinking_level_select", text=level)]
         case _:
             return []

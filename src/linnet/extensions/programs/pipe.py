@@ -13,8 +13,8 @@ from linnet.extensions.lines import Lines, Oversized
 
 if TYPE_CHECKING:
     from linnet.extensions.programs.log import Log
-    from linnet.tools.child import Child
-    from linnet.tools.process import Processes
+    from linnet.processes.child import Child
+    from linnet.processes.process import Processes
 
 READ_SIZE = 1 << 16
 MOST_UNREAD = 8 * 1024 * 1024  # Bytes that may wait for a program to read them.

@@ -6,9 +6,10 @@ from threading import Thread
 from typing import TYPE_CHECKING
 
 from linnet import __version__
-from linnet.core import hooks, observed
+from linnet.concurrency.cancel import CancelToken
+from linnet.core.extensions import extension_events, hooks
 from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Select
-from linnet.core.shown import Displayed, EditorTextSet, Notified
+from linnet.core.ui_events import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
 from linnet.extensions.extension import Command
 from linnet.extensions.loader import tell_failure
@@ -17,15 +18,14 @@ from linnet.extensions.programs.exchange import Exchange, Patience
 from linnet.extensions.programs.log import Log
 from linnet.extensions.programs.occasions import MORE_EVENTS, MORE_INTERCEPTS, asked, decision, occasions, sources
 from linnet.extensions.programs.tools import ProgramTools
-from linnet.tools.cancel import CancelToken
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
-    from linnet.core.shown import Level
     from linnet.core.slash import Location
+    from linnet.core.ui_events import Level
     from linnet.extensions.host import Host
     from linnet.extensions.programs.manifest import Manifest
-    from linnet.tools.process import Processes
+    from linnet.processes.process import Processes
     from linnet.tools.toolset import Toolset
 
 ZOT_VERSION = "0.1.62"  # The zot whose frames these are.
@@ -102,7 +102,7 @@ class Program:
         return [kind.name for kind in hooks.HOOKS if kind.name in intercepts] if intercepts else ()
 
     @property
-    def told(self) -> Collection[observed.Name]:
+    def told(self) -> Collection[extension_events.Name]:
         return {*sources(self._exchange.machine.events), "session_shutdown"}
 
     def ask(self, event: hooks.Hook, cancel: "Cancel", patience: float) -> hooks.Decision | None:
@@ -119,8 +119,8 @@ class Program:
             raise LinnetError(verdict.reason)
         return decision(event, verdict)
 
-    def tell(self, event: observed.Observed) -> None:
-        if isinstance(event, observed.SessionEnded):
+    def tell(self, event: extension_events.Observed) -> None:
+        if isinstance(event, extension_events.SessionEnded):
             self._exchange.feed(facts.Closing())
         for occasion in occasions(event):
             self._exchange.feed(facts.Happened(occasion))

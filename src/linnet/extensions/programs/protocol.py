@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct
 
 from linnet.core.toolspec import MOST_TOOLS, ToolSpec, excess
 from linnet.extensions.lines import Oversized
-from linnet.extensions.programs import frames, results
+from linnet.extensions.programs import frames, tool_results
 from linnet.extensions.programs.effects import (
     Allow,
     Ask,
@@ -106,7 +106,7 @@ class Protocol:
             case CallAsked(id, tool, args):
                 if tool not in self.tools or self.phase == "gone":
                     why = f'no extension registered for tool "{tool}"'
-                    return [Settle(id, results.failure(self.name, tool, why))]
+                    return [Settle(id, tool_results.failure(self.name, tool, why))]
                 return self._asked(id, _Asked("tool", tool), frames.ToolCall(id, tool, args))
             case GuardAsked(id, about):
                 fields = {name: getattr(about, name) for name in frames.Occasion.__struct_fields__}
@@ -157,7 +157,7 @@ class Protocol:
                 asked = self._take(id, "tool")
                 if asked is None:
                     return [Log(f"a tool_result that nobody waits for: {id}")]
-                output = results.output(self.name, asked.name, content or (), is_error=bool(is_error))
+                output = tool_results.output(self.name, asked.name, content or (), is_error=bool(is_error))
                 return [Settle(id, output)]
             case frames.InterceptResponse():
                 return self._judged(frame)
@@ -254,7 +254,7 @@ class Protocol:
         del self._waiting[frame.id]
         output = None
         if frame.content is not None and asked.name == "tool_result":
-            output = results.output(self.name, asked.name, frame.content, is_error=bool(frame.is_error))
+            output = tool_results.output(self.name, asked.name, frame.content, is_error=bool(frame.is_error))
         return [Settle(frame.id, Allow(args, frame.replace_text or "", output))]
 
     def _responded(self, frame: frames.CommandResponse) -> list[Effect]:
@@ -322,7 +322,7 @@ class Protocol:
             return []
         match asked.kind:
             case "tool":
-                return [Settle(id, results.failure(self.name, asked.name, why))]
+                return [Settle(id, tool_results.failure(self.name, asked.name, why))]
             case "command":
                 return [Settle(id, CommandFailed(f"extension {self.name}/{asked.name} failed: {why}"))]
             case "guard":

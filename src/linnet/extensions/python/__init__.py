@@ -6,20 +6,7 @@ What it is given, and the events that its handlers get, can be imported from her
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from linnet.core.hooks import (
-        AgentStarting,
-        BashAsked,
-        ContextSent,
-        Decision,
-        InputGiven,
-        ReplyGiven,
-        SessionBranching,
-        SessionCompacting,
-        SessionSwitching,
-        ToolCalling,
-        ToolReturning,
-    )
-    from linnet.core.observed import (
+    from linnet.core.extensions.extension_events import (
         AgentEnded,
         AgentStarted,
         MessageEnded,
@@ -35,6 +22,19 @@ if TYPE_CHECKING:
         ToolStarted,
         TurnEnded,
         TurnStarted,
+    )
+    from linnet.core.extensions.hooks import (
+        AgentStarting,
+        BashAsked,
+        ContextSent,
+        Decision,
+        InputGiven,
+        ReplyGiven,
+        SessionBranching,
+        SessionCompacting,
+        SessionSwitching,
+        ToolCalling,
+        ToolReturning,
     )
     from linnet.extensions.python.api import Linnet
     from linnet.extensions.python.context import Context
@@ -75,7 +75,7 @@ def __getattr__(name: str) -> Any:
     """Imported when somebody asks: an extension without annotations needs none of it."""
     if name not in __all__:
         raise AttributeError(name)
-    from linnet.core import hooks, observed
+    from linnet.core.extensions import extension_events, hooks
     from linnet.extensions.python import api, context
 
-    return next(getattr(module, name) for module in (api, context, hooks, observed) if hasattr(module, name))
+    return next(getattr(module, name) for module in (api, context, hooks, extension_events) if hasattr(module, name))

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, overload
 
-from linnet.core import hooks, observed
+from linnet.core.extensions import extension_events, hooks
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
-    from linnet.tools.function import FunctionTool
+    from linnet.tools.functions.function import FunctionTool
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Event: TypeAlias = hooks.Hook | observed.Observed
+Event: TypeAlias = hooks.Hook | extension_events.Observed
 ASKED: tuple[str, ...] = tuple(name for name in get_args(hooks.Name) if name != "turn_start")
-TOLD: tuple[str, ...] = get_args(observed.Name)
+TOLD: tuple[str, ...] = get_args(extension_events.Name)
 
 
 class Linnet:
@@ -46,7 +46,7 @@ class Linnet:
         """
 
         def register(function: Any) -> Any:
-            from linnet.tools.function import FunctionTool
+            from linnet.tools.functions.function import FunctionTool
 
             self._tools.append(FunctionTool(function, name, description, context="ctx"))
             return function

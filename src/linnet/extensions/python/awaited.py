@@ -4,10 +4,10 @@ from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
 from typing import Any, TypeVar
 
+from linnet.concurrency.loop import Loop
 from linnet.errors import Cancelled
 from linnet.extensions.python.context import Context
 from linnet.extensions.python.workers import Call
-from linnet.tools.loop import Loop
 
 T = TypeVar("T")
 WAITING = ("confirm", "select", "input", "editor", "run", "exec")

@@ -7,7 +7,16 @@ from msgspec import Struct
 
 from linnet.core.cancel import Cancel
 from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Reply, Select
-from linnet.core.shown import EditorTextSet, Level, Notified, Placement, Shown, StatusSet, TitleSet, WidgetSet
+from linnet.core.ui_events import (
+    EditorTextSet,
+    Level,
+    Notified,
+    Placement,
+    Shown,
+    StatusSet,
+    TitleSet,
+    WidgetSet,
+)
 from linnet.extensions.host import Host
 
 if TYPE_CHECKING:

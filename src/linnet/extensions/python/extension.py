@@ -4,9 +4,10 @@ from collections.abc import Callable, Collection, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
-from linnet.core import hooks, observed
+from linnet.concurrency.loop import Loop
 from linnet.core.cancel import Cancel
-from linnet.core.hooks import Decision, Misfit, Outcome, decided, folded
+from linnet.core.extensions import extension_events, hooks
+from linnet.core.extensions.hooks import Decision, Misfit, Outcome, decided, folded
 from linnet.core.slash import Location
 from linnet.errors import Cancelled
 from linnet.extensions.chain import explained
@@ -16,7 +17,6 @@ from linnet.extensions.python.api import ASKED, TOLD, Linnet
 from linnet.extensions.python.context import Context
 from linnet.extensions.python.mailbox import Mailbox
 from linnet.extensions.python.workers import Call, Workers
-from linnet.tools.loop import Loop
 
 if TYPE_CHECKING:
     from linnet.tools.toolset import Toolset
@@ -43,7 +43,7 @@ class PythonExtension:
         self._loop = Loop()
         self._mailbox = Mailbox(self._workers, self._deliver)
         self.asked = cast("Collection[hooks.Name]", frozenset(self._handlers) & frozenset(ASKED))
-        self.told = cast("Collection[observed.Name]", frozenset(self._handlers) & frozenset(TOLD))
+        self.told = cast("Collection[extension_events.Name]", frozenset(self._handlers) & frozenset(TOLD))
         self.tools: Toolset | None = None
         if registered._tools:
             from linnet.extensions.python.tools import ExtensionTools
@@ -66,7 +66,7 @@ class PythonExtension:
         changes = {name: value for name, value in after.items() if value is not getattr(event, name)}
         return hooks.Replace(changes) if changes else None
 
-    def tell(self, event: observed.Observed) -> None:
+    def tell(self, event: extension_events.Observed) -> None:
         self._mailbox.put(event)
 
     def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
@@ -78,7 +78,7 @@ class PythonExtension:
         self._workers.close()
         self._loop.close(min(patience, 0.2))
 
-    def _deliver(self, event: observed.Observed) -> None:
+    def _deliver(self, event: extension_events.Observed) -> None:
         for handler in self._handlers[event.name]:
             try:
                 self._call(handler, event, None, self._patience)

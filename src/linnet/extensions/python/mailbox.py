@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable
 from threading import Condition
 
-from linnet.core.observed import Observed
+from linnet.core.extensions.extension_events import Observed
 from linnet.extensions.python.workers import Workers
 
 ROOM = 1000  # So many events may wait; of those that may be left out, no more.

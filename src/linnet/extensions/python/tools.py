@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from linnet.concurrency.loop import Loop
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Cancelled, ToolFailed
@@ -10,12 +11,11 @@ from linnet.extensions.host import Host
 from linnet.extensions.python.context import Context
 from linnet.extensions.python.workers import Call, Workers
 from linnet.tools.context import ToolContext
-from linnet.tools.function import output
-from linnet.tools.loop import Loop
+from linnet.tools.functions.function import output
 from linnet.tools.spec import ToolOutput, check_args
 
 if TYPE_CHECKING:
-    from linnet.tools.function import FunctionTool
+    from linnet.tools.functions.function import FunctionTool
 
 
 class ToolCallContext(Context):

@@ -6,10 +6,10 @@ from threading import Lock
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
+from linnet.concurrency.cancel import CancelToken
+from linnet.concurrency.threads import Threads
 from linnet.core.cancel import Cancel
 from linnet.errors import Cancelled
-from linnet.tools.cancel import CancelToken
-from linnet.tools.threads import Threads
 
 T = TypeVar("T")
 

@@ -2,9 +2,9 @@
 
 from linnet.providers.anthropic.request import write
 from linnet.providers.anthropic.response import Reader
-from linnet.providers.http import Client, Timeouts
+from linnet.providers.http.client import Client, Timeouts
+from linnet.providers.http.urls import endpoint
 from linnet.providers.http_provider import HttpProvider
-from linnet.providers.urls import endpoint
 
 VERSION = "2023-06-01"
 

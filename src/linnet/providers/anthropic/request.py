@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.history import Sendable
+from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage
 from linnet.core.models import Model, Reasoning
 from linnet.providers.base import Request

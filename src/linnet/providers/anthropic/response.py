@@ -5,7 +5,7 @@ from typing import Literal, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct
 
-from linnet.core.cost import counted
+from linnet.core.context.cost import counted
 from linnet.core.deltas import (
     CallDelta,
     CallOpened,
@@ -21,7 +21,7 @@ from linnet.core.deltas import (
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
-from linnet.providers.faults import Fault, from_fault
+from linnet.providers.http.vendor_errors import Fault, from_fault
 
 _STOPS: dict[str, StopReason] = {
     "end_turn": "end",

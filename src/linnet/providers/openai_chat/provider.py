@@ -1,10 +1,10 @@
 """Any Chat Completions API as a provider: OpenAI's own, and whoever speaks like it."""
 
-from linnet.providers.http import Client, Timeouts
+from linnet.providers.http.client import Client, Timeouts
+from linnet.providers.http.urls import endpoint
 from linnet.providers.http_provider import HttpProvider
 from linnet.providers.openai_chat.request import write
 from linnet.providers.openai_chat.response import Reader
-from linnet.providers.urls import endpoint
 
 
 def openai_chat(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> HttpProvider:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.history import Sendable
+from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolResult, UserMessage, texts
 from linnet.core.models import Model, gpt_generation, thinks_with_tools
 from linnet.providers.base import Request

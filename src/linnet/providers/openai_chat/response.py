@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import DecodeError, Struct
 
-from linnet.core.cost import counted
+from linnet.core.context.cost import counted
 from linnet.core.deltas import (
     CallDelta,
     CallOpened,
@@ -18,7 +18,7 @@ from linnet.core.deltas import (
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
-from linnet.providers.faults import Fault, from_fault
+from linnet.providers.http.vendor_errors import Fault, from_fault
 
 _STOPS: dict[str, StopReason] = {
     "stop": "end",

@@ -5,14 +5,14 @@ from typing import Any, assert_never
 
 from msgspec import UNSET, Raw, UnsetType
 
-from linnet.core import commands, messages, sessions, slash
-from linnet.core.printable import printable
+from linnet.core import commands, messages, session_info, slash
 from linnet.core.questions import QuestionAsked
+from linnet.core.text.printable import printable
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import responses, words
+from linnet.wire.pi import responses, to_pi
 
-_words = words.Words()
+_words = to_pi.Words()
 
 
 def answer(asked: Asked, answer: commands.Answer) -> bytes:
@@ -36,15 +36,15 @@ def data(answer: commands.Answer) -> Any:
         case commands.LastText(text):
             return responses.TextData(text)
         case commands.ModelChosen(model):
-            return words.model(model)
+            return to_pi.model(model)
         case commands.ModelCycled(model, thinking):
-            return model and responses.CycleModelData(words.model(model), thinking, is_scoped=False)
+            return model and responses.CycleModelData(to_pi.model(model), thinking, is_scoped=False)
         case commands.ModelList(models):
-            return responses.ModelsData([words.model(model) for model in models])
+            return responses.ModelsData([to_pi.model(model) for model in models])
         case commands.ThinkingCycled(level):
             return level and responses.LevelData(level)
         case commands.Compacted(result):
-            return words.compaction(result)
+            return to_pi.compaction(result)
         case commands.SessionOpened(cancelled, remark):
             return responses.CancelledData(cancelled, remark or UNSET)
         case commands.Branched(text, cancelled):
@@ -81,7 +81,7 @@ def data(answer: commands.Answer) -> Any:
 
 def _state(state: commands.State) -> responses.StateData:
     return responses.StateData(
-        model=words.model(state.model),
+        model=to_pi.model(state.model),
         thinking_level=state.thinking,
         is_streaming=state.streaming,
         is_compacting=state.compacting,
@@ -118,11 +118,11 @@ def _stats(stats: commands.Stats) -> responses.StatsData:
         total_messages=len(said),
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
-        cost_known=words.known(cost=spent.cost_known),
+        cost_known=to_pi.known(cost=spent.cost_known),
     )
 
 
-def _node(entry: sessions.OutlineEntry) -> responses.TreeNode:
+def _node(entry: session_info.OutlineEntry) -> responses.TreeNode:
     role, text, label = entry.role or UNSET, entry.text or UNSET, entry.label or UNSET
     return responses.TreeNode(entry.id, entry.parent, entry.type, entry.time, role, text, label)
 
@@ -138,7 +138,7 @@ def _slash(command: slash.SlashCommand) -> responses.SlashItem:
     return responses.SlashItem(command.name, description, command.source, command.location, path, info, hint)
 
 
-def session_item(session: sessions.SessionInfo, current: str | None = None) -> responses.SessionItem:
+def session_item(session: session_info.SessionInfo, current: str | None = None) -> responses.SessionItem:
     return responses.SessionItem(
         path=session.path,
         id=session.id,
@@ -152,7 +152,7 @@ def session_item(session: sessions.SessionInfo, current: str | None = None) -> r
         model_id=session.model,
         tokens=session.tokens,
         cost=session.known_cost,
-        cost_known=words.known(cost=session.cost_known),
+        cost_known=to_pi.known(cost=session.cost_known),
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )

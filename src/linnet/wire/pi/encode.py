@@ -9,7 +9,7 @@ from linnet.core import events, messages
 from linnet.core.inputs import Input
 from linnet.wire.dialect import Buffers
 from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import frames, words
+from linnet.wire.pi import frames, to_pi
 from linnet.wire.pi.reply import Reply
 
 Stream: TypeAlias = Literal["full", "deltas"]
@@ -67,9 +67,9 @@ class PiEncoder:
     something has settled, it remembers nothing. So what it prints is a function of the events since then.
     """
 
-    def __init__(self, manner: Manner | None = None, spelling: words.Words | None = None) -> None:
+    def __init__(self, manner: Manner | None = None, spelling: to_pi.Words | None = None) -> None:
         self._manner = manner or Manner()
-        self._words = spelling or words.Words()
+        self._words = spelling or to_pi.Words()
         self._forget()
 
     def _forget(self) -> None:
@@ -205,14 +205,14 @@ class PiEncoder:
         if self._in_turn:
             reply = messages.AssistantMessage((), 0, "", "", stop="error", error=error)
             out += [*self._replied(reply), self._turn_ended(reply)]
-        return [*out, frames.AgentEnd([], words.failure(error) if error else UNSET)]
+        return [*out, frames.AgentEnd([], to_pi.failure(error) if error else UNSET)]
 
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
         self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
         said = [self._words.message(message) for message in event.messages]
-        return frames.AgentEnd(said, UNSET if told or not event.error else words.failure(event.error))
+        return frames.AgentEnd(said, UNSET if told or not event.error else to_pi.failure(event.error))
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         running = self._running.get(event.call_id)
@@ -224,15 +224,15 @@ class PiEncoder:
         return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
 
     def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
-        return frames.ToolOutcome(words.blocks(result.content), words.camel(result.details or {}))
+        return frames.ToolOutcome(to_pi.blocks(result.content), to_pi.camel(result.details or {}))
 
     def _outside(self, event: Outside) -> Sequence[frames.Frame]:
         """Return the frames of an event that is not part of a run."""
         match event:
             case events.RetryScheduled(attempt, most, delay, error):
-                return [frames.AutoRetryStart(attempt, most, delay, words.failure(error))]
+                return [frames.AutoRetryStart(attempt, most, delay, to_pi.failure(error))]
             case events.RetryEnded(success, attempt, error):
-                return [frames.AutoRetryEnd(success, attempt, words.failure(error) or UNSET)]
+                return [frames.AutoRetryEnd(success, attempt, to_pi.failure(error) or UNSET)]
             case events.CompactionStarted("manual") | events.CompactionEnded("manual"):
                 return []  # Whoever asked is answered.
             case events.CompactionStarted(reason):
@@ -241,8 +241,8 @@ class PiEncoder:
             case events.CompactionEnded(reason, result, aborted, will_retry, error):
                 started = [] if self._compacting else [frames.AutoCompactionStart(reason)]
                 self._compacting = False
-                shown = None if result is None else words.compaction(result)
-                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, words.failure(error) or UNSET)]
+                shown = None if result is None else to_pi.compaction(result)
+                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, to_pi.failure(error) or UNSET)]
             case events.QueueChanged(steering, follow_ups, dropped):
                 return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
             case events.QuestionAsked() | events.QuestionClosed():

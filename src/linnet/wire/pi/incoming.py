@@ -8,12 +8,12 @@ from linnet.decoding import decoder_of
 from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 from linnet.wire.pi.frames import Found as Found
-from linnet.wire.pi.spoken import Block as Block
-from linnet.wire.pi.spoken import Compaction as Compaction
-from linnet.wire.pi.spoken import Message as Message
-from linnet.wire.pi.spoken import Outcome as Outcome
-from linnet.wire.pi.spoken import Permission as Permission
-from linnet.wire.pi.spoken import Usage as Usage
+from linnet.wire.pi.incoming_messages import Block as Block
+from linnet.wire.pi.incoming_messages import Compaction as Compaction
+from linnet.wire.pi.incoming_messages import Message as Message
+from linnet.wire.pi.incoming_messages import Outcome as Outcome
+from linnet.wire.pi.incoming_messages import Permission as Permission
+from linnet.wire.pi.incoming_messages import Usage as Usage
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):

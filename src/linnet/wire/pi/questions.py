@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import UNSET
 
-from linnet.core import commands, questions, shown
+from linnet.core import commands, questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
 from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
@@ -74,17 +74,17 @@ def closed(event: QuestionClosed) -> list[frames.Frame]:
     return [frames.UiClosed(event.id, event.how)]
 
 
-def told(event: shown.Shown) -> frames.UiRequest:
+def told(event: ui_events.Shown) -> frames.UiRequest:
     """Return what tells it: a request that nobody waits for an answer to."""
     id = event.id
     match event:
-        case shown.Notified(_, message, level):
+        case ui_events.Notified(_, message, level):
             return frames.UiRequest(id, "notify", message=message, notify_type="info" if level == "success" else level)
-        case shown.Displayed(_, text):
+        case ui_events.Displayed(_, text):
             return frames.UiRequest(id, "notify", message=text, notify_type="info")
-        case shown.StatusSet(_, key, text):
+        case ui_events.StatusSet(_, key, text):
             return frames.UiRequest(id, "setStatus", status_key=key, status_text=UNSET if text is None else text)
-        case shown.WidgetSet(_, key, lines, placement):
+        case ui_events.WidgetSet(_, key, lines, placement):
             return frames.UiRequest(
                 id,
                 "setWidget",
@@ -92,9 +92,9 @@ def told(event: shown.Shown) -> frames.UiRequest:
                 widget_lines=UNSET if lines is None else lines,
                 widget_placement="aboveEditor" if placement == "above_editor" else "belowEditor",
             )
-        case shown.TitleSet(_, title):
+        case ui_events.TitleSet(_, title):
             return frames.UiRequest(id, "setTitle", title)
-        case shown.EditorTextSet(_, text):
+        case ui_events.EditorTextSet(_, text):
             return frames.UiRequest(id, "set_editor_text", text=text)
         case _:
             assert_never(event)

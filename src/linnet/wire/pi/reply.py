@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from linnet.core.events import PartStarted
 from linnet.core.messages import ReplyPart, Text, Thinking, ToolCall
 from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import words
+from linnet.wire.pi import to_pi
 
 if TYPE_CHECKING:
     from linnet.wire.pi.partial_json import PartialJson
@@ -27,7 +27,7 @@ class _Part:
         self.grew = _event(started.index, f"{_NAMES[kind]}_delta") + b',"delta":"'
         self.arguments: PartialJson | None = None
         if kind == "tool_call":
-            empty = encode_lines([words.part(ToolCall(started.call_id, started.name, {}))])
+            empty = encode_lines([to_pi.part(ToolCall(started.call_id, started.name, {}))])
             self.body += empty.removesuffix(b"{}}\n")
             self.arguments = _arguments(self.body)
             self.closing = self.arguments.closers + b"}"
@@ -47,7 +47,7 @@ class _Part:
     def end(self, part: ReplyPart) -> None:
         """Replace what was shown by the final part, which may have a signature, or arguments that are no JSON."""
         self.ended = True
-        self.body[self.body.startswith(b",") :] = encode_lines([words.part(part)])[:-1]
+        self.body[self.body.startswith(b",") :] = encode_lines([to_pi.part(part)])[:-1]
         self.closing = b""
 
 
@@ -92,7 +92,7 @@ class Reply:
             case Thinking(text):
                 return _event(index, "thinking_end") + b',"content":' + encode_lines([text])[:-1]
             case ToolCall():
-                return _event(index, "toolcall_end") + b',"toolCall":' + encode_lines([words.part(ended)])[:-1]
+                return _event(index, "toolcall_end") + b',"toolCall":' + encode_lines([to_pi.part(ended)])[:-1]
 
 
 def _arguments(shown: bytearray) -> "PartialJson":

@@ -4,7 +4,7 @@ from typing import Any
 
 from msgspec import field
 
-from linnet.wire.pi.spoken import Heard, Message, Permission
+from linnet.wire.pi.incoming_messages import Heard, Message, Permission
 
 
 class Prices(Heard, frozen=True):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import events, messages
-from linnet.wire.pi import frames, words
+from linnet.wire.pi import frames, to_pi
 from linnet.wire.pi.encode import Manner, Outside, PiEncoder
 
 
@@ -21,7 +21,7 @@ class Error(frames.Frame, frozen=True, tag="error"):
     error: str
 
 
-class LegacyWords(words.Words):
+class LegacyWords(to_pi.Words):
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
         sent = self.sent_as(message)
         if sent is not None:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from msgspec import UNSET
 
 from linnet.core import events, messages
-from linnet.core.timestamps import stamp
+from linnet.core.text.timestamps import stamp
 from linnet.wire.zot import frames
 from linnet.wire.zot.transcript import plain, said, tokens
 

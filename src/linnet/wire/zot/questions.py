@@ -5,7 +5,7 @@ from typing import assert_never
 
 from msgspec import UNSET
 
-from linnet.core import commands, questions, shown
+from linnet.core import commands, questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
 from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
@@ -74,20 +74,20 @@ def closed(event: QuestionClosed) -> list[frames.Event]:
     return [frames.QuestionClosed(event.id, event.how)]
 
 
-def told(event: shown.Shown) -> frames.Event:
+def told(event: ui_events.Shown) -> frames.Event:
     """Return what tells it; zot itself has words for notices only."""
     match event:
-        case shown.Notified(extension, message, level):
+        case ui_events.Notified(extension, message, level):
             return frames.ExtNotify(extension, "warn" if level == "warning" else level, message)
-        case shown.Displayed(extension, text):
+        case ui_events.Displayed(extension, text):
             return frames.ExtDisplay(extension, text)
-        case shown.StatusSet(extension, key, text):
+        case ui_events.StatusSet(extension, key, text):
             return frames.ExtStatus(extension, key, text)
-        case shown.WidgetSet(extension, key, lines, placement):
+        case ui_events.WidgetSet(extension, key, lines, placement):
             return frames.ExtWidget(extension, key, lines, placement)
-        case shown.TitleSet(extension, title):
+        case ui_events.TitleSet(extension, title):
             return frames.ExtTitle(extension, title)
-        case shown.EditorTextSet(extension, text):
+        case ui_events.EditorTextSet(extension, text):
             return frames.ExtEditorText(extension, text)
         case _:
             assert_never(event)

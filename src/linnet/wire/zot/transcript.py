@@ -3,8 +3,8 @@
 from collections.abc import Iterable, Sequence
 
 from linnet.core import messages
-from linnet.core.history import bash_text, branch_text, summary_text
-from linnet.core.timestamps import stamp
+from linnet.core.context.history import bash_text, branch_text, summary_text
+from linnet.core.text.timestamps import stamp
 from linnet.wire.zot import frames
 
 

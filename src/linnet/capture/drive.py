@@ -1,0 +1,197 @@
+"""Runs an agent with a script of requests, and records both directions without their secrets."""
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from threading import Condition, Thread
+from typing import IO
+
+from linnet.capture import script
+from linnet.capture.pending import Pending
+from linnet.capture.record import Capture, Kind, Record
+from linnet.capture.redact import Redactor
+from linnet.capture.secrets import Value
+from linnet.capture.split_secrets import mended
+from linnet.monitor.watched_child import exit_code, start
+from linnet.wire.jsonl import Lines, Overlong
+
+_CHUNK = 1 << 16
+_DIRECTIONS: tuple[Kind, ...] = ("in", "out", "err")
+_PATIENCE = 2.0  # Seconds that pipes may stay open once the program is gone: something it started may hold them.
+
+
+class Drive:
+    """One run. `capture` holds everything that came, also after an interrupt or when the deadline has passed."""
+
+    def __init__(self, command: Sequence[str], secrets: tuple[Value, ...], date: str, deadline: float) -> None:
+        self._redactors = {kind: Redactor(secrets) for kind in _DIRECTIONS}
+        self._secrets = secrets
+        self._deadline = deadline
+        self._changed = Condition()
+        self._pending = Pending()
+        self._records: list[Record] = []
+        self._splitters = {kind: Lines() for kind in _DIRECTIONS}
+        self._heard = Lines()
+        self._finished = False
+        self._silent = False  # Its stdout has ended: nothing can be waited for.
+        self._working = 0
+        self._command = command
+        self._date = date
+        self._began = 0.0
+        self._process: subprocess.Popen[bytes] | None = None
+        self._interrupted = False
+        self._late = False
+
+    def run(self, steps: Sequence[script.Step]) -> bool:
+        """Whether it came to its end by itself, before the deadline. Raises ConfigError if it cannot be started."""
+        process = start(
+            self._command,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            bufsize=0,
+            start_new_session=True,
+        )
+        self._began = time.monotonic()
+        self._process = process
+        assert process.stdin
+        assert process.stdout
+        assert process.stderr
+        threads = [
+            Thread(target=self._read, args=(process.stdout, "out"), daemon=True),
+            Thread(target=self._read, args=(process.stderr, "err"), daemon=True),
+            Thread(target=self._send, args=(process.stdin, steps), daemon=True),
+        ]
+        for thread in threads:
+            thread.start()
+        if self._interrupted:
+            self._kill()
+        in_time = self._wait(process)
+        self._kill()
+        code = exit_code(process.wait())
+        self._join(*threads)
+        with self._changed:
+            for kind in _DIRECTIONS:
+                self._end(kind)
+            self._finished = True
+            self._records.append(Record(self._now(), "exit", code=code))
+        return in_time
+
+    def interrupt(self) -> None:
+        """End it now, from a signal's handler: what came is kept."""
+        self._interrupted = True
+        self._kill()
+
+    def _kill(self) -> None:
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+
+    @property
+    def capture(self) -> Capture:
+        redactor = Redactor(self._secrets)
+        argv = [redactor.whole(os.fsencode(word)).decode(errors="replace") for word in self._command]
+        with self._changed:
+            return Capture(self._date, argv, mended(self._records, redactor))
+
+    def _now(self) -> float:
+        return time.monotonic() - self._began
+
+    def _wait(self, process: subprocess.Popen[bytes]) -> bool:
+        try:
+            process.wait(max(0.0, self._deadline - self._now()))
+        except subprocess.TimeoutExpired:
+            self._late = True
+            self._note(f"it was ended after {self._deadline:g} s, the deadline{self._undone()}")
+            return False
+        if self._interrupted:
+            self._note("it was interrupted")
+        return not self._interrupted
+
+    def _join(self, *threads: Thread) -> None:
+        """Until they have taken in what is left; not for ever on a pipe that somebody else holds open."""
+        patience = self._now() + _PATIENCE
+        for thread in threads:
+            while thread.is_alive() and (self._working or self._now() < patience):
+                thread.join(0.05)
+
+    def _undone(self) -> str:
+        with self._changed:
+            return "" if self._pending.over(self._now()) else "; what was asked was not over"
+
+    def _send(self, stdin: IO[bytes], steps: Sequence[script.Step]) -> None:
+        try:
+            for step in steps:
+                match step:
+                    case script.Send(line):
+                        with self._changed:
+                            self._pending.said(line)
+                            self._take("in", line + b"\n")
+                        _write(stdin, line + b"\n")
+                    case script.WaitFor(seconds):
+                        with self._changed:
+                            self._changed.wait_for(lambda: self._finished or self._silent, seconds)
+                    case script.WaitDone():
+                        self._wait_until_over()
+            with self._changed:
+                self._records.append(Record(self._now(), "end"))
+        except BrokenPipeError:
+            if not (self._interrupted or self._late):
+                self._note("it closed its stdin before everything was sent")
+        finally:
+            with suppress(OSError):
+                stdin.close()
+
+    def _wait_until_over(self) -> None:
+        with self._changed:
+            while not (self._finished or self._silent) and not self._pending.over(self._now()):
+                left = self._pending.quiet_until - self._now()
+                self._changed.wait(left if left > 0 else None)
+
+    def _read(self, pipe: IO[bytes], kind: Kind) -> None:
+        while chunk := os.read(pipe.fileno(), _CHUNK):
+            with self._changed:
+                self._working += 1
+                self._take(kind, chunk)
+                if kind == "out":
+                    for line in self._heard.feed(chunk):
+                        if isinstance(line, bytes):
+                            self._pending.heard(self._now(), line)
+                self._working -= 1
+                self._changed.notify_all()
+        with self._changed:
+            if not self._finished:  # Else something that it started held the pipe, and the capture is made.
+                self._end(kind)
+            self._silent = self._silent or kind == "out"
+            self._changed.notify_all()
+        pipe.close()
+
+    def _end(self, kind: Kind) -> None:
+        """What was held back, and a last line without its LF. Nothing more is expected; a second time there is none."""
+        self._add(kind, self._splitters[kind].feed(self._redactors[kind].finish()))
+        self._add(kind, self._splitters[kind].finish(), torn=True)
+
+    def _take(self, kind: Kind, data: bytes) -> None:
+        if not self._finished:
+            self._add(kind, self._splitters[kind].feed(self._redactors[kind].feed(data)))
+
+    def _add(self, kind: Kind, lines: Sequence[bytes | Overlong], torn: bool = False) -> None:
+        for line in lines:
+            if isinstance(line, Overlong):
+                self._note(f"a line of {line.size:,} bytes was left out")
+            else:
+                self._records.append(Record(self._now(), kind, line, torn))
+
+    def _note(self, text: str) -> None:
+        with self._changed:
+            self._records.append(Record(self._now(), "note", text.encode()))
+
+
+def _write(stdin: IO[bytes], data: bytes) -> None:
+    """All of it: an unbuffered pipe takes what it has room for."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(stdin.fileno(), view) :]

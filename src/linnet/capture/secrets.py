@@ -1,0 +1,107 @@
+"""What must not be in a capture: keys by their shape, and values that the environment or a flag calls secret. Pure."""
+
+import json
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from msgspec import Struct
+
+from linnet.core.text.secret_forms import ANCHOR, SHORTEST, forms
+
+_NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
+_FIELDS = re.compile(r"(?:^|[a-z_-])(?:key|token|secret|password)$", re.IGNORECASE)
+
+
+class Value(Struct, frozen=True):
+    """Bytes that are known. Any beginning of them that is as long as `anchor` counts."""
+
+    anchor: bytes
+    form: bytes
+
+
+class Shape(Struct, frozen=True):
+    """What begins with `anchor`, matches `least`, and goes on for as long as bytes are in `body`.
+
+    `open` matches as much as may still become one, so that a stream knows how long to wait.
+    """
+
+    anchor: bytes
+    least: re.Pattern[bytes]
+    open: re.Pattern[bytes]
+    body: bytes
+
+
+_WORD = rb"A-Za-z0-9_\-"
+
+
+def _shape(anchor: bytes, body: bytes, least: int) -> Shape:
+    head = re.escape(anchor)
+    return Shape(
+        anchor,
+        re.compile(rb"%b[%b]{%d,}" % (head, body, least)),
+        re.compile(rb"%b[%b]{0,%d}" % (head, body, least)),
+        body,
+    )
+
+
+SHAPES: Final[tuple[Shape, ...]] = (
+    *(
+        _shape(head, _WORD, 20)
+        for head in (b"sk-", b"github_pat_", b"glpat-", b"AIza", b"pypi-", b"sk_live_", b"rk_live_")
+    ),
+    *(
+        _shape(head, _WORD, 20)
+        for head in (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"hf_", b"npm_", b"gsk_", b"xai-")
+    ),
+    *(_shape(head, _WORD, 10) for head in (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-")),
+    *(_shape(head, b"A-Z0-9", 16) for head in (b"AKIA", b"ASIA")),
+    *(_shape(head, rb"A-Za-z0-9._~+/=\-", 16) for head in (b"Bearer ", b"bearer ", b"Basic ", b"basic ")),
+    Shape(
+        b"eyJ",
+        re.compile(rb"eyJ[%b]{6,4000}\.[%b]{6,}" % (_WORD, _WORD)),
+        re.compile(rb"eyJ[%b]{0,4000}(?:\.[%b]{0,5})?" % (_WORD, _WORD)),
+        rb"%b." % _WORD,
+    ),
+    Shape(
+        b"-----BEGIN ",
+        re.compile(rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"),
+        re.compile(rb"-----BEGIN [A-Z ]{0,42}-{0,5}"),
+        rb"A-Za-z0-9+/=\s\\\-",
+    ),
+)
+
+
+def is_secret_name(name: str) -> bool:
+    """Whether a variable or a flag of this name holds one: it ends in key, token, secret or password."""
+    return bool(_NAMES.search(name))
+
+
+def of_environment(environ: Mapping[str, str]) -> list[str]:
+    return [value for name, value in environ.items() if is_secret_name(name)]
+
+
+def of_flags(argv: Sequence[str]) -> list[str]:
+    """`--api-key VALUE`, `--api-key=VALUE`, and `NAME_KEY=VALUE` as `env` takes it."""
+    found = []
+    for word, following in zip(argv, [*argv[1:], ""], strict=True):
+        name, equals, value = word.partition("=")
+        if is_secret_name(name.lstrip("-")) and (equals or word.startswith("-")):
+            found.append(value if equals else following)
+    return found
+
+
+def of_request(line: bytes) -> list[str]:
+    """What a request that is sent calls a token or a key, such as the `hello` of the zot protocol."""
+    try:
+        asked = json.loads(line)
+    except (ValueError, RecursionError):
+        return []
+    fields = asked.items() if isinstance(asked, dict) else ()
+    return [value for name, value in fields if isinstance(value, str) and _FIELDS.search(name)]
+
+
+def values(secrets: Iterable[str]) -> tuple[Value, ...]:
+    """Every form in which they may be printed, the longest first. Values shorter than SHORTEST are not looked for."""
+    found = {form for secret in secrets if len(secret) >= SHORTEST for form in forms(secret) if len(form) >= SHORTEST}
+    return tuple(Value(form[:ANCHOR], form) for form in sorted(found, key=lambda form: (-len(form), form)))

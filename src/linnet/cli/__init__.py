@@ -1,0 +1,1 @@
+"""The command line: flags, one module for each command, and the composition root."""

@@ -1,0 +1,172 @@
+"""`linnet login`, `linnet logout` and `linnet auth`: the keys that linnet keeps, and those that it finds."""
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+
+from msgspec import Struct
+
+from linnet.cli.flags import TABLE, Flag, Program, UsageError, help_text, parse
+from linnet.errors import ConfigError, UnknownProvider
+from linnet.providers import catalog
+from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.keys import COMMAND, Key, StoredKeys
+from linnet.runtime.settings.settings import home_folder
+from linnet.server.terminal import ask, tell
+
+_HELP = tuple(flag for flag in TABLE if flag.names[0] == "-h")
+
+LOGIN = Program(
+    "linnet login",
+    """\
+linnet login: keep the key of a provider, for you alone, in auth.json in the linnet home folder
+
+  linnet login PROVIDER            asks for the key, and does not show it
+  linnet login PROVIDER < FILE     takes it from there
+
+A key may also be ! and a command that prints it, such as: !pass show anthropic
+It is run when a key is needed, once, and has ten seconds.
+
+Flags
+""",
+    table=_HELP,
+)
+LOGOUT = Program(
+    "linnet logout",
+    """\
+linnet logout: forget the key that linnet login keeps
+
+  linnet logout PROVIDER
+
+Flags
+""",
+    table=_HELP,
+)
+AUTH = Program(
+    "linnet auth",
+    """\
+linnet auth: which providers have a key, and where it comes from; never the key
+
+  linnet auth [flags]
+
+Flags
+""",
+    (Flag(("--json",), "json", "one JSON object a line"),),
+    table=_HELP,
+)
+
+
+class Account(Struct, frozen=True):
+    """A line of `linnet auth`. `source`: variable, file, or none; `command`: the key is what a command will print."""
+
+    provider: str
+    key: bool
+    source: str | None
+    place: str
+    command: bool
+    problem: str
+
+
+def run(word: str, argv: Sequence[str]) -> int:
+    program = {"login": LOGIN, "logout": LOGOUT, "auth": AUTH}[word]
+    flags = parse(argv, program)
+    if flags.help:
+        tell(help_text(program))
+        return 0
+    if word == "auth":
+        if flags.words:
+            raise UsageError(f"linnet auth takes no words, only flags: {flags.words[0]!r}; see linnet auth --help")
+        return auth(as_json=flags.json)
+    if len(flags.words) != 1:  # A key on the command line would be in the shell's history.
+        raise UsageError(f"linnet {word} takes the name of one provider; see linnet {word} --help")
+    return login(flags.words[0]) if word == "login" else logout(flags.words[0])
+
+
+def login(provider: str) -> int:
+    info = _with_key(provider)
+    keys = StoredKeys(home_folder(os.environ))
+    keys.check()  # What cannot be changed is said before anybody types a key.
+    keys.put(provider, _checked(_asked(provider)))
+    tell(f"The key of {provider} is kept in {keys.path}.")
+    if info.key_variable and os.environ.get(info.key_variable):
+        ask(f"{info.key_variable} is set, and wins over it.\n")
+    return 0
+
+
+def logout(provider: str) -> int:
+    info = _with_key(provider)
+    keys = StoredKeys(home_folder(os.environ))
+    if not keys.remove(provider):
+        raise ConfigError(f"{keys.path} has no key of {provider}")
+    tell(f"The key of {provider} is no longer in {keys.path}.")
+    if info.key_variable and os.environ.get(info.key_variable):
+        ask(f"{info.key_variable} is set, so {provider} still has one.\n")
+    return 0
+
+
+def auth(*, as_json: bool) -> int:
+    accounts = _accounts()
+    found = [_account(info, accounts.key(name)) for name, info in _keyed(accounts).items()]
+    if as_json:
+        from linnet.wire.jsonl import encode_lines
+
+        if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
+            sys.stdout.buffer.write(encode_lines(found))
+        return 0
+    width = max(len(account.provider) for account in found)
+    for account in found:
+        tell(f"{account.provider:<{width}}  {_words(account)}")
+    return 0
+
+
+def _account(info: catalog.ProviderInfo, key: Key) -> Account:
+    return Account(info.name, bool(key), key.source, key.place, bool(key.command), key.problem)
+
+
+def _words(account: Account) -> str:
+    if account.problem:
+        return f"no key: {account.problem}"
+    if not account.key:
+        variable = _accounts().info(account.provider).key_variable
+        return f"no key; {f'set {variable}, or: ' if variable else ''}linnet login {account.provider}"
+    return f"{'a command' if account.command else 'a key'} in {account.place}"
+
+
+def _accounts() -> Accounts:
+    return Accounts(os.environ, home_folder(os.environ), None, None)
+
+
+def _keyed(accounts: Accounts) -> dict[str, catalog.ProviderInfo]:
+    """linnet's providers and those of one's own, but for the one that needs no key."""
+    return {name: info for name, info in accounts.providers.items() if name != "scripted"}
+
+
+def _with_key(provider: str) -> catalog.ProviderInfo:
+    known = _keyed(_accounts())
+    if provider not in known:
+        raise UnknownProvider(provider, known)
+    return known[provider]
+
+
+def _asked(provider: str) -> str:
+    """From a person, who does not see it, or from whatever stdin is."""
+    if sys.stdin is None:
+        raise UsageError("there is no stdin to take the key from")
+    if not sys.stdin.isatty():
+        return sys.stdin.read(1 << 16)
+    from getpass import getpass
+
+    try:
+        return getpass(f"Key of {provider}: ")
+    except (EOFError, KeyboardInterrupt):
+        raise ConfigError("nothing was kept") from None
+
+
+def _checked(text: str) -> str:
+    word = text.strip()
+    if not word.removeprefix(COMMAND).strip():
+        raise ConfigError("the key is empty; nothing was kept")
+    if not word.isprintable() or (not word.startswith(COMMAND) and (" " in word or not word.isascii())):
+        raise ConfigError("this is no key: one word of plain characters was expected; nothing was kept")
+    return word

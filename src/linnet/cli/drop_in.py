@@ -1,0 +1,171 @@
+"""`linnet-pi` and `linnet-zot`: what they accept besides linnet's own flags, so that a client which spawns pi or zot by
+name works when it is pointed here. Only tables and pi's way with words; the parser is the one in `flags`.
+"""
+
+import os
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, get_args
+
+from msgspec.structs import replace
+
+from linnet.cli.flags import TABLE, Flag, Flags, Program
+from linnet.core.models import Reasoning
+from linnet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from linnet.core.commands import Prompt
+
+LARGEST = 64 << 20  # Bytes of a file that is shown to the model.
+_UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
+_FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
+_UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
+
+
+_LIST_MODELS = Flag(("--list-models",), "list_models", "list the models that can be used; a word narrows it down")
+
+
+def _like(name: str, *aliases: str, **changes: Any) -> Flag:
+    """linnet's own flag, with more names or another way to read its word."""
+    own = next(flag for flag in TABLE if name in flag.names)
+    return replace(own, names=(*own.names, *aliases), **changes)
+
+
+def _accepted(*names: str, word: str = "", note: str = "") -> Flag:
+    """Taken, and without effect."""
+    return Flag(names, "", "accepted, without effect", str if word else None, word, note=note)
+
+
+def _text_or_file(word: str) -> str:
+    """pi takes a text, or the name of a file that holds it."""
+    if not os.path.isfile(word):
+        return word
+    from linnet.files.reading import required
+
+    try:
+        return required(word).decode()
+    except UnicodeError as error:
+        raise ConfigError(f"{word} cannot be used: {error}") from None
+
+
+def _amend(flags: Flags) -> None:
+    """pi's --model may name the thinking level too; its rpc mode takes no words, and says little."""
+    id, colon, level = flags.config.get("model", "").rpartition(":")
+    if colon and level in get_args(Reasoning):
+        flags.config.setdefault("reasoning", level)
+        flags.config["model"] = id
+    named = flags.config.get("extensions", ())
+    if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
+        flags.notes += [_FOR_PI.format(path) for path in foreign]
+        flags.config["extensions"] = [path for path in named if path not in foreign]
+    if flags.mode == "rpc" and flags.words:
+        if any(word.startswith("@") for word in flags.words):
+            raise ConfigError("@file arguments are not supported in RPC mode")
+        flags.notes.append(f"rpc mode takes prompts on stdin, so this one is ignored: {flags.words[0]!r}")
+        flags.words = []
+
+
+def _amend_zot(flags: Flags) -> None:
+    """Of zot's --with-skills and --no-skills, the second wins."""
+    if flags.config.pop("with_skills", False):
+        flags.config.setdefault("skills", True)
+
+
+PI = Program(
+    "linnet-pi",
+    """\
+linnet-pi: linnet for clients that spawn pi
+
+  linnet-pi --mode rpc [flags]                      speak the pi protocol on stdin and stdout
+  linnet-pi -p [flags] [@file ...] "prompt" ...     do one thing after another, print the final text
+  linnet-pi --mode json [@file ...] "prompt" ...    the same, but print every event as a line of JSON
+
+Flags
+""",
+    (
+        _like("--version", "-v"),
+        _like("--tools", "-t"),
+        _like("--no-tools", "-nt", "--no-builtin-tools", "-nbt"),
+        _like(
+            "--system-prompt", parse=_text_or_file, help="say this, or what this file says, and not linnet's own words"
+        ),
+        _like(
+            "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
+        ),
+        _like("--continue", "-c"),
+        _like("--trust", "--approve", "-a"),
+        _like("--no-trust", "--no-approve"),
+        _accepted("-r", "--resume", note=_UNPICKED),
+        _like("--extension", "--hook"),
+        _like("--no-extensions", "-ne"),
+        _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
+        _accepted("--skills", word="GLOB", note=_UNFILTERED),
+        _like("--no-skills", "-ns"),
+        _like("--no-prompt-templates", "-np"),
+        _accepted("--theme", word="FILE"),
+        _accepted("--no-themes"),
+        _like("--no-context-files", "-nc"),
+        _accepted("--verbose"),
+        _accepted("--offline"),
+        Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
+        _LIST_MODELS,
+    ),
+    dialect="pi",
+    stands_in_for="pi",
+    version="{version}",
+    amend=_amend,
+)
+
+ZOT = Program(
+    "linnet-zot",
+    """\
+linnet-zot: linnet for clients that spawn zot
+
+  linnet-zot rpc [flags]              speak the zot protocol on stdin and stdout
+  linnet-zot -p "prompt" [flags]      do one thing, print the final text
+  linnet-zot --json "prompt"          do one thing, print every event as a line of JSON
+
+Flags
+""",
+    (
+        _like("--version", "-v"),
+        _like("--json", help="do one thing, print every event as a line of JSON"),
+        _like("--continue", "-c"),
+        _accepted("-r", "--resume", note=_UNPICKED),
+        _like("--extension", "--ext"),
+        _like("--no-extensions", "--no-ext"),
+        Flag(("--with-skills",), "with_skills", "look for skills in the user's and the project's folders"),
+        Flag(("--no-yolo",), "permission", "ask before a tool changes something or runs a command", value="ask"),
+        _LIST_MODELS,
+    ),
+    dialect="zot",
+    stands_in_for="zot",
+    amend=_amend_zot,
+)
+
+
+def prompts(words: Sequence[str], piped: str = "") -> "list[Prompt]":
+    """One for each word. What was piped in and files, which are words that start with @, are shown to the model with
+    the first, in that order.
+    """
+    from base64 import b64encode
+
+    from linnet.core.commands import Prompt
+    from linnet.core.images import sniffed
+    from linnet.core.messages import Image
+    from linnet.files.reading import contents
+
+    shown = piped
+    images: list[Image] = []
+    for path in (os.path.abspath(os.path.expanduser(word[1:])) for word in words if word.startswith("@")):
+        data = contents(path, LARGEST)
+        if data is None:
+            raise ConfigError(f"File not found: {path}")
+        kind = sniffed(data[:16])
+        if kind:
+            images.append(Image(kind, b64encode(data).decode()))
+        shown += f'<file name="{path}">' + ("" if kind else f"\n{data.decode(errors='replace')}\n") + "</file>\n"
+    said = [word for word in words if not word.startswith("@")]
+    if not shown:
+        return [Prompt(text) for text in said]
+    first, rest = said[:1], said[1:]
+    return [Prompt(shown + "".join(first), tuple(images)), *map(Prompt, rest)]

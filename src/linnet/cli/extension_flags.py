@@ -1,0 +1,77 @@
+"""Flags that extensions have registered: looked up only where the command line has one that linnet does not know."""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from linnet.cli.flags import Flag, Flags, Program, parse
+from linnet.errors import LinnetError
+
+
+def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
+    """As `parse`, with the flags of all extensions besides. Those are loaded for this, and once more for the session.
+
+    Raises UsageError for a flag that nobody knows.
+    """
+    try:
+        known = _registered(parse(argv, program, tolerant=True))
+    except LinnetError:
+        known = {}
+    own = program.by_name()
+    flags = tuple(_flag(name, *said) for name, said in known.items() if f"--{name}" not in own)
+    parsed = parse(argv, replace(program, flags=(*program.flags, *flags)))
+    if given := parsed.config.pop("extension_flags", None):
+        parsed.config["extension_flags"] = dict(given)
+    return parsed
+
+
+def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
+    """Of every extension in Python that can be loaded: a description and a default for each name."""
+    from linnet.extensions.installed import installed
+    from linnet.extensions.loader import found
+    from linnet.extensions.packages import EXTENSIONS, entry_points
+    from linnet.extensions.python.loading import register
+    from linnet.runtime.config.config import Config
+    from linnet.runtime.extensions.session_extensions import PATIENCE, extension_folders
+    from linnet.runtime.project.project import Project
+    from linnet.runtime.settings.settings import home_folder, work_folder
+
+    config = Config(**flags.config)
+    home, cwd = home_folder(os.environ), work_folder(config.cwd)
+    named = [os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()]
+    folders = (
+        []
+        if config.find_extensions is False
+        else extension_folders(home, Project(cwd, trusted=bool(config.trust)).resources)
+    )
+    known: dict[str, tuple[str, Any]] = {}
+    packages = () if config.find_extensions is False else installed(entry_points(EXTENSIONS))
+    for place in found(named, folders, packages):
+        try:
+            known.update(register(place, os.path.basename(place.path), {}, home, cwd, PATIENCE).flags)
+        except (LinnetError, TimeoutError):
+            continue  # The session will say so.
+    return known
+
+
+def _flag(name: str, description: str, default: Any) -> Flag:
+    field = "extension_flags"
+    if default is False:
+        return Flag((f"--{name}",), field, description, value=[(name, True)], repeatable=True)
+    return Flag((f"--{name}",), field, description, _reading(name, default), "VALUE", repeatable=True)
+
+
+def _reading(name: str, default: Any) -> Callable[[str], list[tuple[str, Any]]]:
+    """A whole number where the default is one, and text otherwise."""
+
+    def read(word: str) -> list[tuple[str, Any]]:
+        if isinstance(default, int):
+            try:
+                return [(name, int(word))]
+            except ValueError:
+                raise ValueError("a whole number") from None
+        return [(name, word)]
+
+    return read

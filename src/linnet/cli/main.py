@@ -1,0 +1,320 @@
+"""The command line: puts the pieces together, and turns a failure into one sentence and an exit code."""
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import suppress
+from io import TextIOWrapper
+from typing import TYPE_CHECKING, NoReturn
+
+from linnet import __version__
+from linnet.cli.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
+from linnet.errors import BadInput, ConfigError, Contradiction, LinnetError, nearest
+from linnet.server.terminal import say, tell
+
+if TYPE_CHECKING:
+    from linnet.core.commands import Prompt
+    from linnet.core.form import Form
+    from linnet.runtime.listener import Listener
+    from linnet.runtime.session import Session
+    from linnet.runtime.session_factory import SessionFactory
+    from linnet.runtime.settings.settings import Settings
+    from linnet.server.trace import Trace
+    from linnet.wire.dialect import Dialect
+
+
+PING = '{"id":"1","type":"get_state"}'
+COMMANDS = (
+    "rpc",
+    "models",
+    "login",
+    "logout",
+    "auth",
+    "sessions",
+    "export",
+    "config",
+    "trust",
+    "untrust",
+    "monitor",
+    "capture",
+    "help",
+    "version",
+)
+
+
+def main(program: Program = LINNET) -> NoReturn:
+    try:
+        if isinstance(sys.stdout, TextIOWrapper):
+            sys.stdout.reconfigure(errors="backslashreplace")  # A file name need not be text.
+        code = run(sys.argv[1:], program)
+        if sys.stdout is not None:  # A spawner may have closed it.
+            sys.stdout.flush()
+    except LinnetError as error:
+        say(str(error), program.name)
+        code = 2 if isinstance(error, UsageError | Contradiction) else 1
+    except BrokenPipeError:
+        code = 1  # Whoever read has seen enough.
+    except OSError as error:
+        where = f": {error.filename}" if isinstance(error.filename, str) else ""
+        say(f"{error.strerror}{where}", program.name)
+        code = 1
+    with suppress(OSError):
+        if sys.stderr is not None:
+            sys.stderr.flush()
+    os._exit(code)  # Everything is closed by now; taking the interpreter apart would only make the spawner wait.
+
+
+def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    token = _token(watching=argv[:1] in (["monitor"], ["capture"]) and program is LINNET)
+    if argv[:1] in (["help"], ["version"]) and program is LINNET:
+        argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
+    if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
+        from linnet.cli import sessions_command
+
+        return sessions_command.sessions(argv[1:]) if argv[0] == "sessions" else sessions_command.export(argv[1:])
+    if argv[:1] in (["monitor"], ["capture"]) and program is LINNET:
+        from linnet.cli import monitor_command
+
+        return monitor_command.monitor(argv[1:]) if argv[0] == "monitor" else monitor_command.capture(argv[1:])
+    if argv[:1] == ["config"] and program is LINNET:
+        from linnet.cli import config_command
+
+        return config_command.config(argv[1:])
+    if argv[:1] in (["trust"], ["untrust"]) and program is LINNET:
+        from linnet.cli import trust_command
+
+        return trust_command.trust(argv[1:]) if argv[0] == "trust" else trust_command.untrust(argv[1:])
+    if argv[:1] == ["models"] and program is LINNET:
+        from linnet.cli import models_command
+
+        return models_command.models(argv[1:])
+    if argv[:1] in (["login"], ["logout"], ["auth"]) and program is LINNET:
+        from linnet.cli import auth_command
+
+        return auth_command.run(argv[0], argv[1:])
+    try:
+        flags = parse(argv, program)
+    except UnknownFlag:
+        from linnet.cli.extension_flags import parse_with_extensions
+
+        flags = parse_with_extensions(argv, program)
+    if flags.help:
+        tell(help_text(program))
+        return 0
+    if flags.version:
+        tell(program.version.format(name=program.name, version=__version__))
+        return 0
+    for note in dict.fromkeys(flags.notes):
+        say(note, program.name)
+    if flags.list_models:
+        from linnet.cli.models_command import list_models
+
+        return list_models(flags, program.name)
+    if flags.export is not None:
+        from linnet.cli.sessions_command import export_to
+
+        if len(flags.words) > 1:
+            raise UsageError(f"--export takes a session and at most one page to write: {flags.words[1]!r}")
+        return export_to(flags.export, flags.words[0] if flags.words else None, flags)
+    if flags.mode == "rpc":
+        return _rpc(flags, program, token)
+    if flags.print or flags.mode in ("json", "result", "text"):
+        return _once(flags, program)
+    if flags.words:
+        raise UsageError(_no_command(flags.words[0], program))
+    rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
+    raise UsageError(
+        f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
+    )
+
+
+def _no_command(word: str, program: Program) -> str:
+    known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
+    guess = nearest(word, known)
+    hint = f' (did you mean "{guess}"?)' if guess else ""
+    return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
+
+
+def _token(*, watching: bool) -> str:
+    """Take the token out of what others see of this process, whatever it was started for. An agent that is
+    watched has it in its environment, as it would without us.
+    """
+    if "ZOTCORE_RPC_TOKEN" not in os.environ:
+        return ""
+    from linnet.server.concealed import conceal_variables
+    from linnet.server.gate import VARIABLE, take_token
+
+    if not watching:
+        return take_token()
+    conceal_variables([VARIABLE])
+    return ""
+
+
+def _rpc(flags: Flags, program: Program, token: str) -> int:
+    from linnet.server.gate import Gate
+    from linnet.server.serve import Server
+    from linnet.server.stdio import claim
+
+    if flags.words:
+        raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
+    if flags.output_schema is not None:
+        raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
+    name = flags.dialect or program.dialect or "pi"
+    spoken = _dialect(flags, name)
+    factory = _factory(flags, name, keyless=name != "zot", client_tools=True)
+    settings = _concealed(factory.first())
+    if not spoken.asks:  # Nor can its clients be told.
+        settings = _asked(settings)
+    if os.isatty(0):
+        say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
+    stdio = claim()  # Before anything else is opened: it could get the number of a descriptor that was closed.
+    server = Server(owns_process=True)
+    gate = Gate(token) if token and name == "zot" else None
+
+    def open_session(listener: "Listener") -> "Session":
+        return _opened(factory, settings, listener, debug=flags.debug, answerable=spoken.asks)
+
+    server.connect(spoken, stdio, open_session, gate)
+    return server.run()
+
+
+def _dialect(flags: Flags, name: str) -> "Dialect":
+    if name == "zot":
+        from linnet.wire.zot.dialect import Zot
+
+        return Zot(show_thinking=flags.show_thinking)
+    if name == "pi":
+        from linnet.wire.pi.dialect import Pi
+
+        return Pi(stream=flags.stream, settled=flags.settled)
+    from linnet.wire.pi_legacy.dialect import PiLegacy
+
+    return PiLegacy(stream=flags.stream)
+
+
+def _once(flags: Flags, program: Program) -> int:
+    dialect = flags.dialect or program.dialect or "zot"
+    from msgspec.structs import replace
+
+    from linnet.server.one_shot.one_shot import once
+
+    # What cannot be used is said before anything is waited for.
+    form = _form(flags.output_schema) if flags.output_schema is not None else None
+    factory = _factory(flags, dialect)
+    settings = _asked(_concealed(factory.first())) if flags.words else None
+
+    def prompts(piped: str) -> "list[Prompt]":
+        found = _prompts(flags.words, piped, dialect)
+        if not any(prompt.text.strip() for prompt in found):
+            raise UsageError("the prompt is missing: give it as an argument or on stdin")
+        return found if form is None else [*found[:-1], replace(found[-1], form=form)]
+
+    spoken = _dialect(flags, dialect) if flags.mode == "json" else None
+
+    def open_session(listener: "Listener") -> "Session":
+        return _opened(factory, settings or _asked(_concealed(factory.first())), listener, debug=flags.debug)
+
+    return once(
+        prompts,
+        open_session,
+        spoken,
+        prints="result" if flags.mode == "result" else "text" if form is None else "value",
+        names_session=program is LINNET,  # The others are as quiet as their namesakes.
+        draws=not flags.debug,
+    )
+
+
+def _form(path: str) -> "Form":
+    """Raises ConfigError for a file that cannot be used."""
+    from msgspec import DecodeError
+    from msgspec.json import decode
+
+    from linnet.core.context.formed_output import Output
+    from linnet.files.reading import contents
+
+    text = contents(path)
+    if text is None:
+        raise ConfigError(f"--output-schema: there is no file {path}")
+    try:
+        schema = decode(text)
+        if not isinstance(schema, dict):
+            raise BadInput("it is no JSON object")
+        return Output(schema)
+    except (DecodeError, UnicodeError, RecursionError, BadInput) as error:
+        raise ConfigError(f"--output-schema: {path} cannot be used: {error}") from None
+
+
+def _asked(settings: "Settings") -> "Settings":
+    """Return them with the project trusted, if it has to be asked about and somebody says so."""
+    if settings.project.decided or not settings.project.folders:
+        return settings
+    from linnet.cli.trust_command import asked
+
+    return asked(settings)
+
+
+def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
+    """What was piped in comes first, as it does in pi; a blank line sets it apart."""
+    if words and piped.strip():
+        piped = piped.rstrip("\n") + "\n\n"
+    elif words:
+        piped = ""
+    if dialect == "pi":
+        from linnet.cli.drop_in import prompts
+
+        return prompts(words, piped)
+    from linnet.core.commands import Prompt
+
+    return [Prompt(piped + " ".join(words))]
+
+
+def _factory(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "SessionFactory":
+    """`keyless`: a missing key is no reason not to start. `client_tools`: clients may bring tools."""
+    from linnet.runtime.config.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
+    from linnet.runtime.session_factory import SessionFactory
+
+    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
+    below = (habits, executable, KEYLESS if keyless else Config())
+    return SessionFactory(Config(**flags.config), os.environ, *below, client_tools=client_tools, own_process=True)
+
+
+def _concealed(settings: "Settings") -> "Settings":
+    """Take keys out of what /proc shows: commands that tools run could read there what this process was started with.
+    Return the settings as they are.
+    """
+    said = settings.asked.api_key
+    there = [name for name in settings.accounts.key_variables if os.environ.get(name)]
+    if said or there:
+        from linnet.server.concealed import conceal_variables, conceal_word
+
+        conceal_variables(there)
+        if said:
+            conceal_word(said)
+    return settings
+
+
+def _trace(settings: "Settings") -> "Trace":
+    from linnet.capture.redact import Redactor
+    from linnet.capture.secrets import of_environment, of_flags, values
+    from linnet.server.trace import Trace
+
+    key = settings.accounts.key(settings.model.provider)
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), key.word])
+    return Trace(lambda line: Redactor(known).whole(line))
+
+
+def _opened(
+    factory: "SessionFactory", settings: "Settings", listener: "Listener", *, debug: bool, answerable: bool = False
+) -> "Session":
+    """Open a session, and say on stderr what whoever started it should know."""
+    listeners = [listener]
+    trace = _trace(settings) if debug else None
+    if trace is not None:
+        from linnet.server.trace import Tracing
+
+        listeners.append(Tracing(trace))
+    session = factory.open(settings, listeners, answerable=answerable, trace=trace)
+    for remark in session.remarks:
+        say(remark)
+    return session

@@ -1,0 +1,144 @@
+"""`linnet models`: which models can be used, what they cost, and where the key comes from."""
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.core.models import Model
+from linnet.core.text.terminal_text import one_line
+from linnet.server.terminal import say, tell
+
+if TYPE_CHECKING:
+    from linnet.runtime.models.accounts import Accounts
+
+_OWN = ("--provider", "--model", "--api-key", "--base-url", "-h")
+
+MODELS = Program(
+    "linnet models",
+    """\
+linnet models: the models that can be used; * marks the default, which is used unless you choose another
+
+  linnet models [WORD] [flags]        only those with this in their name, or in their provider's
+
+Prices are US dollars for a million tokens; ? is a price that nobody knows.
+ENDS is the day on which the vendor takes the model away, where that is known.
+
+Flags
+""",
+    (
+        Flag(("--all",), "everywhere", "also those of providers that have no key"),
+        Flag(("--json",), "json", "one JSON object a line, with all that is known"),
+    ),
+    table=tuple(flag for flag in TABLE if flag.names[0] in _OWN),
+)
+HEADER = ("", "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "$ IN", "$ OUT", "KEY", "ENDS")
+_RIGHT = range(3, 7)
+
+
+class Row(Struct, frozen=True):
+    """`default`: it is what would be used. `key` says where the provider's key comes from, or what to do about it."""
+
+    model: Model
+    default: bool
+    usable: bool
+    key: str
+
+
+def models(argv: Sequence[str]) -> int:
+    flags = parse(argv, MODELS)
+    if flags.help:
+        tell(help_text(MODELS))
+        return 0
+    return list_models(flags, MODELS.name)
+
+
+def list_models(flags: Flags, program: str) -> int:
+    """Print what can be used with these flags. Raises ConfigError if something said in them or in a file cannot be."""
+    from linnet.runtime.models.accounts import Accounts
+    from linnet.runtime.settings.settings import home_folder
+
+    if len(flags.words) > 1:
+        raise UsageError(f"give one word to look for, not {len(flags.words)}: {flags.words[1]!r}")
+    config = flags.config
+    accounts = Accounts(os.environ, home_folder(os.environ), config.get("api_key"), config.get("base_url"))
+    default = accounts.begin(config.get("provider"), config.get("model"))
+    wanted = flags.words[0].lower() if flags.words else ""
+    found = [
+        row
+        for row in _rows(accounts, default, everywhere=flags.everywhere)
+        if wanted in f"{row.model.provider}/{row.model.id} {row.model.name}".lower()
+    ]
+    if flags.json:
+        _print_json(found)
+    elif found:
+        tell("\n".join(map(one_line, table(found))))
+    else:
+        why = "has that in its name" if wanted else f"can be used: set {_variables(accounts)}"
+        more = (
+            "; --all lists those of providers without a key" if program == MODELS.name and not flags.everywhere else ""
+        )
+        say(f"no model {why}{more}")
+    return 0
+
+
+def _variables(accounts: "Accounts") -> str:
+    return " or ".join(info.key_variable for info in accounts.providers.values() if info.key_variable)
+
+
+def table(rows: Sequence[Row]) -> list[str]:
+    lines = [HEADER, *map(_line, rows)]
+    widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
+    return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
+
+
+def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[Row]:
+    """The provider that would be used comes first."""
+    names = sorted(accounts.providers, key=lambda name: name != default.provider)
+    rows: list[Row] = []
+    for name in names:
+        place = os.path.basename(accounts.key(name).place)
+        usable = bool(place) or name == "scripted" or accounts.has_own_server(name)
+        if name == "scripted" and not everywhere and name != default.provider:
+            continue  # It is for trying things out.
+        if usable or everywhere:
+            key = place or ("none needed" if usable else f"none; set {accounts.info(name).key_variable}")
+            rows += [Row(each, each == default and usable, usable, key) for each in accounts.models(name)]
+    return rows
+
+
+def _line(row: Row) -> tuple[str, ...]:
+    model = row.model
+    prices = ("?", "?") if model.prices is None else (f"{model.prices.input:g}", f"{model.prices.output:g}")
+    mark = "*" if row.default else ""
+    sizes = (f"{model.context_window:,}", f"{model.max_output:,}")
+    from linnet.providers.catalog import PROVIDERS
+
+    vendor = PROVIDERS.get(model.provider)
+    ends = model.ends if vendor and model.base_url == vendor.base_url else ""  # A server of one's own ends nothing.
+    return (mark, model.provider, model.id, *sizes, *prices, row.key, ends)
+
+
+def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
+    return [
+        word.rjust(width) if column in _RIGHT else word.ljust(width)
+        for column, (word, width) in enumerate(zip(line, widths, strict=True))
+    ]
+
+
+def _print_json(rows: Sequence[Row]) -> None:
+    from msgspec import to_builtins
+
+    from linnet.wire.jsonl import encode_lines
+    from linnet.wire.pi.to_pi import model
+
+    if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
+        known = [
+            {**to_builtins(model(row.model)), "default": row.default, "usable": row.usable, "key": row.key}
+            for row in rows
+        ]
+        sys.stdout.buffer.write(encode_lines(known))

@@ -1,0 +1,150 @@
+"""`linnet sessions` and `linnet export`: what can be done with sessions without going on with one."""
+
+import os
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
+from linnet.errors import ConfigError, SessionError
+from linnet.server.terminal import hand_over, say, tell
+
+if TYPE_CHECKING:
+    from linnet.core.session_info import SessionInfo
+
+_OWN = tuple(flag for flag in TABLE if flag.names[0] in ("--cwd", "--session-dir", "-h"))
+
+LIST = Program(
+    "linnet sessions",
+    """\
+linnet sessions: the sessions of this folder, the newest first
+
+  linnet sessions [flags]
+
+Flags
+""",
+    (
+        Flag(("--all",), "everywhere", "the sessions of every folder"),
+        Flag(("--json",), "json", "one JSON object a line, with all that is known"),
+    ),
+    table=_OWN,
+)
+
+EXPORT = Program(
+    "linnet export",
+    """\
+linnet export: a session as one page of HTML, to read and to share
+
+  linnet export SESSION [flags]       SESSION is a file, or the beginning of an id (see linnet sessions)
+
+Flags
+""",
+    (
+        Flag(
+            ("--out", "-o"), "out", "the page to write, or - for stdout (default: named after the session)", str, "FILE"
+        ),
+    ),
+    table=_OWN,
+)
+
+
+def sessions(argv: Sequence[str]) -> int:
+    flags = parse(argv, LIST)
+    if flags.help:
+        tell(help_text(LIST))
+        return 0
+    if flags.words:
+        raise UsageError(f"linnet sessions takes no words, only flags: {flags.words[0]!r}; see linnet sessions --help")
+    from linnet.store.session_folder import folders, summaries
+
+    chosen = "session_dir" in flags.config
+    places = [_folder(flags)] if chosen or not flags.everywhere else []
+    places += folders(_home()) if flags.everywhere else []
+    only = None if flags.everywhere or chosen else _cwd(flags)
+    unread: list[str] = []
+    listed = summaries(list(dict.fromkeys(places)), only, unread)
+    found = [info for info in listed if info.messages or flags.json]
+    if flags.json:
+        _print_json(found)
+    elif found:
+        from linnet.cli.session_table import rows
+
+        tell("\n".join(rows(found, folders=flags.everywhere or chosen)))
+    else:
+        from linnet.core.text.terminal_text import one_line
+
+        where = (
+            os.path.join(_home(), "sessions")
+            if flags.everywhere
+            else f"{one_line(places[0])}; --all looks in every folder"
+        )
+        unread.append(f"no sessions in {where}")
+    for reason in unread:
+        say(reason)
+    return 0
+
+
+def export(argv: Sequence[str]) -> int:
+    flags = parse(argv, EXPORT)
+    if flags.help:
+        tell(help_text(EXPORT))
+        return 0
+    if len(flags.words) != 1:
+        raise UsageError("linnet export takes one session, a file or the beginning of an id; see linnet export --help")
+    return export_to(flags.words[0], flags.out, flags)
+
+
+def export_to(word: str, out: str | None, flags: Flags) -> int:
+    from linnet.runtime.run.background import Exporting, default_name
+    from linnet.store.session_folder import find, folders, open_store
+
+    if not word.strip() or (out is not None and not out.strip()):
+        raise UsageError("a session or a page must have a name; see linnet export --help")
+    here = [] if os.path.isabs(word) else [_folder(flags)]
+    path = find(word, [*here, *folders(_home())])
+    if path is None:
+        raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
+    store = open_store(path, to_write=False).store
+    if out == "-":
+        if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
+            sys.stdout.reconfigure(encoding="utf-8", errors="replace")
+            sys.stdout.writelines(Exporting(store).pieces())
+        return 0
+    target = Path(out) if out else Path(default_name(path))
+    try:
+        Exporting(store, path).write(target)
+    except OSError as error:
+        raise ConfigError(f"{target} could not be written: {error.strerror}") from None
+    hand_over(str(target))
+    return 0
+
+
+def _folder(flags: Flags) -> str:
+    given: str | None = flags.config.get("session_dir")
+    if given:
+        return os.path.abspath(os.path.expanduser(given))
+    from linnet.store.session_folder import folder
+
+    return folder(_home(), _cwd(flags))
+
+
+def _cwd(flags: Flags) -> str:
+    from linnet.runtime.settings.settings import work_folder
+
+    return work_folder(flags.config.get("cwd"))
+
+
+def _home() -> str:
+    from linnet.runtime.settings.settings import home_folder
+
+    return home_folder(os.environ)
+
+
+def _print_json(found: "Sequence[SessionInfo]") -> None:
+    from linnet.wire.jsonl import encode_lines
+    from linnet.wire.pi.answers import session_item
+
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.buffer.write(encode_lines([session_item(session) for session in found]))

@@ -1,0 +1,59 @@
+"""Every key of `settings.json` in words: for `linnet config`, its schema and the page in `docs`."""
+
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from linnet.runtime.config.config import ROWS
+from linnet.runtime.config.setting_keys import Key, file_type, keys
+
+
+def about(key: Key) -> str:
+    """Return one phrase that says what it means."""
+    return ROWS[key.name].about
+
+
+def kind(key: Key) -> str:
+    """Return what is expected, as the page and people say it."""
+    return _kind(key.kind)
+
+
+def _kind(of: Any) -> str:
+    origin, inner = get_origin(of), get_args(of)
+    if origin is Annotated:
+        return _kind(inner[0]) + _bounds(inner[1])
+    if origin is Literal:
+        return ", ".join(f"`{word}`" for word in inner)
+    if origin is list:
+        return f"list of {_kind(inner[0])}s"
+    return {str: "string", int: "whole number", float: "number", bool: "`true` or `false`"}.get(of, "object")
+
+
+def _bounds(meta: Any) -> str:
+    if meta.ge is not None:
+        return f", {meta.ge} or more"
+    return f", more than {meta.gt}" if meta.gt is not None else ""
+
+
+def default(key: Key) -> str:
+    """Return the default as JSON, and those of protocols that differ."""
+    from msgspec.json import encode
+
+    row = ROWS[key.name]
+    shown = {"": row.default, "zot": row.habits.get("zot"), "pi": row.habits.get("pi")}
+    said = [
+        f"`{encode(value).decode()}`" + (f" ({name})" if name else "")
+        for name, value in shown.items()
+        if value not in (None, ()) and (not name or value != shown[""])
+    ]
+    return ", ".join(said)
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema of a file."""
+    from linnet import decoding
+
+    found = decoding.schema(file_type())
+    [definition] = found["$defs"].values()
+    for name, key in keys().items():
+        definition["properties"][name]["description"] = about(key)
+    definition["properties"]["$schema"] = {"type": "string"}
+    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **definition, "title": "linnet settings"}

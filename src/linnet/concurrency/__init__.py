@@ -1,0 +1,1 @@
+"""Threads that wait, one event loop, and how an abort reaches whatever blocks."""

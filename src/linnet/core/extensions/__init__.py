@@ -1,0 +1,1 @@
+"""What extensions are asked, what they are told, and what they show. Pure."""

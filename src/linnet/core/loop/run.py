@@ -1,0 +1,400 @@
+"""The agent loop as a machine: facts in, effects out. It never waits, so any order of facts can be tried."""
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, TypeAlias, assert_never
+
+from msgspec import Struct
+
+from linnet.core.context import cost
+from linnet.core.events import (
+    Event,
+    Interrupted,
+    NoteAdded,
+    QueueChanged,
+    ReplyEnded,
+    RunEnded,
+    RunStarted,
+    StepEnded,
+    StepStarted,
+    ToolFinished,
+    ToolStarted,
+    UserSaid,
+)
+from linnet.core.inputs import Input
+from linnet.core.loop.limits import Limits
+from linnet.core.loop.queues import Queues
+from linnet.core.messages import (
+    AssistantMessage,
+    Message,
+    Note,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from linnet.errors import LimitReached
+
+if TYPE_CHECKING:
+    from linnet.core.left_off import OpenRun  # Few runs are taken up.
+
+NOT_RUN = "Not run: the turn was aborted."
+TOO_LATE = "Not run: the time for this prompt was up."
+BEGUN = "Begun, then cancelled: {} while it ran. It may have done some of its work, or all of it."
+UNKNOWN = (
+    "No result: the agent's process ended while this call was open, and another one goes on. The call may have done "
+    "none of its work, some of it, or all of it. It was not run again: find out what was done before you repeat it."
+)
+SKIPPED = "Skipped due to queued user message."
+
+
+class Prompted(Struct, frozen=True):
+    """Without a message the run takes up a conversation where an earlier run failed."""
+
+    messages: tuple[UserMessage | Note, ...] = ()
+
+
+class TakenUp(Struct, frozen=True):
+    """The run goes on from where another process left it off. `time` is now. `cut` is the reply there will not be, if
+    the run was being cut short: then it ends, and nothing is asked or run for its sake.
+    """
+
+    run: "OpenRun"
+    time: int
+    cut: AssistantMessage | None = None
+
+
+class Prepared(Struct, frozen=True):
+    """What became of the inputs that were to be prepared; nothing, if all of them were seen to otherwise."""
+
+    messages: tuple[UserMessage | Note, ...]
+
+
+class Replied(Struct, frozen=True):
+    """Whatever came of the model call: a failure or an abort is a reply that stopped for that reason."""
+
+    message: AssistantMessage
+
+
+class Answered(Struct, frozen=True):
+    """A call has its result. `index` is the one that RunTool had."""
+
+    index: int
+    result: ToolResult
+
+
+class Aborted(Struct, frozen=True):
+    """A call was cut short: `result` is what this one had by then, `reply` the one that will not be asked for, which
+    says why the run was cut short: it stopped for an abort, or with an error.
+
+    What cuts it short while the model speaks arrives as a reply.
+    """
+
+    index: int
+    result: ToolResult
+    reply: AssistantMessage
+
+
+class Reviewed(Struct, frozen=True):
+    """What came of Review: why the answer cannot be used, to be said to the model; None if it is to be left at it.
+    `cut` is the reply there will not be, if the run was cut short meanwhile.
+    """
+
+    objection: UserMessage | None = None
+    cut: AssistantMessage | None = None
+
+
+class Prepare(Struct, frozen=True):
+    """Make messages of what was said meanwhile."""
+
+    inputs: tuple[Input, ...]
+
+
+class AskModel(Struct, frozen=True):
+    """Ask the model for a reply to the conversation as it is. `step` counts from 1."""
+
+    step: int
+
+
+class RunTool(Struct, frozen=True):
+    """Run a tool. `index` counts the calls of one reply from 0: their ids may not be unique."""
+
+    index: int
+    call: ToolCall
+
+
+class Review(Struct, frozen=True):
+    """See whether the answer that would be the last can be used."""
+
+    text: str
+
+
+class Emit(Struct, frozen=True):
+    event: Event
+
+
+Fact: TypeAlias = Prompted | TakenUp | Prepared | Replied | Answered | Aborted | Reviewed
+Task: TypeAlias = Prepare | AskModel | RunTool | Review  # What takes time: its outcome is the next fact.
+Effect: TypeAlias = Task | Emit
+
+
+class Run:
+    """One run. Invariants: every call of a reply is answered before the next question, and its results are told in the
+    order of the calls; at most `calls_at_once` calls are outstanding, and nothing else is while one is; none is begun
+    after an abort, or once somebody steers and one was answered; the run ends exactly once. A step that goes beyond a
+    limit is finished; `limit` is the one that ended the run, if one did. Where answers are reviewed, none is the last
+    that was not; one that was cut off at the model's limit is no answer.
+
+    A run that is taken up goes on as if it had not been left off: no result is told twice, and no call that may have
+    begun is begun again. What was open when it was left off is told to have started once more, for those who hear of it
+    only now; calls that somebody was being asked about are all asked about again.
+    """
+
+    def __init__(
+        self,
+        limits: Limits,
+        spent: Usage,
+        queues: Queues,
+        calls_at_once: int = 1,
+        earlier: Usage | None = None,
+        *,
+        reviews: bool = False,
+    ) -> None:
+        """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt."""
+        self._reviews = reviews
+        self._reviewing = False
+        self.limit: LimitReached | None = None
+        self._limits = limits
+        self._total = spent
+        self._earlier = (spent if earlier is None else earlier).cost.total
+        self._queues = queues
+        self._calls_at_once = calls_at_once
+        self._step = 0
+        self._asked = self._preparing = False
+        self._reply: AssistantMessage | None = None
+        self._begun = 0  # So many of the reply's calls.
+        self._running: set[int] = set()
+        self._answered: dict[int, ToolResult] = {}  # Those that wait for an earlier call's result to be told.
+        self._told: set[int] = set()  # Those whose results were told before the run was taken up.
+        self._results: list[ToolResult] = []
+        self._aborted: AssistantMessage | None = None
+        self._said: list[Message] = []
+        self._stopped: StopReason = "end"  # As the reply that had nothing left to do, while more is prepared.
+        self._may_end = False
+
+    def feed(self, fact: Fact) -> list[Effect]:
+        match fact:
+            case Prompted(messages):
+                return [Emit(RunStarted()), *self._ask(messages)]
+            case TakenUp(run, time, cut):
+                return [Emit(RunStarted()), *self._take_up(run, time, cut)]
+            case Prepared(messages):
+                return self._prepared(messages) if self._preparing else []
+            case Replied(message):
+                return self._replied(message) if self._asked else []
+            case Answered(index, result):
+                return self._answer(index, result) if index in self._running else []
+            case Aborted(index, result, reply):
+                if index not in self._running:
+                    return []
+                self._aborted = self._aborted or reply
+                return self._answer(index, result)
+            case Reviewed(objection, cut):
+                return self._reviewed(objection, cut) if self._reviewing else []
+            case _:
+                assert_never(fact)
+
+    def _take_up(self, run: "OpenRun", time: int, cut: AssistantMessage | None) -> list[Effect]:
+        reply = self._reply = run.reply
+        self._said, self._step, self._aborted = list(run.said), run.step, cut
+        if run.interrupted is not None:
+            return self._finish(run.interrupted.stop, run.interrupted.error)
+        if run.inputs:
+            self._preparing, self._may_end = True, reply is not None and not reply.calls
+            return [Prepare(run.inputs)]
+        if reply is None:
+            return self._ask()
+        if run.step_ended:
+            return self._leave_step(reply)
+        again = Emit(StepStarted(self._step))
+        if reply.calls:
+            return [again, *self._take_up_calls(run, time), *self._next(time)]
+        return [again, self._step_ended(), *self._leave_step(reply)]
+
+    def _take_up_calls(self, run: "OpenRun", time: int) -> list[Effect]:
+        effects: list[Effect] = []
+        self._begun = run.begun
+        for index, (call, known) in enumerate(zip(self._calls, run.known, strict=True)):
+            if isinstance(known, ToolResult):
+                self._answered[index] = known
+                self._told.add(index)
+            elif index < self._begun:
+                effects.append(Emit(ToolStarted(call)))
+                if known == "unknown":
+                    self._answered[index] = not_run(call, time, UNKNOWN)
+                elif self._aborted is not None:
+                    self._answered[index] = not_run(call, time, _why_not(self._aborted))
+                else:
+                    self._running.add(index)
+                    effects.append(RunTool(index, call))
+        return effects
+
+    def _prepared(self, messages: tuple[UserMessage | Note, ...]) -> list[Effect]:
+        may_end, self._may_end = self._may_end, False
+        if messages or not may_end:
+            return self._ask(messages)
+        self._preparing = False
+        assert self._reply is not None
+        return self._leave_step(self._reply)  # There is nothing that the model could answer.
+
+    def _ask(self, messages: Iterable[UserMessage | Note] = ()) -> list[Effect]:
+        self._preparing = False
+        self._step += 1
+        self._asked = True
+        messages = list(messages)
+        self._said += messages
+        said = [Emit(NoteAdded(each) if isinstance(each, Note) else UserSaid(each)) for each in messages]
+        begun = [*said, Emit(StepStarted(self._step))]
+        if self._aborted is not None:  # It was taken up only to end.
+            return [*begun, *self._replied(self._aborted)]
+        return [*begun, AskModel(self._step)]
+
+    def _replied(self, message: AssistantMessage) -> list[Effect]:
+        self._asked = False
+        self._total = cost.add(self._total, message.usage)
+        self._reply = message
+        self._said.append(message)
+        self._begun = 0
+        self._results = []
+        self._told = set()
+        ended = Emit(ReplyEnded(message, self._total))
+        if message.calls:
+            return [ended, *self._next(message.time)]
+        return [ended, self._step_ended(), *self._leave_step(message)]
+
+    def _answer(self, index: int, result: ToolResult) -> list[Effect]:
+        self._running.remove(index)
+        self._answered[index] = result
+        return [*self._tell_results(), *self._next(result.time)]
+
+    def _next(self, time: int) -> list[Effect]:
+        """Begin what may begin. Once every call is answered, go on to the next step or end."""
+        effects: list[Effect] = []
+        if self._aborted is not None:
+            self._skip(_why_not(self._aborted), self._aborted.time)
+        elif (self._results or self._answered) and self._queues.steering:
+            self._skip(SKIPPED, time)
+        effects += self._tell_results()
+        calls = self._calls
+        while self._begun < len(calls) and len(self._running) < self._calls_at_once:
+            if self._begun in self._answered:
+                break  # It was skipped, and so were those after it.
+            call = calls[self._begun]
+            self._running.add(self._begun)
+            effects += [Emit(ToolStarted(call)), RunTool(self._begun, call)]
+            self._begun += 1
+        if self._running:
+            return effects
+        assert self._reply is not None
+        return [*effects, self._step_ended(), *self._leave_step(self._reply)]
+
+    def _leave_step(self, reply: AssistantMessage) -> list[Effect]:
+        """Go on from the end of a step to the next one, or end."""
+        if not reply.calls and reply.stop in ("error", "aborted"):
+            return self._finish(reply.stop, reply.error)
+        cut = self._aborted
+        if cut is not None:
+            self._said.append(cut)
+            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+        if not reply.calls:
+            return self._go_on(reply.stop)
+        self.limit = self._reached()
+        if self.limit is not None:
+            return self._finish("error", str(self.limit))
+        return self._hear(self._queues.take_steering())
+
+    def _go_on(self, stop: StopReason) -> list[Effect]:
+        """Hear what waits to be said to an agent that has nothing left to do; or have its answer reviewed, or end."""
+        self._stopped = stop
+        if self._reached() is None and (heard := self._queues.take_next()):
+            self._may_end = True
+            return self._hear(heard)
+        if self._reviews and stop != "length" and self._reply is not None:
+            self._reviewing = True
+            return [Review(self._reply.text)]
+        return self._finish(stop, "")
+
+    def _reviewed(self, objection: UserMessage | None, cut: AssistantMessage | None) -> list[Effect]:
+        self._reviewing = False
+        if cut is not None:
+            self._said.append(cut)
+            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+        if self._reached() is not None:
+            return self._finish(self._stopped, "")
+        if objection is not None:
+            return self._ask([objection])
+        if heard := self._queues.take_next():  # Meanwhile.
+            self._may_end = True
+            return self._hear(heard)
+        return self._finish(self._stopped, "")
+
+    def _reached(self) -> LimitReached | None:
+        return self._limits.between_steps(self._step, self._total.cost.total - self._earlier)
+
+    def _hear(self, heard: list[Input]) -> list[Effect]:
+        if not heard:
+            return self._ask()
+        self._preparing = True
+        changed = QueueChanged(tuple(self._queues.steering), tuple(self._queues.follow_ups))
+        return [Emit(changed), Prepare(tuple(heard))]
+
+    @property
+    def _calls(self) -> tuple[ToolCall, ...]:
+        return self._reply.calls if self._reply is not None else ()
+
+    def _skip(self, reason: str, time: int) -> None:
+        """Answer the calls that have not begun."""
+        calls = self._calls
+        for index in range(self._begun, len(calls)):
+            self._answered.setdefault(index, not_run(calls[index], time, reason))
+
+    def _tell_results(self) -> list[Effect]:
+        """Tell the results whose turn it is. A call that was skipped is told to have started first."""
+        effects: list[Effect] = []
+        while (index := len(self._results)) in self._answered:
+            result = self._answered.pop(index)
+            if index in self._told:
+                self._results.append(result)
+                continue
+            if index >= self._begun:
+                effects.append(Emit(ToolStarted(self._calls[index])))
+                self._begun = index + 1
+            self._results.append(result)
+            self._said.append(result)
+            effects.append(Emit(ToolFinished(result)))
+        return effects
+
+    def _step_ended(self) -> Effect:
+        assert self._reply is not None
+        return Emit(StepEnded(self._reply, tuple(self._results)))
+
+    def _finish(self, stop: StopReason, error: str) -> list[Effect]:
+        self._reply = None
+        return [Emit(RunEnded(stop, error, tuple(self._said)))]
+
+
+def not_run(call: ToolCall, time: int, reason: str = NOT_RUN) -> ToolResult:
+    return ToolResult(call.id, call.name, (Text(reason),), time, is_error=True)
+
+
+def cut_off(call: ToolCall, time: int, *, begun: bool, late: bool) -> ToolResult:
+    """Return the result of a call that was interrupted; `late`: because the time was up, and not by an abort."""
+    if not begun:
+        return not_run(call, time, TOO_LATE if late else NOT_RUN)
+    return not_run(call, time, BEGUN.format("the time for this prompt was up" if late else "the turn was aborted"))
+
+
+def _why_not(cut: AssistantMessage) -> str:
+    """Return why a call does not run in a run that was cut short with this reply."""
+    return NOT_RUN if cut.stop == "aborted" else TOO_LATE

@@ -1,0 +1,1 @@
+"""Pieces of a page: Markdown, code, colours, tool calls, pictures, all as HTML."""

@@ -1,0 +1,1 @@
+"""Child processes: started by a supervisor, followed while they run, and killed with all they started."""

@@ -1,0 +1,1 @@
+"""Where commands see little and can change less: bubblewrap, Landlock, and what is protected in either."""

@@ -1,0 +1,1 @@
+"""A model that is a script: what it plays, and the provider that plays it."""

@@ -1,0 +1,361 @@
+"""The settings: a row for each, with all that there is to know about it, and the layers in which they are said.
+
+Flags, keys of `settings.json`, its schema, variables, keywords of the SDK, defaults and the page in `docs` are read off
+these rows. Flags are read before anything else is, so that nothing slow is imported here; types are text until needed.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias
+
+from msgspec import Struct
+
+from linnet.core.setting_names import Row
+
+if TYPE_CHECKING:
+    from linnet.core.events import QueueMode
+    from linnet.core.messages import ToolCall
+    from linnet.core.models import Reasoning
+    from linnet.core.permissions.rule import Mode, Rule
+    from linnet.runtime.config.setting_keys import Amount, Count, Dollars, Seconds, Url
+    from linnet.tools.functions.function import FunctionTool
+
+Answer: TypeAlias = bool | str | None
+Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
+"""Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
+
+DEFAULT_PROVIDER = "anthropic"
+Path: TypeAlias = str | os.PathLike[str]
+Tools: TypeAlias = "Sequence[str | FunctionTool]"
+"""Names, and functions that are tools."""
+
+_START = "belongs to one start"
+_PROTOCOL = "belongs to the protocol"
+_rows: list[Row] = []
+P = ParamSpec("P")
+
+
+def _collecting(make: Callable[P, Row]) -> Callable[P, Any]:
+    def row(*args: P.args, **kwargs: P.kwargs) -> None:
+        """Keep a row for the field that this is assigned to, whose default is that nothing is said."""
+        _rows.append(make(*args, **kwargs))
+
+    return row
+
+
+_row = _collecting(Row)
+
+
+class Keywords(Struct, frozen=True, kw_only=True):
+    """What may be said about how the agent should be. None means that nothing was said.
+
+    Adding a setting is adding a row here. Where it is more than a value, `settings.py` checks it.
+    """
+
+    provider: str | None = _row(
+        "whose models are asked",
+        {"--provider NAME": "anthropic, openai, deepseek, scripted (offline), or your own"},
+        project=True,
+    )
+    model: str | None = _row("a model: ID or PROVIDER/ID (see linnet models)", "--model ID", project=True)
+    cwd: Path | None = _row("the folder to work in", "--cwd DIR", otherwise="this one", no_key=_START)
+    api_key: str | None = _row(
+        "the key, if it is not in the environment or auth.json",
+        "--api-key KEY",
+        no_key="is a secret, which has a file of its own: auth.json",
+    )
+    base_url: Url | None = _row("another server that speaks the provider's protocol", "--base-url URL")
+    system_prompt: str | None = _row(
+        "say this instead of linnet's own system prompt", "--system-prompt TEXT", project=True
+    )
+    append_system_prompt: str | None = _row(
+        "say this after the system prompt",
+        {"--append-system-prompt TEXT": "say this after the system prompt; may be given more than once"},
+        project=True,
+        repeatable=True,
+    )
+    reasoning: Reasoning | None = _row(
+        "how much the model thinks before it answers",
+        {"--reasoning, --thinking LEVEL": "off, minimal, low, medium, high or xhigh"},
+        "off",
+        project=True,
+    )
+    max_steps: Count | None = _row(
+        "most model calls for one prompt", "--max-steps N", otherwise="no limit", project=True
+    )
+    max_cost: Dollars | None = _row("most US dollars for one prompt", "--max-cost USD", otherwise="no limit")
+    max_seconds: Seconds | None = _row("most seconds for one prompt", "--max-seconds S", otherwise="no limit")
+    bash_timeout: Seconds | None = _row("seconds for a command that sets no limit itself", "--bash-timeout S")
+    max_reply: Count | None = _row("most bytes of one reply of a model", "--max-reply N", 64 << 20)
+    tools: Tools | None = _row(
+        "the tools the model may use",
+        {
+            "--tools LIST": "the tools the model may use, such as read,bash (default: all)",
+            "--no-tools": "the model may use no tools",
+        },
+        project=True,
+    )
+    script: Path | None = _row("play this script on the scripted provider", "--script FILE", no_key=_START)
+    timeout: Seconds | None = _row("seconds a model may stay silent", "--timeout SECONDS", 600, project=True)
+    retries: Amount | None = _row("tries after a transient failure", "--retries N", 3, project=True)
+    retry_delay: Seconds | None = _row(
+        "pi protocol: seconds before the first retry", "--retry-delay S", 2.0, project=True
+    )
+    compact_reserve: Amount | None = _row(
+        "tokens to keep free before compacting",
+        "--compact-reserve N",
+        16_384,
+        habits={"pi_legacy": 20_000},
+        project=True,
+    )
+    compact_keep: Count | None = _row("tokens' worth to keep when compacting", "--compact-keep N", 20_000, project=True)
+    session: Path | None = _row(
+        "go on with this session, or begin one in this file", "--session FILE|ID", no_key=_START
+    )
+    resume: bool | None = _row("go on with the newest session of this folder", "--continue", False, no_key=_START)
+    fork: Path | None = _row("go on with a copy of this session", "--fork FILE|ID", no_key=_START)
+    session_dir: Path | None = _row(
+        "where sessions are kept", "--session-dir DIR", otherwise="in LINNET_HOME", project=True
+    )
+    save: bool | None = _row(
+        "whether conversations are kept on disk",
+        {
+            "--save": "keep a session where the others of this folder are",
+            "--no-session": "keep nothing on disk (the zot protocol does not, unless asked)",
+        },
+        False,
+        habits={"pi": True},
+        project=True,
+    )
+    confine: bool | None = _row(
+        "paths that a client sends must stay in the folders of sessions and of work", "--confine", False, guards=True
+    )
+    permission: Mode | Callback | None = _row(
+        "what happens to tool calls that no rule matches",
+        {"--permission MODE": "for tool calls that no rule matches: auto, ask, read-only or deny"},
+        "auto",
+        guards=True,
+    )
+    rules: Sequence[Rule | str] | None = _row(
+        'which tool calls may run, such as "allow bash:git status": the last that fits wins',
+        {
+            "--allow RULE": "let this run: TOOL, TOOL:PATTERN or TOOL(PATTERN); repeatable, the last rule wins",
+            "--ask RULE": "ask before this runs; repeatable",
+            "--deny RULE": "never run this; repeatable",
+        },
+        (),
+        project=True,
+        guards=True,
+        collected=True,
+        repeatable=True,
+    )
+    question_timeout: Seconds | None = _row(
+        "seconds after which no answer is a no", "--question-timeout S", otherwise="none"
+    )
+    trust: bool | None = _row(
+        "what projects bring may be used where nothing else was said: true everywhere, false nowhere, unasked",
+        {
+            "--trust": "use what this project brings in its .linnet folder",
+            "--no-trust": "use nothing that this project brings",
+        },
+    )
+    shell: str | None = _row(
+        "run commands with this shell", "--shell FILE", otherwise="/bin/bash, or else /bin/sh", project=True
+    )
+    shell_prefix: str | None = _row("lines of shell to put before each command", "--shell-prefix TEXT", project=True)
+    steering_mode: QueueMode | None = _row(
+        "pi protocol: how steering messages are taken",
+        {"--steering-mode MODE": "pi protocol: how steering messages are taken: all or one-at-a-time (default)"},
+        "one-at-a-time",
+        project=True,
+    )
+    follow_up_mode: QueueMode | None = _row(
+        "pi protocol: the same for follow-up messages", "--follow-up-mode MODE", "one-at-a-time", project=True
+    )
+    context_files: bool | None = _row(
+        "read AGENTS.md and CLAUDE.md",
+        {"--no-context-files": "do not read AGENTS.md and CLAUDE.md"},
+        True,
+        project=True,
+    )
+    templates: bool | None = _row(
+        "look for templates where they are usually found, besides those that are named",
+        {"--no-prompt-templates": "no templates but those that are named"},
+        True,
+        project=True,
+    )
+    template_paths: Sequence[Path] | None = _row(
+        "files and folders of templates",
+        {"--prompt-template PATH": "a template, or a folder; repeatable"},
+        project=True,
+        collected=True,
+        repeatable=True,
+    )
+    skills: bool | None = _row(
+        "look for skills where they are usually found, besides those that are named",
+        {"--no-skills, --no-skill": "no skills but those that are named"},
+        True,
+        habits={"linnet-zot": False},
+        project=True,
+    )
+    skill_paths: Sequence[Path] | None = _row(
+        "skills, and folders of them",
+        {"--skill PATH": "a skill, or a folder of them; repeatable"},
+        project=True,
+        collected=True,
+        repeatable=True,
+    )
+    stands_in_for: Literal["pi", "zot"] | None = _row(
+        "the agent whose folders are used, too",
+        habits={"linnet-zot": "zot", "linnet-pi": "pi"},
+        no_key="belongs to the program's name",
+    )
+    mcp: bool | None = _row("use MCP servers", {"--no-mcp": "use no MCP servers"}, True, project=True)
+    mcp_config: Sequence[Path] | None = _row(
+        "files with MCP servers", {"--mcp-config FILE": "MCP servers to use; repeatable"}, project=True, repeatable=True
+    )
+    mcp_servers: Mapping[str, Any] | None = _row("MCP servers by name, as in the mcpServers of a file", project=True)
+    mcp_wait: Seconds | None = _row("seconds the first prompt waits for MCP servers", "--mcp-wait S", 10, project=True)
+    extensions: Sequence[Path] | None = _row(
+        "files and folders of extensions",
+        {"--extension, -e PATH": "use this extension; repeatable"},
+        project=True,
+        guards=True,
+        collected=True,
+        repeatable=True,
+    )
+    find_extensions: bool | None = _row(
+        "look for extensions where they are usually found",
+        {"--no-extensions": "use no extensions but those that are named"},
+        True,
+    )
+    extension_wait: Seconds | None = _row(
+        "seconds that prompts wait for an extension that is named", "--extension-wait S", 30
+    )
+    extension_flags: Mapping[str, Any] | None = _row(
+        "values of flags that extensions have registered, by name", project=True
+    )
+    hook_timeout: Seconds | None = _row("seconds an extension has to answer", "--hook-timeout S", 10)
+    pass_keys: bool | None = _row(
+        "give commands and MCP servers the variables that hold providers' keys", "--pass-keys", False
+    )
+    sandbox: bool | None = _row(
+        "run commands where they can write in the working folder only, without network", "--sandbox", False, guards=True
+    )
+    sandbox_network: bool | None = _row("with --sandbox: commands may use the network", "--sandbox-network", False)
+    sandbox_hosts: Sequence[str] | None = _row(
+        "with --sandbox: commands reach these hosts, such as github.com,*.example.org",
+        "--sandbox-hosts NAMES",
+        repeatable=True,
+    )
+    sandbox_files: bool | None = _row(
+        "instead of --sandbox, and weaker: only files are kept from commands", "--sandbox-files", False, guards=True
+    )
+    sandbox_extensions: bool | None = _row(
+        "with --sandbox: programs of extensions are in it, too", default=False, guards=True
+    )
+
+    # What protocols differ in.
+    needs_key: bool | None = _row(
+        "nothing starts without a provider's key, or else prompts are refused for as long as there is none",
+        default=True,
+        no_key=_PROTOCOL,
+    )
+    sessions: bool | None = _row(
+        "there is a session, if only in memory", default=False, habits={"pi": True}, no_key=_PROTOCOL
+    )
+    wording: Literal["zot", "pi"] | None = _row(
+        "in whose words tools answer", default="zot", habits={"pi": "pi"}, no_key=_PROTOCOL
+    )
+    retry_runs: bool | None = _row(
+        "a run that failed for a passing reason is run again, and the client is told",
+        default=False,
+        habits={"sdk": True, "pi": True},
+        project=True,
+    )
+    auto_compaction: bool | None = _row(
+        "the conversation is compacted when it is nearly too long",
+        default=False,
+        habits={"sdk": True, "pi": True},
+        project=True,
+    )
+    keep_messages: Count | None = _row(
+        "a compaction keeps so many messages, instead of compact_keep tokens' worth",
+        habits={"zot": 4, "sdk": 4},
+        project=True,
+    )
+    calls_at_once: Count | None = _row("so many tool calls of one reply may run side by side", default=1, project=True)
+
+
+class Config(Keywords, frozen=True, kw_only=True):
+    """One layer: what somebody asked for, or what a protocol is used to."""
+
+    permission_callback: Callback | None = _row(
+        "asked instead of the mode, and where a rule says ask", no_key="is a function"
+    )
+
+    def __post_init__(self) -> None:
+        if callable(self.permission):
+            from msgspec.structs import force_setattr
+
+            force_setattr(self, "permission_callback", self.permission)
+            force_setattr(self, "permission", None)
+
+
+# A class body is carried out from top to bottom, so rows are in the order of the fields that they were assigned to.
+ROWS: Mapping[str, Row] = dict(zip((*Keywords.__annotations__, *Config.__annotations__), _rows, strict=True))
+_COLLECTED = tuple(name for name, row in ROWS.items() if row.collected)
+
+
+def flag(field: str) -> str:
+    """Return what a field is called on the command line; `no_session` stands for a `save` that is false, and so on."""
+    row = ROWS.get(field)
+    if row is None:
+        return "--" + field.replace("_", "-")
+    return next(iter(row.spelled()), field).split()[0].rstrip(",")
+
+
+def layered(*layers: Config) -> Config:
+    """Merge layers into one: field by field, the last that says something wins.
+
+    Rules, templates, skills and extensions are collected, and servers by name. A layer that names a provider has done
+    with the model and the address that were meant for another one.
+    """
+    said: dict[str, Any] = {}
+    for layer in layers:
+        values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
+        own = {name: value for name, value in values if value is not None}
+        if _other_provider(own, said):
+            for name in ("provider", "model", "base_url"):
+                said.pop(name, None)
+        if "mcp_servers" in own:
+            own["mcp_servers"] = {**said.get("mcp_servers", {}), **own["mcp_servers"]}
+        said.update(own)
+    for name in _COLLECTED:
+        if added := [each for layer in layers for each in getattr(layer, name) or ()]:
+            said[name] = added
+    return Config(**said)
+
+
+def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
+    named = all("provider" in said or "script" in said for said in (own, below))
+    return named and provider_of(own) != provider_of(below)
+
+
+def provider_of(said: Mapping[str, Any]) -> str:
+    """Return the provider that a layer means. A script is one, too."""
+    return said.get("provider") or ("scripted" if said.get("script") is not None else DEFAULT_PROVIDER)
+
+
+def _used_to(*who: str) -> Config:
+    """Return the habits of these, as a layer; where two have one, the last counts."""
+    return Config(**{name: row.habits[each] for name, row in ROWS.items() for each in who if each in row.habits})
+
+
+DEFAULTS = Config(**{name: row.default for name, row in ROWS.items() if row.default is not None})
+ZOT, SDK, PI = _used_to("zot"), _used_to("sdk"), _used_to("pi")
+PI_LEGACY = _used_to("pi", "pi_legacy")
+LINNET_ZOT, LINNET_PI = _used_to("linnet-zot"), _used_to("linnet-pi")
+KEYLESS = Config(needs_key=False)  # Of rpc mode, but for zot's.

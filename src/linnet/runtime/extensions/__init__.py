@@ -1,0 +1,1 @@
+"""Extensions of a session: loaded, asked, told, and what they may do to it."""

@@ -1,0 +1,1 @@
+"""The project's folder: whether it is trusted, and the instructions, templates and skills found in it."""

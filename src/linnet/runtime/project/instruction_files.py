@@ -1,0 +1,73 @@
+"""What people wrote for the model to be told before the conversation: AGENTS.md, SYSTEM.md, APPEND_SYSTEM.md."""
+
+import os
+from collections.abc import Iterator
+
+from linnet.core.project.instructions import Instructions
+from linnet.files.reading import Open
+from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
+from linnet.runtime.project.text_files import Files, Text, is_inside
+
+MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
+MOST_OF_ALL = 256 * 1024
+NAMES = ("AGENTS.md", "CLAUDE.md")
+PI_NAMES = ("AGENTS.override.md", *NAMES)
+
+
+class InstructionFiles:
+    """As it was at the last look. `system` stands in for linnet's own words, `addition` follows them."""
+
+    def __init__(self, resource_folders: ResourceFolders, open: Open = os.open) -> None:
+        self._resource_folders = resource_folders
+        self._instructions = Files(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True, open=open)
+        self._others = Files(lambda file: file.text.strip(), open=open)
+        self.instructions: tuple[Instructions, ...] = ()
+        self.system: str | None = None
+        self.addition: str | None = None
+
+    def look(self) -> None:
+        """Look again. A file is read only if it has changed."""
+        self.instructions = tuple(self._found()) if self._resource_folders.context_files else ()
+        self.system = self._first("SYSTEM.md")
+        self.addition = self._first("APPEND_SYSTEM.md")
+
+    @property
+    def section(self) -> str:
+        """Of the system prompt; empty without instructions."""
+        if not self.instructions:
+            return ""
+        from linnet.core.project.instructions import shown
+
+        return shown(self.instructions, MOST_OF_ALL)
+
+    def _found(self) -> Iterator[Instructions]:
+        """The user's own first, then from the root down. Of one folder, the first that has any."""
+        resource_folders = self._resource_folders
+        root, cwd = repository(resource_folders.project.root), resource_folders.project.root
+        holds_home = is_inside(os.path.realpath(os.path.expanduser("~")), root)  # Some keep all of it in a repository.
+        names = PI_NAMES if resource_folders.peer == "pi" else NAMES
+        own = (
+            [resource_folders.home, resource_folders.peer_home]
+            if resource_folders.peer is not None
+            else [resource_folders.home]
+        )
+        above = [folder for folder in folders(cwd, "/" if resource_folders.peer == "pi" else root) if folder not in own]
+        for folder in [*own, *above]:
+            # What a stranger's project links to is not the project's: it might be a key.
+            guarded = folder in above and is_inside(folder, root) and not resource_folders.project.trusted
+            within = (folder if holds_home else root) if guarded else None
+            for name in names:
+                found = self._instructions.get(os.path.join(folder, name), within)
+                if found is not None:
+                    yield found
+                    break
+
+    def _first(self, name: str) -> str | None:
+        for folder, _ in self._resource_folders.own_folders:
+            if text := self._others.get(os.path.join(folder, name)):
+                return text
+        return None
+
+
+def _parts(file: Text) -> tuple[str, str, bool]:
+    return file.path, file.text, file.cut

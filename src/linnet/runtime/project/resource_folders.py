@@ -1,0 +1,146 @@
+"""What a person and a project bring for the agent to read, and in which folders it is looked for."""
+
+import os
+from collections.abc import Iterator, Mapping
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from linnet.core.setting_names import Spelling
+from linnet.core.slash import Location
+from linnet.errors import ConfigError
+from linnet.runtime.config.config import Config, Path, flag
+from linnet.runtime.project.project import Project
+
+Peer: TypeAlias = Literal["pi", "zot"]
+
+
+class Place(Struct, frozen=True):
+    """A folder, or one file. `base` is the folder that belongs to somebody. `loose`: a file alone may be a skill."""
+
+    path: str
+    location: Location
+    base: str
+    loose: bool = False
+
+
+class ResourceFolders(Struct, frozen=True, kw_only=True):
+    """`home` is where linnet keeps what is the user's own, and `peer_home` is the same of the agent that linnet stands
+    in for, if it does. What a flag names is there also where nothing else is looked for.
+    """
+
+    project: Project
+    home: str
+    peer: Peer | None
+    peer_home: str
+    context_files: bool
+    templates: bool
+    template_paths: tuple[str, ...]
+    skills: bool
+    skill_paths: tuple[str, ...]
+
+    @property
+    def own_folders(self) -> Iterator[tuple[str, Location]]:
+        """linnet's, and those of the agent that it stands in for: the project's, if it is trusted, then the user's."""
+        resources = self.project.resources  # Asked once: trust may come and go meanwhile.
+        if resources is not None:
+            yield resources, "project"
+        if self.peer is not None and self.project.admits(theirs := os.path.join(self.project.root, f".{self.peer}")):
+            yield theirs, "project"
+        yield self.home, "user"
+        if self.peer is not None:
+            yield self.peer_home, "user"
+
+    @property
+    def template_places(self) -> list[Place]:
+        """Of a name that is there twice, the first is used."""
+        named = [_named(path) for path in self.template_paths]
+        if not self.templates:
+            return named
+        return [*named, *(Place(os.path.join(base, "prompts"), where, base) for base, where in self.own_folders)]
+
+    @property
+    def skill_places(self) -> list[Place]:
+        """The same. Where agents share a folder, it comes after their own."""
+        named = [_named(path) for path in self.skill_paths]
+        if not self.skills:
+            return named
+        own = [
+            Place(os.path.join(base, "skills"), where, base, self._is_loose(base)) for base, where in self.own_folders
+        ]
+        shared = [Place(os.path.join(base, "skills"), where, base) for base, where in self._shared_folders]
+        found = [*own, *shared]
+        return [*named, *(place for where in ("project", "user") for place in found if place.location == where)]
+
+    def _is_loose(self, base: str) -> bool:
+        return self.peer == "pi" and base in (self.peer_home, os.path.join(self.project.root, ".pi"))
+
+    @property
+    def _shared_folders(self) -> Iterator[tuple[str, Location]]:
+        root, names = self.project.root, (".claude", ".agents") if self.peer == "zot" else (".agents",)
+        if self.project.trusted:
+            above = [root] if self.peer == "zot" else reversed(folders(root, repository(root)))
+            found = [os.path.join(folder, name) for folder in above for name in names]
+            yield from ((path, "project") for path in found if self.project.admits(path))
+        if self.peer is not None:
+            yield from ((os.path.join(os.path.expanduser("~"), name), "user") for name in names)
+
+
+def resource_folders(
+    config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling = flag
+) -> ResourceFolders:
+    """Raises ConfigError if somebody asked for a file that is not there."""
+    for field, named in (("template_paths", asked.template_paths), ("skill_paths", asked.skill_paths)):
+        for path in named or ():
+            if not os.path.exists(os.path.expanduser(path)):
+                raise ConfigError(f"{spelled(field)} {os.fspath(path)} is not there")
+    return ResourceFolders(
+        project=project,
+        home=home,
+        peer=config.stands_in_for,
+        peer_home=peer_home(config.stands_in_for, environ),
+        context_files=config.context_files is not False,
+        templates=config.templates is not False,
+        template_paths=tuple(map(_in_full, config.template_paths or ())),
+        skills=config.skills is not False,
+        skill_paths=tuple(map(_in_full, config.skill_paths or ())),
+    )
+
+
+def repository(folder: str) -> str:
+    """The nearest folder above, or this one, that has a `.git`; this one if there is none."""
+    for above in reversed(folders(folder, "/")):
+        if os.path.lexists(os.path.join(above, ".git")):
+            return above
+    return folder
+
+
+def folders(folder: str, root: str) -> list[str]:
+    """From `root`, which is above it, down to the folder itself."""
+    found = [folder]
+    while folder != root and (above := os.path.dirname(folder)) != folder:
+        folder = above
+        found.append(folder)
+    return found[::-1]
+
+
+def peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:
+    """What the user's own is kept in; never a folder of whatever project this is started in."""
+    state = _given("XDG_STATE_HOME", environ) or "~/.local/state"
+    if peer == "pi":
+        return _in_full(_given("PI_CODING_AGENT_DIR", environ) or "~/.pi/agent")
+    return _in_full(_given("ZOT_HOME", environ) or os.path.join(state, "zot")) if peer == "zot" else ""
+
+
+def _given(variable: str, environ: Mapping[str, str]) -> str:
+    """Empty if it is no absolute path."""
+    path = os.path.expanduser(environ.get(variable, ""))
+    return path if os.path.isabs(path) else ""
+
+
+def _in_full(path: Path) -> str:
+    return os.path.abspath(os.path.expanduser(path))
+
+
+def _named(path: str) -> Place:
+    return Place(path, "path", path if os.path.isdir(path) else os.path.dirname(path), loose=True)

@@ -1,0 +1,109 @@
+"""Replaces the older part of a conversation by a summary that the model writes."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from linnet.core.context.compact import SYSTEM, Plan, joined, keep_messages, keep_tokens, questions, touched_files
+from linnet.core.context.cost import add
+from linnet.core.context.token_estimate import context_tokens
+from linnet.core.events import Compaction, CompactionEnded, CompactionStarted, CompactReason, Event
+from linnet.core.messages import AssistantMessage, Message, Summary, Usage
+from linnet.errors import Cancelled, NothingToCompact
+from linnet.runtime.run.active_job import ActiveJob
+from linnet.runtime.run.runner import Runner
+from linnet.runtime.settings.settings import Settings
+
+if TYPE_CHECKING:
+    from linnet.core.extensions.hooks import SessionCompacting
+    from linnet.extensions.chain import Chain
+
+CALLED_OFF = "Compaction cancelled"
+EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
+
+
+class Compactor:
+    def __init__(self, job: ActiveJob, runner: Runner, settings: Settings, chain: "Chain | None" = None) -> None:
+        """`chain`: extensions that may call it off, or write the summary themselves."""
+        self._job = job
+        self._chain = chain
+        self._runner = runner
+        self._settings = settings
+
+    def compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
+        """How it ended, for the caller to publish. `before` is published in the same breath as its start.
+
+        Raises NothingToCompact before anything is published.
+        """
+        conversation = self._job.conversation
+        messages = _without_failure(conversation.messages) if reason == "overflow" else conversation.messages
+        if conversation.compacted:
+            raise NothingToCompact("Already compacted")
+        plan = self._plan(messages, reason)
+        self._job.emit([*before, CompactionStarted(reason)])
+        decided = None
+        if self._chain is not None and self._chain.handles("session_before_compact"):
+            try:
+                decided = self._asked(self._chain, messages, plan, reason, instructions)
+            except Cancelled:
+                return CompactionEnded(reason, None, aborted=True)
+            if decided is None:
+                return CompactionEnded(reason, None, error=CALLED_OFF)
+            instructions = decided.instructions
+        spent: Usage = self._job.spent
+        if decided is not None and decided.summary:
+            return self._ended(messages, plan, reason, decided.summary, spent)
+        answers: list[str] = []
+        for question in questions(plan, instructions):
+            if not question:
+                answers.append("")
+                continue
+            reply = self._runner.ask_apart(SYSTEM, question)
+            spent = add(spent, reply.usage)
+            if reply.stop in ("error", "aborted"):
+                return CompactionEnded(reason, None, aborted=reply.stop == "aborted", error=reply.error, total=spent)
+            if not reply.text.strip():
+                return CompactionEnded(reason, None, error=EMPTY_SUMMARY, total=spent)
+            answers.append(reply.text)
+        history, turn = answers
+        text = joined(plan, history, turn, *self._files([*plan.old, *plan.prefix]))
+        return self._ended(messages, plan, reason, text, spent)
+
+    def _ended(
+        self, messages: Sequence[Message], plan: Plan, reason: CompactReason, text: str, spent: Usage
+    ) -> CompactionEnded:
+        read, modified = self._files([*plan.old, *plan.prefix])
+        summary = Summary(text, context_tokens(messages), self._job.now())
+        first_kept = self._job.conversation.ids[len(messages) - plan.kept] if plan.kept else ""
+        result = Compaction(summary, plan.kept, first_kept, tuple(read), tuple(modified), spent)
+        return CompactionEnded(reason, result, will_retry=reason == "overflow")
+
+    def _asked(
+        self, chain: "Chain", messages: Sequence[Message], plan: Plan, reason: CompactReason, instructions: str
+    ) -> "SessionCompacting | None":
+        """What extensions made of it; None if one of them calls it off. Raises Cancelled."""
+        from linnet.core.extensions.hooks import SessionCompacting
+
+        going = tuple(messages[: len(messages) - plan.kept])
+        asked = SessionCompacting(reason, going, plan.kept, context_tokens(messages), instructions)
+        outcome = chain.ask(asked, self._job.cancel)
+        return None if outcome.stop is not None else outcome.event
+
+    def _plan(self, messages: Sequence[Message], reason: CompactReason) -> Plan:
+        """One that nobody asked for is there to make room: it goes by size, for a few messages may be too long."""
+        keep = self._settings.keep_messages if reason == "manual" else None
+        planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
+        return planner(messages)
+
+    def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
+        """Those of the part that goes, and those that an earlier summary knew of."""
+        read, modified = touched_files(gone)
+        earlier = self._job.conversation.last_compaction
+        if earlier is not None:
+            modified = list(dict.fromkeys([*earlier.modified_files, *modified]))
+            read = [path for path in dict.fromkeys([*earlier.read_files, *read]) if path not in modified]
+        return read, modified
+
+
+def _without_failure(messages: Sequence[Message]) -> Sequence[Message]:
+    last = messages[-1] if messages else None
+    return messages[:-1] if isinstance(last, AssistantMessage) and last.stop == "error" else messages

@@ -1,0 +1,262 @@
+"""One run: carries out what the machine in `core/loop/run.py` asks for. Nothing else in a run blocks."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, assert_never
+
+from linnet.core.context.cost import priced
+from linnet.core.context.history import repaired
+from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
+from linnet.core.form import Form, Reading
+from linnet.core.inputs import Input
+from linnet.core.loop.draft import Draft
+from linnet.core.loop.run import (
+    Aborted,
+    Answered,
+    AskModel,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Review,
+    Reviewed,
+    Run,
+    RunTool,
+    TakenUp,
+    Task,
+    cut_off,
+)
+from linnet.core.messages import (
+    AssistantMessage,
+    Note,
+    StopReason,
+    Text,
+    ToolCall,
+    ToolResult,
+    Usage,
+    UserMessage,
+)
+from linnet.core.slash import Fetch
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
+from linnet.providers.base import Request
+from linnet.runtime.error_report import explained
+from linnet.runtime.run.active_job import ActiveJob
+from linnet.runtime.run.parallel_tasks import SideBySide
+from linnet.runtime.run.prepare import prepared
+from linnet.runtime.settings.settings import Settings
+from linnet.runtime.tools.session_tools import SessionTools
+from linnet.tools.context import ToolContext
+
+if TYPE_CHECKING:
+    from linnet.core.left_off import OpenRun
+    from linnet.runtime.run.run_hooks import RunHooks
+
+NOT_USED = "appeared while the agent worked in a sandbox, and is not used: {}"
+MOST_NAMED = 5
+MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
+
+
+class Runner:
+    """Carries out the runs of one job. `failure` is why the last reply failed, if it did; `limit` why the last run was
+    not gone on with; `reading` what the last answer says, if it was to have a form. An answer that does not fit is
+    asked for again, once.
+    """
+
+    def __init__(
+        self, job: ActiveJob, session_tools: SessionTools, settings: Settings, form: Form | None = None
+    ) -> None:
+        self._job = job
+        self._session_tools = session_tools
+        self._resources = session_tools.resources
+        self._settings = settings
+        self._hooks = _hooks(session_tools, job)
+        self.failure: ProviderError | None = None
+        self.limit: LimitReached | None = None
+        self.reading: Reading | None = None
+        self._form = form
+        self._objected = False
+        self._unsaid = ""  # Why something that was said could not be made a message.
+
+    def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
+        """Return what is said to the model of it; nothing, if extensions have seen to all of it."""
+        heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
+        return tuple(map(self.prepared, heard))
+
+    def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
+        """Return what a run begins with: these, and what extensions have to say besides."""
+        if self._hooks is None:
+            return messages
+        try:
+            return (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
+        except Cancelled:
+            return messages  # The run notices by itself.
+
+    def take_up(self, run: "OpenRun") -> TakenUp:
+        """Return the fact with which a run goes on that another process left off."""
+        self._objected = run.objected
+        return TakenUp(run, self._job.now(), self._not_asked() if self._job.cancel.is_set else None)
+
+    def run(self, prompted: Prompted | TakenUp) -> RunEnded:
+        """Carry out one run. Return its end, for the caller to publish together with what follows from it."""
+        job = self._job
+        run = Run(
+            job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
+        )
+        tasks = SideBySide(self._carry_out)
+        following = self._job.advance(run, prompted)
+        self._resources.look()
+        if (appeared := self._settings.project.appeared()) is not None:
+            job.emit([appeared])
+            job.warn(NOT_USED.format(", ".join(appeared.changed[:MOST_NAMED])))
+        while not isinstance(following, RunEnded):
+            following = self._job.advance(run, tasks.next(following))
+        self.limit = run.limit
+        return following
+
+    def prepared(self, input: Input) -> UserMessage | Note:
+        """Return the message that the model is sent. If what it stands for cannot be had, the model is not asked, and
+        the run fails for that reason.
+        """
+        if not isinstance(input.meant, Fetch):
+            return prepared(input)
+        try:
+            return prepared(input, self._resources.inputs.fetched(input.meant, self._job.cancel))
+        except Cancelled:
+            return prepared(input)
+        except BadInput as error:
+            self._unsaid = str(error)
+            return prepared(input)
+
+    def ask_apart(self, system: str, question: str) -> AssistantMessage:
+        """Ask the model something that is no part of the conversation, and that nobody watches being answered."""
+        asked = UserMessage((Text(question),), self._job.now())
+        return self._stream(Request(self._job.model, system, [asked]), lambda events: None)
+
+    def _carry_out(self, task: Task) -> Fact:
+        match task:
+            case Prepare(inputs):
+                return Prepared(self.prepare(inputs, queued=True))
+            case AskModel(step):
+                return Replied(self._ask(step))
+            case RunTool(index, call):
+                result = self._run_tool(call)
+                aborted = self._job.cancel.is_set
+                return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
+            case Review(text):
+                return self.review(text)
+            case _:
+                assert_never(task)
+
+    def review(self, text: str) -> Reviewed:
+        """Read the answer in the form that was asked for. What checks it may be anybody's, and holds up no abort."""
+        assert self._form is not None
+        try:
+            self.reading = self._resources.foreign.call(self._form.read, self._job.cancel, text)
+        except Cancelled:
+            return Reviewed(cut=self._not_asked())
+        assert self.reading is not None
+        if not self.reading.problem or self._objected:
+            return Reviewed()
+        self._objected = True
+        again = self._form.question_again(self.reading.problem)
+        return Reviewed(UserMessage((Text(again),), self._job.now()))
+
+    def _ask(self, step: int) -> AssistantMessage:
+        if self._unsaid:
+            reason, self._unsaid = self._unsaid, ""
+            return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
+        hooks = self._hooks
+        try:
+            self._resources.begin(self._job.cancel)
+            if hooks is not None and (reason := hooks.refusal(step)):
+                return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
+            said = self._job.conversation.messages
+            messages = repaired(said if hooks is None else hooks.context(said))
+        except Cancelled:
+            return self._not_asked()
+        tools = self._session_tools.tools.specs
+        system = self._system(tools) if hooks is None or hooks.system is None else hooks.system
+        request = Request(self._job.model, system, messages, tools, self._job.reasoning)
+        if hooks is None or not hooks.edits_replies:
+            return self._stream(request, self._job.emit)
+        from linnet.core.loop.edited_reply import retold
+
+        held: list[Event] = []
+        reply = self._stream(request, held.extend)
+        edited = hooks.replied(reply)
+        self._job.emit(held if edited is reply else retold(held, edited))
+        return edited
+
+    def _system(self, tools: Sequence[ToolSpec] | None = None) -> str:
+        """Return the system prompt for a step in which the model has these tools, or those there are now."""
+        specs = self._session_tools.tools.specs if tools is None else tools
+        return self._resources.system([spec.name for spec in specs])
+
+    def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
+        """Return the reply, however it ended: a failure is how a reply stops, not something that is thrown."""
+        draft = Draft()
+        model, time = request.model, self._job.now()
+        opened = False
+        stop: StopReason | None = None
+        error = ""
+        self.failure = None
+        try:
+            provider = self._resources.provider(model.provider, self._job.cancel)
+            for batch in provider.stream(request, self._job.cancel):
+                events = draft.add(batch)
+                if not opened:
+                    opened = True
+                    events.insert(0, ReplyStarted(model.api, model.provider, model.id, time))
+                if events:
+                    emit(events)
+                if draft.has_calls:
+                    self._resources.expect_commands()
+        except Cancelled:
+            stop, error = self._job.cut_short()
+        except ProviderError as failure:
+            stop, error, self.failure = "error", str(failure), failure
+        except Exception as fault:
+            stop, error = "error", explained(fault, "a provider broke")
+        return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
+
+    def _not_asked(self) -> AssistantMessage:
+        return Draft().message(self._job.now(), self._job.model, Usage(), *self._job.cut_short())
+
+    def _run_tool(self, call: ToolCall) -> ToolResult:
+        untold = ""
+
+        def progress(text: str) -> None:
+            nonlocal untold
+            untold = (untold + text)[-MOST_UNTOLD:]
+            if self._job.preview(ToolProgressed(call.id, call.name, untold)):
+                untold = ""
+
+        cancel = self._job.cancel
+        settings = self._settings
+        context = ToolContext(
+            settings.cwd,
+            cancel,
+            progress,
+            self._resources.processes,
+            settings.wording,
+            self._session_tools.asking(cancel),
+            settings.bash_timeout,
+            self._resources.bounds,
+            self._resources.shell,
+        )
+        try:
+            cancel.check()
+            output = self._session_tools.tools.run(call, context)
+        except Cancelled:
+            late = self._job.limit is not None
+            return cut_off(call, self._job.now(), begun=context.has_begun, late=late)
+        return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)
+
+
+def _hooks(session_tools: SessionTools, job: ActiveJob) -> "RunHooks | None":
+    if session_tools.chain is None:
+        return None
+    from linnet.runtime.run.run_hooks import RunHooks  # Most agents have no extensions.
+
+    return RunHooks(session_tools.chain, job.cancel)

@@ -1,0 +1,272 @@
+"""Sees a job through: the runs of a prompt, the tries after a failure, the compactions, to the last event."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from linnet.concurrency.cancel import CancelToken
+from linnet.core.commands import Compact, Compacted, Done, Prompt
+from linnet.core.context.token_estimate import context_tokens
+from linnet.core.events import (
+    CompactionEnded,
+    CompactionStarted,
+    CompactReason,
+    Event,
+    OutputRead,
+    RetryEnded,
+    RetryScheduled,
+    RunEnded,
+    Settled,
+)
+from linnet.core.form import Reading
+from linnet.core.inputs import Input
+from linnet.core.loop.run import Prompted, TakenUp
+from linnet.core.messages import AssistantMessage, StopReason
+from linnet.core.slash import Run
+from linnet.errors import (
+    BadOutput,
+    Cancelled,
+    ContextOverflow,
+    LinnetError,
+    NothingToCompact,
+    ProviderError,
+    ProviderUnavailable,
+)
+from linnet.runtime.run.active_job import ActiveJob, Outcome
+from linnet.runtime.run.prepare import asking
+from linnet.runtime.run.runner import Runner
+from linnet.runtime.run.warnings import warnings
+from linnet.runtime.settings.settings import Settings
+from linnet.runtime.tools.session_tools import SessionTools
+
+if TYPE_CHECKING:
+    from linnet.core.left_off import LeftOff
+    from linnet.extensions.chain import Chain
+    from linnet.runtime.run.compactor import Compactor
+
+COMPACTION_CANCELLED = "Compaction cancelled"
+RETRY_CANCELLED = "Retry cancelled"
+COMMAND_LOST = "the agent's process ended while /{} ran: it may have done some of its work, and is not run again"
+LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
+
+
+class Worker:
+    """Sees one job through, in its thread. Invariant: it is settled exactly once, when all that was said is seen to."""
+
+    def __init__(self, job: ActiveJob, session_tools: SessionTools, settings: Settings, work: Prompt | Compact) -> None:
+        self._job = job
+        self._settings = settings
+        self._session_tools = session_tools
+        self._work = work
+        self._form = work.form if isinstance(work, Prompt) else None
+        self._runner = Runner(job, session_tools, settings, self._form)
+
+    def carry_out(self) -> None:
+        """Do what was asked for. The last event is Settled."""
+        work = self._work
+        if isinstance(work, Compact):
+            self._compact(work)
+            return
+        for sentence in warnings(self._job):
+            self._job.warn(sentence)
+        if self._job.left_off is not None:
+            self._take_up(self._job.left_off)
+            return
+        input = work.as_input(self._job.began)
+        chain = self._session_tools.chain
+        if chain is not None and isinstance(input.meant, Run):
+            self._say_all(self._command(chain, input.meant))
+        else:
+            self._say_all((input,), input)
+
+    def _take_up(self, left: "LeftOff") -> None:
+        """Go on from where another process left off, until everything that was said has been answered."""
+        if left.run is not None:
+            self._say_all(self._see_through(self._runner.take_up(left.run), left.attempt, overflowed=left.overflowed))
+        elif left.inputs:
+            self._say_all(*self._unsaid(left))
+        elif left.again and not self._job.cancel.is_set and self._compacted(left):
+            self._say_all(self._see_through(Prompted(), left.attempt, overflowed=left.overflowed))
+        elif left.ended is not None:
+            self._say_all(self._conclude(left.ended, left.attempt))
+
+    def _conclude(self, ended: RunEnded, attempt: int) -> tuple[Input, ...]:
+        """Settle a prompt whose last run was told to have ended."""
+        if self._form is not None:
+            replies = [each for each in ended.messages if isinstance(each, AssistantMessage)]
+            self._runner.review(replies[-1].text if replies else "")
+        done = self._done(ended, None)
+        return self._job.settle(_retried(ended, attempt), Settled("prompt", done.stop, done.error), done)
+
+    def _unsaid(self, left: "LeftOff") -> tuple[tuple[Input, ...], Input | None]:
+        """Return what is to be said, and which of it the prompt said. A command is not run: it may have been."""
+        inputs = tuple(replace(each, time=each.time or self._job.began) for each in left.inputs)
+        meant = inputs[0].meant if left.first else None
+        if isinstance(meant, Run):
+            reason = COMMAND_LOST.format(meant.name)
+            lost = Done("error", reason, LinnetError(reason))
+            return self._job.settle([], Settled("prompt", lost.stop, reason), lost), None
+        return inputs, inputs[0] if left.first else None
+
+    def _compacted(self, left: "LeftOff") -> bool:
+        """Return whether there is room for another run; a compaction that was left off is done again."""
+        return left.again == "ask" or self._try_compact("overflow", [])
+
+    def _say_all(self, heard: tuple[Input, ...], input: Input | None = None) -> None:
+        """Say this, and all that is said meanwhile, until every word of it was answered, one way or the other. `input`
+        is what the prompt itself says.
+        """
+        while heard:
+            if self._is_full():
+                self._try_compact("threshold", [])
+            messages = self._runner.prepare(heard)
+            if not messages:
+                seen_to = self._judged(Done("end"))
+                heard = self._job.settle(self._output(seen_to), Settled("prompt", "end", seen_to.error), seen_to)
+                continue
+            if heard[0] is input and self._form is not None:
+                messages = (asking(messages[0], self._form.question), *messages[1:])
+            heard = self._see_through(Prompted(self._runner.begin(messages)))
+
+    def _see_through(
+        self, fact: Prompted | TakenUp, attempt: int = 0, *, overflowed: bool = False
+    ) -> tuple[Input, ...]:
+        """Have it answered, and return what was said as that ended. Without that, the job is over."""
+        ended, failure, closing = self._answer(fact, attempt, overflowed=overflowed)
+        done = self._done(ended, failure)
+        return self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
+
+    def _command(self, chain: "Chain", run: Run) -> tuple[Input, ...]:
+        """Run a command of an extension's; return what was said to the agent meanwhile."""
+        stop: StopReason = "end"
+        try:
+            chain.run_command(run.name, run.arguments, self._job.cancel)
+        except Cancelled:
+            stop = "aborted"
+        return self._job.settle((), Settled("prompt", stop), Done(stop))
+
+    def _compact(self, command: Compact) -> None:
+        failure: LinnetError | None = None
+        try:
+            ended = self._compactor.compact("manual", command.instructions)
+            failure = self._runner.failure
+        except NothingToCompact as error:
+            ended, failure = CompactionEnded("manual", None, error=str(error)), error
+        outcome: Outcome
+        if ended.result:
+            settled, outcome = Settled("compact", "end"), Compacted(ended.result)
+        else:
+            settled = Settled("compact", "aborted" if ended.aborted else "error", ended.error)
+            outcome = failure or LinnetError(ended.error or COMPACTION_CANCELLED)
+        self._job.settle([ended], settled, outcome)
+
+    def _done(self, ended: RunEnded, failure: ProviderError | None) -> Done:
+        """Return what came of it: a limit that cut it short is the reason, whatever else went wrong by then."""
+        limit = self._job.limit or self._runner.limit
+        if limit is None or ended.stop not in ("error", "aborted"):
+            return self._judged(Done(ended.stop, ended.error, failure))
+        return Done("error", str(limit), limit)
+
+    def _judged(self, done: Done) -> Done:
+        """Return what came of a prompt whose answer was to have a form: with the value, or why there is none."""
+        if self._form is None or done.stop in ("error", "aborted", "length"):
+            return done
+        reading = self._runner.reading or Reading(problem="there is none: the model was not asked")
+        if not reading.problem:
+            return Done(done.stop, value=reading.value)
+        failure = BadOutput(f"the answer does not fit: {reading.problem}")
+        return Done(done.stop, str(failure), failure)
+
+    def _output(self, done: Done) -> list[Event]:
+        """Return the event that tells a value, or that there is none, where one was asked for."""
+        if isinstance(done.failure, BadOutput):
+            return [OutputRead(problem=str(done.failure))]
+        reading = self._runner.reading
+        return [OutputRead(reading.data)] if reading is not None and done.value is not UNSET else []
+
+    def _answer(
+        self, prompted: Prompted | TakenUp, attempt: int, *, overflowed: bool
+    ) -> tuple[RunEnded, ProviderError | None, list[Event]]:
+        """Run until there is an answer, or none to be had. Return how the last run ended, why it failed, and the events
+        that are still to be told. `attempt`: so many runs have failed before; `overflowed`: one of them because the
+        conversation was too long.
+        """
+        while True:
+            ended = self._runner.run(prompted)
+            failure = self._runner.failure if ended.stop == "error" else None
+            prompted = Prompted()
+            may_go_on = self._job.over is None
+            if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed and may_go_on:
+                overflowed = True
+                if self._try_compact("overflow", [ended]):
+                    continue
+                return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
+            if isinstance(failure, ProviderUnavailable) and may_go_on and self._may_retry(failure, attempt):
+                attempt += 1
+                delay = self._delay(failure, attempt)
+                scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
+                if self._wait(delay, [ended, scheduled]):
+                    continue
+                return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
+            closing: list[Event] = [*self._output(self._done(ended, failure)), ended, *_retried(ended, attempt)]
+            if ended.stop not in ("error", "aborted") and self._is_full():
+                self._try_compact("threshold", closing)
+                closing = []
+            return ended, failure, closing
+
+    def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
+        patient = (failure.retry_after or 0) <= LONGEST_WAIT
+        return self._job.auto_retry and attempt < self._settings.retries and patient
+
+    def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
+        return max(self._settings.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
+
+    def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
+        """Wait for another try; return False if nobody wants it. Whoever hears `before` can end the wait already."""
+        wait = CancelToken()
+        self._job.end_wait = wait.set
+        self._job.emit(before)
+        try:
+            with self._job.cancel.interrupting(wait.set):
+                wait.sleep(seconds)
+        except Cancelled:
+            return False
+        finally:
+            self._job.end_wait = None
+        return True
+
+    @property
+    def _compactor(self) -> "Compactor":
+        from linnet.runtime.run.compactor import Compactor  # Not needed by most runs.
+
+        return Compactor(self._job, self._runner, self._settings, self._session_tools.chain)
+
+    def _is_full(self) -> bool:
+        conversation, model = self._job.conversation, self._job.model
+        if not self._job.auto_compaction or conversation.compacted or self._job.over is not None:
+            return False
+        return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
+
+    def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
+        """Compact the conversation; return whether that worked. `before` is told in the same breath as its start. One
+        that would change nothing is not mentioned, unless something depended on it.
+        """
+        try:
+            ended = self._compactor.compact(reason, before=before)
+        except NothingToCompact as error:
+            if reason == "threshold":
+                if before:
+                    self._job.emit(before)
+                return False
+            self._job.emit([*before, CompactionStarted(reason)])
+            ended = CompactionEnded(reason, None, error=str(error))
+        self._job.emit([ended])
+        return ended.result is not None
+
+
+def _retried(ended: RunEnded, attempt: int) -> list[Event]:
+    """Return the event that tells what came of trying again, if that was done."""
+    succeeded = ended.stop not in ("error", "aborted")
+    return [RetryEnded(succeeded, attempt, "" if succeeded else ended.error or RETRY_CANCELLED)] if attempt else []

@@ -1,0 +1,1 @@
+"""Where a session is kept: the one to begin with, moves to others, entries written as things happen."""

@@ -1,0 +1,81 @@
+"""The session that an agent begins with: which one, with which model and level of thinking."""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from linnet.core.events import ModelSet, ThinkingSet
+from linnet.errors import ConfigError, MissingKey
+from linnet.runtime.sessions.places import Place, Sessions, remembered
+from linnet.runtime.sessions.storage import Storage
+from linnet.runtime.settings.settings import LiveSettings, Settings, lacking_key
+from linnet.runtime.state import State
+from linnet.store.factory import LogFactory
+from linnet.store.store import Sources
+
+if TYPE_CHECKING:
+    from linnet.runtime.sessions.telling import Telling
+
+LEAVING = 1.0  # Seconds to let go of a session that could not be used, where its log may wait.
+
+
+def sessions_of(
+    live: LiveSettings,
+    clock: Callable[[], int],
+    new_id: Callable[[], str],
+    new_session_id: Callable[[], str],
+    logs: LogFactory | None = None,
+    telling: "Telling | None" = None,
+) -> Sessions:
+    return Sessions(live, Sources(clock, new_id), new_session_id, logs, telling)
+
+
+def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
+    """Open what the command line asked for. Returns what whoever started the program should know.
+
+    Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
+    """
+    sessions = storage.elsewhere
+    try:
+        place = sessions.begin()
+        try:
+            unusable = _choose(settings, state, place)
+            state.apply(storage.enter(place, state.model, state.asked_thinking))
+        except BaseException:
+            place.discard()
+            raise
+    except BaseException:
+        if storage.broadcast is not None:
+            storage.broadcast.close(LEAVING)
+        raise
+    sessions.note(place.store)
+    remarks = [*sessions.remarks]
+    if place.problem:
+        remarks.append(f"this session is not saved: {place.problem}")
+    if unusable:
+        remarks.append(f"{unusable}; going on with {state.model.provider}/{state.model.id}")
+    if not settings.needs_key:
+        lacking = lacking_key(settings.accounts, state.model, needed=False)
+        remarks += [each for each in lacking if each not in settings.remarks]
+    return remarks
+
+
+def _choose(settings: Settings, state: State, place: Place) -> str:
+    """What was asked for on the command line wins over what the session remembers. Returns why the session's model
+    cannot be used, if that matters and it cannot.
+    """
+    remembers, unusable = remembered(place, settings.accounts)
+    other = place.model is not None and place.model.provider != settings.model.provider
+    asked = settings.asked
+    if asked.model is not None or (other and (asked.provider is not None or asked.script is not None)):
+        remembers = [each for each in remembers if not isinstance(each, ModelSet)]
+        unusable = ""
+    if asked.reasoning is not None:
+        remembers = [each for each in remembers if not isinstance(each, ThinkingSet)]
+    for each in remembers:
+        state.apply(each)
+    try:
+        if settings.needs_key:
+            settings.accounts.require(state.model.provider)
+    except MissingKey as error:
+        raise (ConfigError(f"{unusable}, and {error}") if unusable else error) from None
+    return unusable

@@ -1,0 +1,158 @@
+"""From one place to go on from to another: a new session, another one, a branch, an earlier entry."""
+
+import os
+from collections.abc import Callable
+from threading import Lock
+from typing import TYPE_CHECKING, assert_never
+
+from linnet.core import commands
+from linnet.core.commands import Branch, CloneSession, Move, Navigate, NewSession, SwitchSession
+from linnet.core.events import Entered, Event, Navigated, SessionEntered
+from linnet.errors import BadInput, SessionError, SessionInUse
+from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.sessions.journal import Journal, user_text
+from linnet.runtime.sessions.places import Place, remembered
+from linnet.runtime.sessions.storage import Storage
+
+if TYPE_CHECKING:
+    from linnet.runtime.settings.settings import LiveSettings
+
+
+class Moves:
+    """What may fail is looked at first (`check`, `fetch`), then whatever runs is ended, then the move is carried out.
+
+    `switching` is to be held while a session is fetched and its move submitted, and taken before the session's lock:
+    what one switch fetched is then not in the way of another.
+    """
+
+    def __init__(
+        self, broadcast: Broadcast, storage: Storage, live: "LiveSettings", new_session_id: Callable[[], str]
+    ) -> None:
+        self.switching = Lock()
+        self._broadcast = broadcast
+        self._lock = broadcast.lock
+        self._state = broadcast.state
+        self._storage = storage
+        self._live = live
+        self._new_session_id = new_session_id
+
+    def check(self, work: Move) -> None:
+        """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
+        self._flush(work)
+        match work:
+            case Branch(entry):
+                _branched_from(entry, self._storage.kept)
+            case Navigate(entry):
+                _find(entry, self._storage.kept)
+            case CloneSession() | SwitchSession():
+                _ = self._storage.kept
+            case NewSession():
+                pass
+            case _:
+                assert_never(work)
+
+    def fetch(self, work: SwitchSession, *, others_wait: bool) -> Place | None:
+        """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
+
+        What it returns is to be carried out, or closed; None if we are there, or will be by then.
+        """
+        with self._lock:
+            self.check(work)
+        sessions = self._storage.elsewhere
+        key = sessions.key_of(work.session)
+        with self._lock:
+            if self._is_here(key):
+                return None
+        try:
+            return sessions.open(key)
+        except SessionInUse as error:
+            if error.holder != os.getpid() or not others_wait:
+                raise
+            return None  # Another switch to it waits, and will have let go of it or be there.
+
+    def carry_out(self, work: Move, fetched: Place | None) -> commands.Answer:
+        """Nothing runs any more. Publishes what has changed. Raises LinnetError, and then everything is as it was."""
+        self._flush(work)  # What ran until now may have left something.
+        storage = self._storage
+        match work:
+            case NewSession(parent):
+                if storage.sessions is None:
+                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id(), reason="new")])
+                else:
+                    self._enter("new", storage.sessions.new(parent))
+                return commands.SessionOpened()
+            case SwitchSession(word):
+                place = fetched or self._elsewhere(word)  # Where we are may have changed since it was fetched.
+                return commands.SessionOpened(remark=self._switch(place) if place is not None else "")
+            case Branch(entry):
+                text, parent = _branched_from(entry, storage.kept)
+                self._enter("branch", storage.elsewhere.copy(storage.kept.store, parent))
+                return commands.Branched(text)
+            case CloneSession():
+                store = storage.kept.store
+                self._enter("clone", storage.elsewhere.copy(store, store.tree.leaf))
+                return commands.SessionOpened()
+            case Navigate(entry):
+                _find(entry, storage.kept)
+                past = storage.kept.move(entry)
+                self._broadcast.publish([Navigated(entry, past)])
+                return commands.Navigated(storage.kept.store.leaf)  # With what was set again there.
+            case _:
+                assert_never(work)
+
+    def called_off(self, work: Move) -> commands.Answer:
+        """What is answered if somebody cancelled it. Nothing has changed."""
+        match work:
+            case Branch(entry):
+                return commands.Branched(_branched_from(entry, self._storage.kept)[0], cancelled=True)
+            case Navigate():
+                return commands.Navigated(self._storage.kept.store.leaf, cancelled=True)
+            case _:
+                return commands.SessionOpened(cancelled=True)
+
+    def _enter(self, reason: Entered, place: Place, *settings: Event) -> None:
+        entered = self._storage.enter(place, self._state.model, self._state.asked_thinking, reason)
+        self._broadcast.publish([entered, *settings])
+
+    def _switch(self, place: Place) -> str:
+        """The model and the level of thinking that were last used there are used again, where that is possible.
+        Returns what is not as one might expect.
+        """
+        settings, unusable = remembered(place, self._live.now.accounts)
+        self._enter("resume", place, *settings)
+        here = self._state.model
+        return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
+
+    def _elsewhere(self, word: str) -> Place | None:
+        """That session, unless we are there."""
+        sessions = self._storage.elsewhere
+        key = sessions.key_of(word)
+        return None if self._is_here(key) else sessions.open(key)
+
+    def _is_here(self, key: str) -> bool:
+        log = self._storage.kept.store.log
+        if not log.holds(key):
+            return False
+        if not log.intact:
+            raise SessionError(f"{key} was changed by another program; begin another session, then switch to it")
+        return True
+
+    def _flush(self, work: Move) -> None:
+        """What could not be saved yet would be left behind, unless it goes along."""
+        if self._storage.journal is not None and not isinstance(work, CloneSession | Navigate):
+            self._storage.journal.flush()
+
+
+def _find(id: str | None, journal: Journal) -> None:
+    """Raises BadInput if there is no such entry. None is before the first one."""
+    if id is not None and id not in journal.store.tree:
+        raise BadInput(f"Entry {id} not found")
+
+
+def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:
+    """The text of that message of the user's, and the id of the entry before it."""
+    node = journal.store.tree.find(id)
+    if node is None or node.role != "user":
+        raise BadInput("Invalid entry ID for branching")
+    [entry] = journal.store.entries([node])
+    return user_text(entry.content), node.parent

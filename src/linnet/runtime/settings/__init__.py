@@ -1,0 +1,1 @@
+"""What holds: all layers of configuration resolved, read in one place, and saved."""

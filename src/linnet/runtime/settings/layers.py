@@ -1,0 +1,127 @@
+"""Where configuration comes from, in order: defaults, habits of a protocol, files, variables, and what was asked for.
+
+A file that is not there costs one look; nothing is imported for its sake.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Literal, TypeAlias
+
+from msgspec import Struct
+
+from linnet.errors import ConfigError
+from linnet.runtime.config.config import DEFAULTS, Config
+from linnet.runtime.project.project import Project
+from linnet.runtime.project.resource_folders import peer_home
+
+FILE = "settings.json"
+Source: TypeAlias = Literal["default", "protocol", "pi", "user", "project", "environment", "flag"]
+
+
+class Layer(Struct, frozen=True):
+    """`file` is where it was said, and `text` what it says."""
+
+    source: Source
+    config: Config
+    file: str = ""
+    text: bytes = b""
+
+    def where(self, key: str) -> str:
+        """Return the place that said this, for a sentence; empty if nobody needs to be told."""
+        if self.source == "environment":
+            return f"LINNET_{key.upper()}"
+        if not self.file:
+            return ""
+        from linnet.core.json.position import line_of
+
+        return f"{self.file}:{line_of(self.text, [key])}: {key}"
+
+
+class Layers(Struct, frozen=True):
+    """The weakest first. `remarks`: what whoever wrote the files should know."""
+
+    all: Sequence[Layer]
+    remarks: list[str]
+
+    def saying(self, key: str) -> Layer | None:
+        """Return the layer that has the last word on this."""
+        return next((layer for layer in reversed(self.all) if getattr(layer.config, key) is not None), None)
+
+    @contextmanager
+    def blaming(self, key: str, only: type[ConfigError] = ConfigError) -> Iterator[None]:
+        """An error of this kind in the body is about this, and names the place that said it."""
+        try:
+            yield
+        except only as error:
+            layer = self.saying(key)
+            where = layer.where(key) if layer is not None else ""
+            if not where:
+                raise
+            raise ConfigError(f"{where}: {error}") from None
+
+
+def found(asked: Config, environ: Mapping[str, str], below: Sequence[Config], home: str, project: Project) -> Layers:
+    """Decides on the way whether the project is trusted, unless that is decided. Raises ConfigError."""
+    remarks: list[str] = []
+    layers = [Layer("default", DEFAULTS), *(Layer("protocol", each) for each in below)]
+    for_pi = any(config.stands_in_for == "pi" for config in (*below, asked))
+    if for_pi:
+        layers += _pis(peer_home("pi", environ), None, remarks)
+    layers += _users(home, remarks)
+    if not project.decided:
+        setting = next((each.config.trust for each in reversed(layers) if each.config.trust is not None), None)
+        project.decide(asked.trust, setting, remarks)
+    if project.trusted:
+        if for_pi and (folder := project.folder(".pi")):
+            layers += _pis(folder, project, remarks)
+        layers += _projects(project, remarks)
+    if any(name.startswith("LINNET_") and name != "LINNET_HOME" for name in environ):
+        from linnet.runtime.config.settings_text import from_variables
+
+        config, notes = from_variables(environ)
+        remarks += notes
+        layers.append(Layer("environment", config))
+    return Layers([*layers, Layer("flag", asked)], remarks)
+
+
+def _users(home: str, remarks: list[str]) -> list[Layer]:
+    path = os.path.join(home, FILE)
+    if not os.path.lexists(path):
+        return []
+    from linnet.files.reading import contents
+
+    return [_layer("user", path, contents(path) or b"", home, remarks)]
+
+
+def _projects(project: Project, remarks: list[str]) -> list[Layer]:
+    folder = project.resources
+    path = os.path.join(folder or "", FILE)
+    if folder is None or not os.path.lexists(path):
+        return []
+    return [_layer("project", path, project.read(path) or b"", project.root, remarks)]
+
+
+def _layer(source: Source, path: str, text: bytes, folder: str, remarks: list[str]) -> Layer:
+    from linnet.runtime.config.settings_text import said
+
+    config, notes = said(text, path, folder, of_project=source == "project")
+    remarks += notes
+    return Layer(source, config, path, text)
+
+
+def _pis(folder: str, project: Project | None, remarks: list[str]) -> list[Layer]:
+    path = os.path.join(folder, FILE)
+    if not os.path.lexists(path):
+        return []
+    from linnet.files.reading import contents
+    from linnet.runtime.config.pi_settings import said
+
+    try:
+        text = (contents(path) if project is None else project.read(path)) or b""
+    except ConfigError as error:
+        remarks.append(f"{error}; it is not used")
+        return []
+    config, notes = said(text, path, folder)
+    remarks += notes
+    return [Layer("pi", config, path, text)]

@@ -1,0 +1,69 @@
+"""Writing to a `settings.json`: one key at a time, with everything else as its author left it."""
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from msgspec.json import encode
+
+from linnet.core.json.checked import misplaced
+from linnet.core.json.edited import put, removed
+from linnet.errors import ConfigError
+from linnet.files.lock import changing
+from linnet.files.reading import contents
+from linnet.files.replacing import replace
+from linnet.runtime.config.config import DEFAULT_PROVIDER
+from linnet.runtime.config.setting_keys import keys
+from linnet.runtime.config.settings_text import said
+from linnet.runtime.settings.layers import FILE
+
+
+def user_file(home: str) -> str:
+    return os.path.join(home, FILE)
+
+
+def model_written(home: str, provider: str, model: str) -> None:
+    """Say in the user's file which model is used. An address that was meant for another provider is said no longer: it
+    would be sent this one's key. Raises ConfigError.
+    """
+    file = user_file(home)
+    with _changing(file, private=True):
+        before, _ = said(contents(file) or b"", file, home)
+        values: dict[str, Any] = {"provider": provider, "model": model}
+        if before.base_url is not None and (before.provider or DEFAULT_PROVIDER) != provider:
+            values["base_url"] = None
+        replace(file, _changed(file, values, home, of_project=False))
+
+
+def written(file: str, values: Mapping[str, Any], folder: str, *, of_project: bool = False) -> None:
+    """Say this in the file; a value of None says nothing any more. Relative paths in it start in `folder`. Others who
+    do this at the same time take turns.
+
+    Raises ConfigError if that, or what the file says already, cannot be used; then nothing has changed.
+    """
+    _changed(file, values, folder, of_project=of_project)  # What is refused makes no folder either.
+    with _changing(file, private=not of_project):
+        replace(file, _changed(file, values, folder, of_project=of_project))
+
+
+@contextmanager
+def _changing(file: str, *, private: bool) -> Iterator[None]:
+    try:
+        with changing(file, private=private):
+            yield
+    except OSError as error:
+        raise ConfigError(f"{file} cannot be written: {error.strerror}") from None
+
+
+def _changed(file: str, values: Mapping[str, Any], folder: str, *, of_project: bool) -> bytes:
+    text = contents(file) or b"{}\n"
+    if not text.strip():
+        text = b"{}\n"
+    said(text, file, folder, of_project=of_project)
+    for name, value in values.items():
+        text = removed(text, name) if value is None else put(text, name, encode(value))
+        if of_project and value is not None and not keys()[name].from_project:
+            raise misplaced(text, (name,), "a project cannot set this, only you can", file)
+    said(text, file, folder, of_project=of_project)
+    return text

@@ -1,0 +1,378 @@
+"""What holds, for as long as the runtime lives: all layers of configuration, resolved once."""
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from itertools import count
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from linnet.core.events import QueueMode
+from linnet.core.loop.limits import Limits
+from linnet.core.models import Model, Reasoning
+from linnet.core.permissions.rule import Mode, Rule
+from linnet.core.setting_names import Spelling
+from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
+from linnet.runtime.config.config import ZOT, Callback, Config, Path, flag, layered
+from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.project.project import FOLDER, Project
+from linnet.runtime.project.resource_folders import ResourceFolders, resource_folders
+from linnet.runtime.settings.layers import Layers, found
+from linnet.runtime.settings.session_options import SessionOptions, session_options
+
+if TYPE_CHECKING:
+    from linnet.extensions.mcp.config import ServerConfig
+    from linnet.providers.scripted.script import Script
+    from linnet.tools.functions.function import FunctionTool
+
+_ABOUT_SANDBOX = ("sandbox", "sandbox_network", "sandbox_hosts", "sandbox_files", "sandbox_extensions")
+
+
+class _AsSaid(Struct, frozen=True, kw_only=True):
+    """Settings that hold as they were said, with the defaults for what was not."""
+
+    system_prompt: str | None
+    append_system_prompt: str | None
+    reasoning: Reasoning
+    bash_timeout: float | None
+    max_reply: int
+    timeout: float
+    retries: int
+    retry_delay: float
+    retry_runs: bool
+    auto_compaction: bool
+    compact_reserve: int
+    compact_keep: int
+    keep_messages: int | None
+    calls_at_once: int
+    needs_key: bool
+    wording: Literal["zot", "pi"]
+    permission: Mode
+    permission_callback: "Callback | None"
+    question_timeout: float | None
+    steering_mode: QueueMode
+    follow_up_mode: QueueMode
+    mcp_wait: float
+    find_extensions: bool
+    extension_wait: float
+    hook_timeout: float
+    pass_keys: bool
+    sandbox: bool
+    sandbox_network: bool
+    sandbox_files: bool
+    sandbox_extensions: bool
+
+
+class Settings(_AsSaid, frozen=True, kw_only=True):
+    """Checked, with every blank filled in; the rows of Config say what most of it means.
+
+    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
+    `below` are what else it was resolved from, and `client_tools`: clients may bring tools. `remarks`: what whoever
+    started this should know. `unheard_tools` are named in rules, and nobody has them so far. `edition`: no others
+    have this number, so that what is built by these can say so without keeping them.
+    """
+
+    asked: Config
+    environ: Mapping[str, str]
+    below: tuple[Config, ...]
+    client_tools: bool
+    remarks: tuple[str, ...]
+    model: Model
+    accounts: Accounts
+    cwd: str
+    project: Project
+    resource_folders: ResourceFolders
+    limits: Limits
+    tools: tuple[str, ...] | None
+    functions: "tuple[FunctionTool, ...]"
+    script: "Script | None"
+    sessions: SessionOptions
+    rules: tuple[Rule, ...]
+    unheard_tools: tuple[str, ...]
+    shell: str | None
+    shell_prefix: str
+    mcp: "tuple[ServerConfig, ...]"
+    mcp_tools: tuple[str, ...] | None
+    extensions: tuple[str, ...]
+    extension_flags: Mapping[str, Any]
+    sandbox_hosts: tuple[str, ...]
+    edition: int = field(default_factory=count(1).__next__)
+
+    def again(self) -> "Settings":
+        """Return what holds now that something else was decided about the project. Files are read anew; the sandbox
+        stays as it was built. Raises ConfigError.
+        """
+        spelled = self.sessions.spelled
+        project, bring = self.project, self.client_tools
+        found = resolve(self.asked, self.environ, *self.below, spelled=spelled, project=project, client_tools=bring)
+        return replace(found, **{name: getattr(self, name) for name in _ABOUT_SANDBOX})
+
+    @property
+    def zot_home(self) -> str | None:
+        """Return where zot keeps what is the user's own; None if linnet does not stand in for it."""
+        return self.resource_folders.peer_home if self.resource_folders.peer == "zot" else None
+
+    @property
+    def has_extensions(self) -> bool:
+        """Return whether there may be any. No more is looked at than where they would be."""
+        if self.extensions:
+            return True
+        project = self.project.resources
+        zots = () if self.zot_home is None else (self.zot_home, os.path.join(self.cwd, ".zot"))
+        folders = (self.sessions.home, *([project] if project else ()), *zots)
+        return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
+
+    @property
+    def may_have_extensions(self) -> bool:
+        """Return whether there may be any, in folders or in installed packages, without loading one."""
+        if self.has_extensions or not self.find_extensions:
+            return self.has_extensions
+        from linnet.extensions.packages import EXTENSIONS, entry_points
+
+        return bool(entry_points(EXTENSIONS))
+
+
+class LiveSettings:
+    """What holds for a session, in the one place where everybody reads it, when they need it.
+
+    Invariant: `now` is replaced by Adoption alone, under the session's lock and while no job is active. So a job that
+    reads it finds what it began with, to its end. What was built by settings of another `edition` is not used.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.now = settings
+
+
+def resolve(
+    asked: Config,
+    environ: Mapping[str, str],
+    *below: Config,
+    spelled: Spelling = flag,
+    project: Project | None = None,
+    client_tools: bool = False,
+) -> Settings:
+    """Resolve all layers of configuration to what holds.
+
+    `below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
+    between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
+    `client_tools`: whoever drives the agent may bring tools.
+
+    Raises ConfigError with a sentence that says what to do.
+    """
+    home = home_folder(environ)
+    below = below or (ZOT,)
+    said = layered(*below, asked)
+    project = project or Project(work_folder(said.cwd, spelled), home, stands_for=said.stands_in_for)
+    layers = found(asked, environ, below, home, project)
+    try:
+        return _resolved(layers, asked, environ, below, home, project, spelled, client_tools)
+    except ConfigError as error:
+        others = [layer for layer in layers.all if layer.source != "pi"]
+        if len(others) == len(layers.all):
+            raise
+        remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
+        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled, client_tools)
+
+
+def _resolved(
+    layers: Layers,
+    asked: Config,
+    environ: Mapping[str, str],
+    below: tuple[Config, ...],
+    home: str,
+    project: Project,
+    spelled: Spelling,
+    client_tools: bool,
+) -> Settings:
+    config = layered(*(layer.config for layer in layers.all))
+    if config.script is not None and config.provider not in (None, "scripted"):
+        raise ConfigError(
+            f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
+            f"leave out {spelled('provider')}"
+        )
+    check_reasoning(config.reasoning)
+    with layers.blaming("permission"):
+        _check_word("permission", config.permission, Mode, spelled)
+    limits = _limits(config, spelled)
+    for name in ("bash_timeout", "question_timeout"):
+        _seconds(config, name, spelled)
+    if config.base_url and not config.base_url.startswith(("http://", "https://")):
+        raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
+    if any(getattr(config, field) for field in _ABOUT_SANDBOX):
+        from linnet.runtime.settings.sandboxing import check
+
+        check(config, spelled)
+    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
+    with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
+        named = config.provider or ("scripted" if config.script is not None else None)
+        model = accounts.begin(named, config.model)
+    with layers.blaming("shell"):
+        shell = _shell(config.shell, environ, project.root)
+    with layers.blaming("tools"):
+        tools = _tools(config.tools)
+    sessions = session_options(config, asked, home, spelled)
+    remarks = list(layers.remarks)
+    if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
+        remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
+    settings = Settings(
+        **{name: getattr(config, name) for name in _AsSaid.__struct_fields__},
+        asked=asked,
+        environ=environ,
+        below=below,
+        client_tools=client_tools,
+        remarks=tuple(remarks),
+        model=model,
+        accounts=accounts,
+        cwd=project.root,
+        project=project,
+        resource_folders=resource_folders(config, asked, environ, home, project, spelled),
+        limits=limits,
+        tools=tools,
+        functions=_functions(config.tools),
+        script=_script(config.script),
+        sessions=sessions,
+        rules=(),
+        unheard_tools=(),
+        shell=shell,
+        shell_prefix=config.shell_prefix or "",
+        mcp=_mcp(config, environ, home, project, spelled),
+        mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
+        extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
+        extension_flags=dict(config.extension_flags or {}),
+        sandbox_hosts=tuple(config.sandbox_hosts or ()),
+    )
+    if not config.rules:
+        return settings
+    from linnet.runtime.settings.rules import ruled  # For those who have any.
+
+    return ruled(settings, layers)
+
+
+def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
+    """Return what whoever started this should know about a key that is missing. Raises MissingKey if it is needed."""
+    try:
+        accounts.require(model.provider)
+    except MissingKey as error:
+        if needed:
+            raise
+        return [f"{error}. Prompts are refused until then"]
+    return []
+
+
+def _limits(config: Config, spelled: Spelling) -> Limits:
+    if config.max_reply is not None and config.max_reply < 1:
+        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {config.max_reply}")
+    if config.max_steps is not None and config.max_steps < 1:
+        raise ConfigError(f"{spelled('max_steps')} must be at least 1")
+    if config.max_cost is not None and not 0 < config.max_cost < 1e9:
+        raise ConfigError(f"{spelled('max_cost')} must be a number of dollars above 0, not {config.max_cost:g}")
+    return Limits(config.max_steps, config.max_cost, _seconds(config, "max_seconds", spelled), spelled)
+
+
+def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
+    seconds: float | None = getattr(config, field)
+    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
+        raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
+    return seconds
+
+
+def check_reasoning(level: str | None) -> None:
+    if level not in get_args(Reasoning):
+        raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
+
+
+def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
+    """Raises ConfigError: a word that nobody knows would be taken for one that lets everything through."""
+    if word not in get_args(words):
+        raise ConfigError(f"{spelled(field)} must be one of {', '.join(get_args(words))}, not {word!r}")
+
+
+def home_folder(environ: Mapping[str, str]) -> str:
+    """Return where linnet keeps what is the user's own. Nothing is created by looking. Raises ConfigError."""
+    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
+    if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
+        raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
+    return os.path.abspath(given)
+
+
+def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
+    """Return the real path of the folder to work in: one name, whichever link led there. Raises ConfigError."""
+    try:
+        path = os.path.realpath(cwd or os.getcwd())
+    except FileNotFoundError:
+        raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
+    except ValueError:
+        raise ConfigError(f"{spelled('cwd')} {cwd!r} cannot be the name of a folder") from None
+    if not os.path.isdir(path):
+        raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
+    return path
+
+
+def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | None:
+    if not given:
+        return None
+    from linnet.processes.shell import found
+
+    return found(given, environ, cwd)
+
+
+def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
+    """Return the names of linnet's own tools; None for those that are there unless somebody says otherwise."""
+    if given is None:
+        return None
+    names = [each for each in given if isinstance(each, str)]
+    if not names:
+        return ()
+    from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
+
+    return tuple(tool.spec.name for tool in standard_tools(name for name in names if not _is_mcp(name)))
+
+
+def _is_mcp(name: str) -> bool:
+    return name.startswith("mcp__")
+
+
+def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
+    return [each for each in given if isinstance(each, str) and _is_mcp(each)]
+
+
+def _mcp(
+    config: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling
+) -> "tuple[ServerConfig, ...]":
+    """Return the MCP servers to use. Where there are none, one file is looked for, and nothing is imported."""
+    folders = [home, *([project.resources] if project.resources else [])]
+    files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
+    files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
+    unwanted = not config.mcp or (config.tools is not None and not _mcp_names(config.tools))
+    if unwanted or not (files or config.mcp_servers):
+        return ()
+    from linnet.extensions.mcp.files import load
+
+    inside = os.path.join(project.root, FOLDER, "")
+
+    def read(path: str) -> bytes | None:
+        return project.read(path) if path.startswith(inside) else None
+
+    return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)
+
+
+def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
+    """Return the functions that are tools. Raises ConfigError if two tools have one name."""
+    functions = tuple(each for each in given or () if not isinstance(each, str))
+    if functions:
+        from linnet.tools.toolset import clash
+
+        names = [(name, "linnet itself") for name in _tools(given) or ()]
+        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
+            raise ConfigError(problem)
+    return functions
+
+
+def _script(path: Path | None) -> "Script | None":
+    if path is None:
+        return None
+    from linnet.providers.scripted.script import load
+
+    return load(os.fspath(path))

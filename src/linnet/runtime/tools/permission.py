@@ -1,0 +1,149 @@
+"""Decides, before a tool runs, whether it may: by rules, by what was allowed before, or by asking."""
+
+import os
+from collections.abc import Callable, Sequence
+
+from linnet.concurrency.foreign import Foreign
+from linnet.core.messages import ToolCall
+from linnet.core.permissions.decision import Place, Placed, decide, finds, leaves_out
+from linnet.core.permissions.path_globs import Glob, anchored, anywhere
+from linnet.core.permissions.rule import SEARCHING, SUBJECTS, Mode, Rule, subject
+from linnet.core.questions import Permit, Permitted
+from linnet.errors import Cancelled
+from linnet.runtime.config.config import Callback
+from linnet.runtime.tools.open_questions import Questions
+from linnet.tools.context import ToolContext
+from linnet.tools.preview import preview
+
+DENIED = (
+    "Denied: this call to {} is not allowed here. Do not try to get around that; say what you would have done, or do "
+    "without."
+)
+NOT_ALLOWED = "Denied by the user: {}"
+NO_ANSWER = "Denied: nobody allowed this call to {}."
+
+
+class Called:
+    """A function of the program's own that decides. One that fails denies; an abort does not wait for it."""
+
+    def __init__(self, callback: Callback, foreign: Foreign) -> None:
+        self._callback = callback
+        self._foreign = foreign
+
+    def refusal(self, call: ToolCall, context: ToolContext) -> str:
+        try:
+            answer = self._foreign.call(self._callback, context.cancel, call, preview(call, context))
+        except Cancelled:
+            context.cancel.check()
+            return NOT_ALLOWED.format("the permission callback was cancelled")
+        except Exception as fault:
+            return NOT_ALLOWED.format(f"the permission callback failed: {type(fault).__name__}: {fault}")
+        if answer is True:
+            return ""
+        if isinstance(answer, str):
+            return NOT_ALLOWED.format(answer or "no reason was given")
+        return NO_ANSWER.format(call.name)
+
+
+class PlacedRules:
+    """Rules with the folders that they are about.
+
+    Invariant: a rule that allows is about what its path led to when this was made, whatever links are made since; one
+    that asks or denies, also about what it leads to now.
+    """
+
+    def __init__(self, rules: Sequence[Rule], cwd: str) -> None:
+        self._cwd = os.path.realpath(cwd)
+        self._home = os.path.expanduser("~")
+        self._then = [Placed(rule, self._globs(rule)) for rule in rules]
+
+    def now(self) -> list[Placed]:
+        return [
+            each if each.rule.verdict == "allow" or not each.globs else Placed(each.rule, _with_links(each.globs))
+            for each in self._then
+        ]
+
+    def _globs(self, rule: Rule) -> tuple[Glob, ...]:
+        if not rule.pattern or rule.tool == "bash":
+            return ()
+        strict = rule.verdict == "allow"
+        pattern = rule.pattern if rule.pattern.startswith("~/") else os.path.expanduser(rule.pattern)
+        found = [anchored(pattern, self._cwd, self._home, strict=strict)]
+        if not strict and (everywhere := anywhere(rule.pattern, self._cwd)) is not None:
+            found.append(everywhere)
+        return _with_links(found)
+
+
+class Permissions:
+    """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no.
+
+    Rules come first. Where none fits, or one says so, it is `called` that decides, or else the mode.
+    """
+
+    def __init__(
+        self,
+        mode: Mode,
+        rules: PlacedRules,
+        questions: Questions,
+        called: Called | None = None,
+        timeout: float | None = None,
+    ) -> None:
+        self._mode: Mode | None = mode if called is None else None
+        self._rules = rules
+        self._questions = questions
+        self._called = called
+        self._timeout = timeout
+        self._allowed: set[tuple[str, str, bool]] = set()
+
+    def forget(self) -> None:
+        """What was allowed for a session is not allowed in another."""
+        self._allowed = set()
+
+    def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
+        verdict = decide(call, self._mode, self._rules.now(), _place(call, context.cwd), own=own)
+        if verdict == "allow" or (verdict == "ask" and self._key(call, own) in self._allowed):
+            return ""
+        if verdict == "deny":
+            return DENIED.format(call.name)
+        return self._asked(call, context, own) if self._called is None else self._called.refusal(call, context)
+
+    def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
+        if call.name not in SEARCHING:
+            return None
+        mode, rules = self._mode, self._rules.now()
+        if not leaves_out(call, mode, rules):
+            return None
+        return lambda path: finds(call, mode, rules, Place(path, os.path.realpath(path)))
+
+    def _asked(self, call: ToolCall, context: ToolContext, own: bool) -> str:
+        title = f"Allow {call.name}?"
+        reply = self._questions.ask(Permit(call, title, preview(call, context)), context.cancel, self._timeout)
+        if not isinstance(reply, Permitted):
+            return NO_ANSWER.format(call.name)
+        if not reply.yes:
+            return NOT_ALLOWED.format(reply.reason or "no reason was given")
+        if reply.always:
+            self._allowed.add(self._key(call, own))
+        return ""
+
+    @staticmethod
+    def _key(call: ToolCall, own: bool) -> tuple[str, str, bool]:
+        """What a yes for the session covers: the same command, or the same tool."""
+        return call.name, subject(call) if call.name == "bash" else "", own
+
+
+def _with_links(globs: Sequence[Glob]) -> tuple[Glob, ...]:
+    real = (Glob(os.path.realpath(glob.folder), glob.rest, glob.strict) for glob in globs)
+    return tuple(dict.fromkeys((*globs, *real)))
+
+
+def _place(call: ToolCall, cwd: str) -> Place | None:
+    """Where the path leads that the call is about; None if it is about none, or about one that cannot be."""
+    given = subject(call) or ("." if call.name in SEARCHING else "")
+    if not given or SUBJECTS.get(call.name) != "path":
+        return None
+    path = os.path.join(cwd, os.path.expanduser(given))
+    try:
+        return Place(os.path.normpath(path), os.path.realpath(path))
+    except (OSError, ValueError):
+        return None

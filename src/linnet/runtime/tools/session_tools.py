@@ -1,0 +1,154 @@
+"""All tools of a session, as one toolset: linnet's own, those that others bring, and the gate in front of them."""
+
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from linnet.core.cancel import Cancel
+from linnet.core.events import Event, SessionEntered
+from linnet.core.permissions.rule import Rule
+from linnet.core.questions import Question, Reply
+from linnet.core.toolspec import ToolSpec
+from linnet.errors import BadInput
+from linnet.runtime.listener import Listener
+from linnet.runtime.resources import Resources
+from linnet.runtime.settings.settings import LiveSettings, Settings
+from linnet.runtime.tools.open_questions import Questions
+
+if TYPE_CHECKING:
+    from linnet.extensions.chain import Chain
+    from linnet.runtime.tools.client_tools import ClientTools
+    from linnet.runtime.tools.permission import Permissions, PlacedRules
+    from linnet.tools.toolset import Toolset
+
+OWN = "linnet itself"
+FUNCTION = "a function"
+SERVER = "an MCP server"
+CLIENT = "the client"
+
+
+class SessionTools(Listener):
+    """Built when it is first asked for, and again when other settings hold; what was allowed is asked about again then.
+
+    Without rules, a mode or a callback there is no gate, and it costs nothing.
+    """
+
+    def __init__(self, live: LiveSettings, resources: Resources, questions: Questions) -> None:
+        self.resources = resources
+        self._live = live
+        self._questions = questions
+        self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
+        self._client: ClientTools | None = None
+        self._permissions: tuple[int, Permissions] | None = None  # With the edition of the settings, as below.
+        self._placed: dict[tuple[Rule, ...], PlacedRules] = {}  # Where their paths led at first.
+        self._made: tuple[ClientTools | None, Chain | None, int, Toolset] | None = None
+        self._assembling = Lock()  # Taken by whoever may wait, never under the session's lock.
+
+    @property
+    def tools(self) -> "Toolset":
+        # Each is looked at once: the client declares tools, and extensions come and go, at any moment in other threads.
+        client, chain, settings = self._client, self.chain, self._live.now
+        made = self._made
+        if made is None or made[0] is not client or made[1] is not chain or made[2] != settings.edition:
+            with self._assembling:  # By one at a time: there is one gate, which knows what was allowed.
+                made = self._made = client, chain, settings.edition, self._assembled(client, chain, settings)
+        return made[3]
+
+    def offers_any(self) -> bool:
+        """Whether the model is offered tools; nothing is built to know it."""
+        settings = self._live.now
+        declared = self._client is not None and bool(self._client.specs)
+        return settings.tools != () or bool(settings.functions or settings.mcp) or declared  # Extensions': likewise.
+
+    def extend(self, chain: "Chain | None") -> None:
+        """These are the extensions from now on."""
+        self.chain = chain
+        self._made = None
+
+    def declare(self, specs: Sequence[ToolSpec]) -> None:
+        """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
+        from linnet.runtime.tools.client_tools import ClientTools
+        from linnet.tools.toolset import clash
+
+        if problem := clash([*self.owners(), *((spec.name, CLIENT) for spec in specs)]):
+            raise BadInput(problem)
+        if self._client is None:
+            self._client = ClientTools(self._questions, self._live)
+        self._client.declare(specs)
+
+    def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
+        """How a tool asks whoever drives the agent."""
+        return lambda question: self._questions.ask(question, cancel, self._live.now.question_timeout)
+
+    def hear(self, events: Sequence[Event]) -> None:
+        if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
+            self._permissions[1].forget()
+
+    def owners(self) -> list[tuple[str, str]]:
+        """The names of all tools but the client's and those of servers, and whose they are."""
+        own = [(spec.name, OWN) for spec in self.resources.tools.specs]
+        if self.resources.has_skill_tool:
+            own.append(("skill", OWN))
+        functions = [(function.spec.name, FUNCTION) for function in self._live.now.functions]
+        chain = self.chain  # Asked once: another thread may take it away.
+        found = chain.extensions if chain is not None else ()
+        theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
+        return [*own, *functions, *theirs]
+
+    def _assembled(self, client: "ClientTools | None", chain: "Chain | None", settings: Settings) -> "Toolset":
+        tools = self._guarded(self.resources.tools, settings, own=True)
+        instead: list[Toolset] = []
+        others: list[tuple[str, Toolset]] = []
+        if settings.functions:
+            from linnet.tools.functions.function import FunctionTools
+
+            functions = FunctionTools(settings.functions, self.resources.foreign)
+            others.append((FUNCTION, self._guarded(functions, settings)))
+        if settings.mcp:
+            others.append((SERVER, self._guarded(self.resources.servers, settings)))
+        if chain is not None and (settings.tools != () or settings.zot_home is not None):
+            for extension in chain.extensions:
+                if extension.tools is not None and extension.replaces_tools:
+                    instead.append(self._guarded(extension.tools, settings))
+                elif extension.tools is not None:
+                    others.append((extension.path, self._guarded(extension.tools, settings)))
+        if client is not None:
+            others.append((CLIENT, self._guarded(client, settings)))
+        if self.resources.has_skill_tool:
+            from linnet.runtime.project.skill_tool import SkillTool
+
+            others.append((OWN, self._guarded(SkillTool(self.resources.skills), settings, own=True)))
+        if others or instead:
+            from linnet.tools.toolset import Combined
+
+            tools = Combined((OWN, tools), *others, instead=instead)
+        if chain is None:
+            return tools
+        from linnet.extensions.hooked import Hooked
+
+        return Hooked(tools, chain)  # Outermost: the gate sees what will really run.
+
+    def _guarded(self, tools: "Toolset", settings: Settings, *, own: bool = False) -> "Toolset":
+        """Each owner's tools have the gate right before them, so that it knows whose tool it is about to let run."""
+        if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
+            return tools
+        from linnet.tools.toolset import Guarded
+
+        return Guarded(tools, self._gate(settings), own=own)
+
+    def _gate(self, settings: Settings) -> "Permissions":
+        from linnet.runtime.tools.permission import Called, Permissions, PlacedRules
+
+        if self._permissions is None or self._permissions[0] != settings.edition:
+            callback, rules = settings.permission_callback, settings.rules
+            placed = self._placed.get(rules) or PlacedRules(rules, settings.cwd)
+            self._placed[rules] = placed
+            gate = Permissions(
+                settings.permission,
+                placed,
+                self._questions,
+                None if callback is None else Called(callback, self.resources.foreign),
+                settings.question_timeout,
+            )
+            self._permissions = settings.edition, gate
+        return self._permissions[1]

@@ -1,0 +1,213 @@
+"""Prompts from the command line, one after another: their events as lines, or just the final text."""
+
+import gc
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+from msgspec import UNSET
+
+from linnet.core.cancel import Cancel
+from linnet.core.commands import Answer, Done, Prompt
+from linnet.core.events import Event, HookFailed, JobStarted, ReplyEnded, SessionFailed, StepStarted, ToolFinished
+from linnet.core.messages import StopReason
+from linnet.core.text.terminal_text import spelled_out
+from linnet.core.ui_events import Displayed, EditorTextSet, Notified
+from linnet.errors import BadOutput, LimitReached, LinnetError, ModelRefused
+from linnet.runtime.listener import Listener
+from linnet.runtime.requester import Requester
+from linnet.runtime.session import Session
+from linnet.server.one_shot.piped import piped
+from linnet.server.outlet import Outlet
+from linnet.server.stdio import claim
+from linnet.server.terminal import say
+from linnet.server.wakeup import Wakeup
+from linnet.wire.dialect import Dialect, Opened
+from linnet.wire.jsonl import encode_lines
+
+if TYPE_CHECKING:
+    from linnet.server.one_shot.progress import Terminal
+
+EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
+Prints: TypeAlias = Literal["text", "value", "result"]
+LIMIT, REFUSED, SILENT = 4, 5, 6
+EVERY = 0.5  # Seconds after which the time that a terminal shows is drawn again.
+WAITING = "reading stdin to its end, to add it to the prompt; if nothing is meant to come from there, add </dev/null"
+
+
+class _Asking(Requester):
+    """`ended` is how the last prompt ended."""
+
+    def __init__(self) -> None:
+        self.ended: Done | None = None
+
+    def finished(self, answer: Answer) -> None:
+        if isinstance(answer, Done):
+            self.ended = answer
+
+    def refused(self, error: LinnetError) -> None:
+        self.ended = Done("error", str(error), error)
+
+
+class _Listener(Listener):
+    """`text` is the last thing said, and `shown` what extensions had to show; `broken`: why a command of theirs failed.
+    `denied` and `ran` count the tool calls, `asked` the model calls of the last prompt, `steps` those of all.
+    """
+
+    def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
+        self._outlet = outlet
+        self._wakeup = wakeup
+        self._encoder = None if dialect is None else dialect.encoder()
+        self._terminal = terminal
+        self.text = ""
+        self.unsaved = ""
+        self.shown: list[str] = []
+        self.broken = ""
+        self.denied = self.ran = self.asked = self.steps = 0
+
+    def hear(self, events: Sequence[Event]) -> None:
+        if self._encoder is not None:
+            self._outlet.tell(self._encoder.encode(events), len(events))
+        elif self._terminal is not None and self._terminal.progress.hear(events):
+            self._wakeup.wake()
+        for event in events:
+            if isinstance(event, ReplyEnded):
+                self.text = event.message.text
+            elif isinstance(event, ToolFinished):
+                denied = (event.result.details or {}).get("denied") is True
+                self.denied, self.ran = self.denied + denied, self.ran + (not denied)
+            elif isinstance(event, StepStarted):
+                self.asked, self.steps = self.asked + 1, self.steps + 1
+            elif isinstance(event, JobStarted):
+                self.text, self.shown, self.broken, self.denied, self.ran, self.asked = "", [], "", 0, 0, 0
+            elif isinstance(event, Displayed | EditorTextSet):
+                self.shown.append(event.text)
+            elif isinstance(event, Notified) and self._encoder is None:
+                say(f"{event.extension}: {event.message}")
+            elif isinstance(event, HookFailed):
+                self._hook_failed(event)
+            elif isinstance(event, SessionFailed) and self._encoder is None:
+                self.unsaved = event.error
+
+    def _hook_failed(self, failed: HookFailed) -> None:
+        if failed.event == "command":
+            self.broken = failed.error
+        elif failed.event != "load" and self._encoder is None:  # What cannot be loaded is on stderr already.
+            say(f"{failed.path}: {failed.event}: {failed.error}")
+
+    def warned(self, sentence: str) -> None:
+        say(sentence)
+
+    def idle(self) -> None:
+        self._wakeup.wake()
+
+    def pace(self, cancel: Cancel) -> None:
+        self._outlet.pace(cancel)
+
+    def is_behind(self) -> bool:
+        return self._outlet.is_behind
+
+
+def once(
+    prompts: Callable[[str], Sequence[Prompt]],
+    open_session: Callable[[Listener], Session],
+    dialect: Dialect | None,
+    *,
+    prints: Prints = "text",
+    names_session: bool = False,
+    draws: bool = True,
+) -> int:
+    """Without a dialect to tell the events in, `prints` is printed at the end: the final text, the value that it stands
+    for, or a JSON object with all that came of it. `prompts` is called with what was piped in.
+    `names_session`: say on stderr where it was kept, if it was. `draws`: show progress there, if that is a terminal.
+
+    The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
+    reached, 5 refused, 6 nothing was said, 128 and more if a signal ended it.
+    """
+    gc.enable()
+    stdio = claim()  # First: another descriptor could get the number of one that was closed.
+    wakeup = Wakeup()
+    wakeup.on_signals()
+    added = piped(stdio.source, wakeup, lambda: say(WAITING))
+    if added is None:
+        return 128 + wakeup.signal
+    asked = prompts(added)
+    outlet = Outlet(stdio.sink, wakeup.wake)
+    outlet.watch()
+    terminal = _terminal() if draws and dialect is None else None
+    listener = _Listener(outlet, wakeup, dialect, terminal)
+    session = open_session(listener)
+    before = session.spent
+    if dialect is not None and session.header is not None:
+        header = session.header
+        line = dialect.session(Opened(header.id, header.timestamp, header.cwd, session.file))
+        outlet.write([[line]], len(line))
+    session.tell_doubts()
+    asking = _Asking()
+    for prompt in asked:
+        session.submit(prompt, asking)
+    while session.busy and not (wakeup.signal or outlet.broken):
+        if terminal is not None:
+            terminal.draw()
+        wakeup.wait(None if terminal is None else EVERY)
+    session.close()  # Aborts the run if it still goes on.
+    if terminal is not None:
+        terminal.wipe()
+    ended = asking.ended
+    if listener.broken and ended is not None and not ended.error:
+        ended = Done("error", listener.broken)
+    kept = session.file if session.file is not None and os.path.exists(session.file) else None
+    if dialect is None and prints == "result" and ended is not None:
+        from linnet.server.one_shot.result_line import result_line
+
+        text = listener.text or "\n".join(listener.shown)
+        outlet.write([[result_line(text, ended, before, session.spent, listener.steps, kept)]])
+        outlet.flush(timeout=0.3)
+    elif dialect is None and not wakeup.signal:
+        printed = _printed(listener, ended, prints)
+        outlet.write([[spelled_out(printed.decode()).encode() if os.isatty(stdio.sink) else printed]])
+    while outlet.unread and not (wakeup.signal or outlet.broken):
+        wakeup.wait()
+    if listener.unsaved:
+        say(listener.unsaved)
+    if ended is not None and ended.error:
+        say(ended.error)
+    if dialect is None and names_session and kept is not None and prints != "result":
+        say(f"this session is kept in {kept}")
+    if wakeup.signal:
+        return 128 + wakeup.signal
+    return _code(ended, listener) if ended is not None and not outlet.broken else 1
+
+
+def _terminal() -> "Terminal | None":
+    from linnet.server.one_shot.progress import Terminal
+
+    return Terminal() if Terminal.is_there() else None
+
+
+def _printed(listener: _Listener, ended: Done | None, prints: Prints) -> bytes:
+    """The value, or nothing; otherwise the final text, or what a command of an extension's has to show instead. What it
+    shows beside an answer is for people.
+    """
+    if prints == "value":
+        value = UNSET if ended is None else ended.value
+        return b"" if value is UNSET else encode_lines([value])
+    if listener.text:
+        for text in listener.shown:
+            say(text)
+    text = listener.text or "\n".join(listener.shown)
+    return text.encode("utf-8", "replace") + b"\n" if text else b""
+
+
+def _code(ended: Done, listener: _Listener) -> int:
+    if isinstance(ended.failure, LimitReached):
+        return LIMIT
+    if isinstance(ended.failure, ModelRefused):
+        return REFUSED
+    if ended.stop == "end" and listener.denied and not listener.ran:
+        return REFUSED
+    if isinstance(ended.failure, BadOutput):
+        return EXIT["error"]
+    if ended.stop == "end" and not listener.text.strip() and listener.asked:
+        return SILENT
+    return EXIT[ended.stop]

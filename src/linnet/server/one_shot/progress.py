@@ -1,0 +1,108 @@
+"""What a prompt is doing, for somebody at a terminal: the step, the tool, the seconds."""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from time import monotonic
+
+from linnet.core.events import (
+    CompactionEnded,
+    CompactionStarted,
+    Event,
+    RetryScheduled,
+    RunStarted,
+    StepStarted,
+    ToolFinished,
+    ToolStarted,
+)
+from linnet.core.messages import ToolCall
+from linnet.core.permissions.rule import subject
+from linnet.core.text.terminal_text import spelled_out
+
+CLEAR = "\r\x1b[K"
+
+
+class Progress:
+    """A line that is written over, and one that stays for each tool that has run.
+
+    Invariant: what is heard is only noted; whoever draws, in a thread of its own, writes.
+    """
+
+    def __init__(self, clock: Callable[[], float] = monotonic) -> None:
+        self._clock = clock
+        self._began = clock()
+        self._step = 0
+        self._doing = ""
+        self._running: dict[str, tuple[ToolCall, float]] = {}
+        self._finished: list[str] = []
+
+    def hear(self, events: Sequence[Event]) -> bool:
+        """Whether there is something new to draw."""
+        news = False
+        for event in events:
+            news = True
+            match event:
+                case RunStarted() | CompactionEnded():
+                    self._doing = ""
+                case StepStarted():
+                    self._step += 1
+                case ToolStarted(call):
+                    self._running[call.id] = (call, self._clock())
+                case ToolFinished(result):
+                    if begun := self._running.pop(result.call_id, None):
+                        call, at = begun
+                        verdict = ", failed" if result.is_error else ""
+                        self._finished.append(f"{_named(call)} ({self._clock() - at:.1f} s{verdict})")
+                case RetryScheduled(attempt, most, delay):
+                    self._doing = f"failed, trying again in {delay / 1000:g} s ({attempt} of {most})"
+                case CompactionStarted():
+                    self._doing = "summarising the conversation"
+                case _:
+                    news = False
+        return news
+
+    def drawn(self, width: int) -> str:
+        """What to write now: the tools that have run since, and the line for what goes on."""
+        finished, self._finished = self._finished, []
+        running = [_named(call) for call, _ in self._running.values()]
+        parts = [
+            f"step {self._step}",
+            *(running or [self._doing or "thinking"]),
+            f"{self._clock() - self._began:.0f} s",
+        ]
+        lines = "".join(f"{CLEAR}{line[: width - 1]}\r\n" for line in finished)
+        return f"{lines}{CLEAR}{' · '.join(parts)[: width - 1]}"
+
+    def wiped(self) -> str:
+        """What to write at the end: the tools that have run since, and nothing after them."""
+        return self.drawn(80).rpartition(CLEAR)[0] + CLEAR
+
+
+class Terminal:
+    """Draws on stderr, if that is a terminal that can be drawn on."""
+
+    def __init__(self, fd: int = 2) -> None:
+        self._fd = fd
+        self.progress = Progress()
+
+    @staticmethod
+    def is_there(fd: int = 2) -> bool:
+        return os.isatty(fd) and os.environ.get("TERM") != "dumb"
+
+    def draw(self) -> None:
+        try:
+            width = os.get_terminal_size(self._fd).columns or 80
+        except OSError:
+            width = 80
+        self._write(self.progress.drawn(width))
+
+    def wipe(self) -> None:
+        self._write(self.progress.wiped())
+
+    def _write(self, text: str) -> None:
+        with suppress(OSError):  # Nobody looks any more.
+            os.write(self._fd, text.encode("utf-8", "replace"))
+
+
+def _named(call: ToolCall) -> str:
+    return spelled_out(" ".join(f"{call.name} {subject(call)}".split()))

@@ -1,0 +1,55 @@
+"""Everything in a folder that git would look at, in the order of its path."""
+
+import os
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from linnet.tools.search.ignore import Folder, folders_above, users_own
+
+
+class Entry(NamedTuple):
+    """`path` starts below the folder that is walked. A link is neither a folder nor a file, wherever it leads."""
+
+    path: bytes
+    is_folder: bool
+    is_file: bool
+
+
+def walk(root: bytes) -> Iterator[Entry]:
+    """A folder comes before what is in it, and entries of one folder in the order of the bytes of their names.
+
+    Links are not followed, so there are no loops. Folders that cannot be read are empty. `.git` is left out.
+    """
+    start = os.path.realpath(root)
+    everywhere = users_own()
+    pending = list(_entries(root, start, b"", folders_above(start)))
+    while pending:
+        entry, absolute, above = pending.pop()
+        ignored = above.ignores(absolute, entry.is_folder)
+        if ignored is None:
+            ignored = everywhere.ignores(entry.path, entry.is_folder)
+        if ignored:
+            continue
+        yield entry
+        if entry.is_folder:
+            pending += _entries(os.path.join(root, entry.path), absolute, entry.path + b"/", above)
+
+
+def _entries(folder: bytes, absolute: bytes, prefix: bytes, above: Folder | None) -> list[tuple[Entry, bytes, Folder]]:
+    """The last one first, to be taken from the end."""
+    try:
+        with os.scandir(folder) as found:
+            entries = sorted(found, key=lambda entry: entry.name, reverse=True)
+    except OSError:
+        return []
+    rules = Folder(absolute, above, (entry.name for entry in entries))
+    absolute = absolute.rstrip(b"/") + b"/"
+    return [
+        (
+            Entry(prefix + entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)),
+            absolute + entry.name,
+            rules,
+        )
+        for entry in entries
+        if entry.name != b".git"
+    ]

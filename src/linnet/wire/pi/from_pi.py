@@ -1,0 +1,184 @@
+"""Messages in pi's words as core's: the way back from `words`. Forgiving, since many versions of pi wrote them."""
+
+from typing import Any, TypeAlias
+
+from msgspec import Struct, field
+
+from linnet.core import messages
+from linnet.core.text.timestamps import END
+from linnet.wire.pi.source import Source
+from linnet.wire.pi.to_pi import ABORTED
+
+_STOP: dict[str, messages.StopReason] = {
+    "stop": "end",
+    "toolUse": "tool_use",
+    "length": "length",
+    "error": "error",
+    "aborted": "aborted",
+}
+
+
+class Block(Struct, frozen=True, rename="camel", gc=False):
+    type: str = ""
+    text: str = ""
+    thinking: str = ""
+    thinking_signature: str = ""
+    redacted: bool = False
+    data: str = ""
+    mime_type: str = ""
+    source: Source | None = None
+    id: str = ""
+    name: str = ""
+    arguments: dict[str, Any] | None = None
+    unparsed: str = ""
+
+
+SpelledContent: TypeAlias = str | list[Block]
+
+
+class SpelledCost(messages.Cost, frozen=True, rename="camel", gc=False):
+    cache_read: float = 0.0
+    cache_write: float = 0.0
+
+
+class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
+    """`priced` is linnet's own: false if the price of some of it is not known."""
+
+    cache_read: int = 0
+    cache_write: int = 0
+    cost: SpelledCost = SpelledCost()
+    priced: bool = field(default=True, name="costKnown")
+
+
+class Spelled(Struct, frozen=True, rename="camel", gc=False):
+    """A message of any role. What a role has no use for is absent."""
+
+    role: str = ""
+    content: SpelledContent = ""
+    timestamp: float | None = 0
+    api: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: SpelledUsage | None = None
+    stop_reason: str = "stop"
+    error_message: str = ""
+    tool_call_id: str = ""
+    tool_name: str = ""
+    details: Any = None
+    is_error: bool = False
+    command: str = ""
+    output: str = ""
+    raw_output: str | None = None
+    exit_code: int | None = None
+    cancelled: bool = False
+    truncated: bool = False
+    full_output_path: str | None = None
+    exclude_from_context: bool = False
+    summary: str = ""
+    tokens_before: float = 0
+    from_id: str = ""
+    custom_type: str = ""
+    display: bool = True
+
+
+def message(said: Spelled) -> messages.Message | None:
+    """Return None for a role that is not known."""
+    time = moment(said.timestamp)
+    match said.role:
+        case "user":
+            return messages.UserMessage(user_parts(said.content), time)
+        case "assistant":
+            return _assistant(said, time)
+        case "toolResult":
+            details = said.details if isinstance(said.details, dict) else None
+            content = user_parts(said.content)
+            return messages.ToolResult(said.tool_call_id, said.tool_name, content, time, said.is_error, details)
+        case "bashExecution":
+            return messages.BashRun(
+                said.command,
+                said.output if said.raw_output is None else said.raw_output,
+                said.exit_code,
+                time,
+                said.cancelled,
+                said.truncated,
+                said.full_output_path,
+                said.exclude_from_context,
+            )
+        case "compactionSummary":
+            return messages.Summary(said.summary, rounded(said.tokens_before), time)
+        case "branchSummary":
+            return messages.BranchSummary(said.summary, said.from_id, time)
+        case "custom" | "hookMessage":
+            return messages.Note(said.custom_type, user_parts(said.content), time, said.display, said.details)
+        case _:
+            return None
+
+
+def rounded(number: float) -> int:
+    """Return the nearest integer; 0 for what is no number."""
+    try:
+        return round(number)
+    except (OverflowError, ValueError):
+        return 0
+
+
+def moment(stamp: float | None) -> int:
+    """Return milliseconds since 1970; 0 for what no calendar knows."""
+    time = rounded(stamp or 0)
+    return time if 0 <= time < END else 0
+
+
+def usage(spelled: SpelledUsage | None) -> messages.Usage:
+    if spelled is None:
+        return messages.Usage()
+    cost = spelled.cost
+    return messages.Usage(
+        spelled.input,
+        spelled.output,
+        spelled.cache_read,
+        spelled.cache_write,
+        messages.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write),
+        0 if spelled.priced else spelled.total,
+    )
+
+
+def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
+    stop = _STOP.get(said.stop_reason, "end")
+    content = [messages.Text(said.content)] if isinstance(said.content, str) else map(_reply_part, said.content)
+    error = "" if stop == "aborted" and said.error_message == ABORTED else said.error_message
+    return messages.AssistantMessage(
+        tuple([part for part in content if part is not None]),
+        time,
+        said.provider,
+        said.model,
+        usage(said.usage),
+        stop,
+        error,
+        said.api,
+    )
+
+
+def _reply_part(block: Block) -> messages.ReplyPart | None:
+    match block.type:
+        case "text":
+            return messages.Text(block.text)
+        case "thinking":
+            return messages.Thinking(block.thinking, block.thinking_signature, block.redacted)
+        case "toolCall":
+            return messages.ToolCall(block.id, block.name, block.arguments or {}, block.unparsed)
+        case _:
+            return None
+
+
+def user_parts(content: SpelledContent) -> tuple[messages.UserPart, ...]:
+    if isinstance(content, str):
+        return (messages.Text(content),) if content else ()
+    out: list[messages.UserPart] = []
+    for block in content:
+        if block.type == "text":
+            out.append(messages.Text(block.text))
+        elif block.type == "image":
+            source = block.source or Source()
+            data, kind = block.data or source.data, block.mime_type or source.mime_type
+            out.append(messages.Image(kind, data, source.url))
+    return tuple(out)

@@ -1,0 +1,179 @@
+"""What core knows, in pi's words: messages, models, compactions."""
+
+from collections.abc import Iterable
+from typing import Any, Literal, assert_never
+
+from msgspec import UNSET, Raw, UnsetType
+
+from linnet.core import messages, models
+from linnet.core.events import Compaction
+from linnet.core.text.printable import printable
+from linnet.wire.pi import frames, responses
+
+NO_ATTACHMENTS = Raw(b"[]")
+ABORTED = "Request was aborted."
+_STOP: dict[messages.StopReason, frames.Stop] = {
+    "end": "stop",
+    "tool_use": "toolUse",
+    "length": "length",
+    "error": "error",
+    "aborted": "aborted",
+}
+
+
+class Words:
+    """How messages are spelled. The protocol before this one spells some of them otherwise, and so do sessions' files.
+
+    A message that came with attachments is shown as it was sent, unless something else became of it.
+    """
+
+    def sent_as(self, message: messages.UserMessage) -> messages.Sent | None:
+        sent = message.sent
+        return sent if sent is not None and sent.content == message.content else None
+
+    def message(self, message: messages.Message) -> frames.Message:
+        match message:
+            case messages.UserMessage():
+                return self.user(message)
+            case messages.AssistantMessage():
+                return self.assistant(message)
+            case messages.ToolResult():
+                return self.result(message)
+            case messages.BashRun():
+                return self.bash(message)
+            case messages.BranchSummary(text, from_id, time):
+                return frames.BranchSummaryMessage(text, from_id, time)
+            case messages.Note(kind, content, time, display, details):
+                told = UNSET if details is None else details
+                return frames.CustomMessage(kind, blocks(content), display, told, time)
+            case messages.Summary(text, tokens_before, time):
+                return frames.CompactionSummaryMessage(text, tokens_before, time)
+            case _:
+                assert_never(message)
+
+    def user(self, message: messages.UserMessage) -> frames.UserMessage:
+        sent = self.sent_as(message)
+        if sent is None:
+            return frames.UserMessage(blocks(message.content), message.time, NO_ATTACHMENTS)
+        said: tuple[messages.UserPart, ...] = sent.images
+        if sent.text:
+            said = (messages.Text(sent.text), *said)
+        return frames.UserMessage(blocks(said), message.time, Raw(sent.attachments))
+
+    def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
+        error = failure(message.error) or (ABORTED if message.stop == "aborted" else "")
+        return frames.AssistantMessage(
+            [part(each) for each in message.content],
+            message.api,
+            message.provider,
+            message.model,
+            self.usage(message.usage),
+            _STOP[message.stop],
+            message.time,
+            error or UNSET,
+        )
+
+    def result(self, result: messages.ToolResult) -> frames.ToolResultMessage:
+        return frames.ToolResultMessage(
+            result.call_id,
+            result.name,
+            blocks(result.content),
+            UNSET if result.details is None else camel(result.details),
+            result.is_error,
+            result.time,
+        )
+
+    def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
+        return frames.BashExecutionMessage(
+            run.command,
+            printable(run.output),
+            run.exit_code,
+            run.cancelled,
+            run.truncated,
+            run.full_output_path,
+            run.time,
+            run.private or UNSET,
+        )
+
+    def usage(self, usage: messages.Usage) -> frames.Usage:
+        return frames.Usage(
+            usage.input,
+            usage.output,
+            usage.cache_read,
+            usage.cache_write,
+            usage.total,
+            cost(usage.cost),
+            known(cost=usage.cost_known),
+        )
+
+
+def part(part: messages.ReplyPart) -> frames.ReplyBlock:
+    match part:
+        case messages.Text(text):
+            return frames.Text(text)
+        case messages.Thinking(text, signature, redacted):
+            return frames.Thinking(text, signature or UNSET, redacted or UNSET)
+        case messages.ToolCall():
+            return frames.ToolCall(part.id, part.name, part.args)
+        case _:
+            assert_never(part)
+
+
+def blocks(content: Iterable[messages.UserPart]) -> list[frames.UserBlock]:
+    return [frames.Text(part.text) if isinstance(part, messages.Text) else _image(part) for part in content]
+
+
+def _image(image: messages.Image) -> frames.Image:
+    return frames.Image(image.data, image.mime_type, frames.Link(image.url) if image.url else UNSET)
+
+
+def known(*, cost: bool) -> Literal[False] | UnsetType:
+    """Return the value of `costKnown`: only that it is not known is said."""
+    return UNSET if cost else False
+
+
+def cost(cost: messages.Cost) -> frames.Cost:
+    return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
+
+
+def model(model: models.Model) -> responses.Model:
+    prices = model.prices or models.Prices()
+    return responses.Model(
+        model.id,
+        model.name or model.id,
+        model.api,
+        model.provider,
+        model.base_url,
+        model.reasoning,
+        ["text", "image"] if model.images else ["text"],
+        model.context_window,
+        model.max_output,
+        responses.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
+        known(cost=model.prices is not None),
+    )
+
+
+def compaction(result: Compaction) -> frames.CompactionResult:
+    return frames.CompactionResult(
+        result.summary.text,
+        result.first_kept,
+        result.summary.tokens_before,
+        frames.Files(result.read_files, result.modified_files),
+    )
+
+
+def failure(error: str) -> str:
+    """Return the error as pi words it: a vendor's refusal begins with its status, `529 {…}`."""
+    _, http, rest = error.partition(": http ")
+    status, colon, body = rest.partition(": ")
+    return f"{status} {body}" if http and colon and status.isdecimal() else error
+
+
+def camel(details: dict[str, Any]) -> dict[str, Any]:
+    """Return the details of a tool with their names in camel case; what is inside them stays as it is."""
+    return {_camel(name): value for name, value in details.items()}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.title() for word in rest)

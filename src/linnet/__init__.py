@@ -99,24 +99,24 @@ else:
     # Importing linnet costs nothing; what is used is loaded when it is used. asyncio alone is 50 ms. Type checkers
     # do not see this, so that a name which is not there is an error to them.
     _WHERE = {
-        "AsyncContext": "tools.call_context",
+        "AsyncContext": "tools.functions.call_context",
         "AsyncRun": "sdk.aio",
         "AsyncRuntime": "sdk.aio",
         "AsyncSessions": "sdk.sessions",
         "BashRun": "core.messages",
-        "Config": "runtime.config",
-        "Context": "tools.call_context",
+        "Config": "runtime.config.config",
+        "Context": "tools.functions.call_context",
         "Image": "core.messages",
-        "OutlineEntry": "core.sessions",
+        "OutlineEntry": "core.session_info",
         "Result": "sdk.result",
         "Run": "sdk.runtime",
         "Runtime": "sdk.runtime",
-        "SessionInfo": "core.sessions",
+        "SessionInfo": "core.session_info",
         "Sessions": "sdk.sessions",
         "State": "sdk.methods",
         "Stats": "sdk.methods",
         "ToolCall": "core.messages",
-        "tool": "tools.function",
+        "tool": "tools.functions.function",
     }
     _MODULES = ("events", "frames", "questions")
 

@@ -131,7 +131,7 @@ def test_somebody_who_never_finishes_is_not_waited_for_for_ever(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from linnet.errors import ConfigError
-    from linnet.files.lock import lock
+    from linnet.files import lock
 
     monkeypatch.setattr(lock, "PATIENCE", 0.0)
     path = str(tmp_path / "settings.json")

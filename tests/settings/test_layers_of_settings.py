@@ -312,8 +312,8 @@ def test_a_program_that_hosts_the_runtime_reads_the_same_files(
 
 
 def test_who_has_no_settings_imports_nothing_for_them(bench: Bench) -> None:
-    config = ("config.setting_keys", "config.settings_text", "config.pi_settings", "config.adoption")
-    lazy = (*config, "project.project_fingerprint", "project.trust")
+    config = ("config.setting_keys", "config.settings_text", "config.pi_settings")
+    lazy = (*config, "adoption", "project.project_fingerprint", "project.trust")
     assert all(find_spec(f"linnet.runtime.{name}") for name in lazy)
     program = (
         "import os, sys; from linnet.runtime.config.config import PI, Config\n"

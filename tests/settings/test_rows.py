@@ -140,7 +140,7 @@ def test_adding_a_row_is_all_it_takes_to_add_a_setting(tmp_path: Path) -> None:
     root = Path(linnet.__file__).parents[2]
     shutil.copytree(root / "src" / "linnet", tmp_path / "linnet", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(root / "tests" / "settings", tmp_path / "tests" / "settings")
-    table = tmp_path / "linnet" / "runtime" / "config.py"
+    table = tmp_path / "linnet" / "runtime" / "config" / "config.py"
     row = '    lanterns: Count | None = _row("lit at night", "--lanterns N", 3, habits={"sdk": 4}, project=True)\n'
     before, last, after = table.read_text().partition("    hook_timeout:")
     assert last

@@ -31,11 +31,11 @@ def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
     """Of every extension in Python that can be loaded: a description and a default for each name."""
     from linnet.extensions.installed import installed
     from linnet.extensions.loader import found
-    from linnet.extensions.packages import EXTENSIONS, entry_points
     from linnet.extensions.python.loading import register
     from linnet.runtime.config.config import Config
     from linnet.runtime.extensions.session_extensions import PATIENCE, extension_folders
     from linnet.runtime.project.project import Project
+    from linnet.runtime.settings.packages import EXTENSIONS, entry_points
     from linnet.runtime.settings.settings import home_folder, work_folder
 
     config = Config(**flags.config)

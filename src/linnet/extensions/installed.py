@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from msgspec import Struct
 
-from linnet.extensions.packages import EXTENSIONS
+GROUP = "linnet.extensions"
 
 
 class Installed(Struct, frozen=True):
@@ -30,7 +30,7 @@ def _parsed(text: str) -> list[Installed]:
     for line in map(str.strip, text.splitlines()):
         if line.startswith("["):
             group = line.strip("[] ")
-        elif group == EXTENSIONS and "=" in line and not line.startswith(("#", ";")):
+        elif group == GROUP and "=" in line and not line.startswith(("#", ";")):
             name, _, value = line.partition("=")
             module, _, function = value.partition("[")[0].strip().partition(":")
             entries.append(Installed(name.strip(), module.strip(), function.strip() or "extend"))

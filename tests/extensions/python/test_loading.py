@@ -16,7 +16,7 @@ from linnet.core.events import ReplyStarted, ToolFinished
 from linnet.core.loop.run import BEGUN
 from linnet.extensions.installed import Installed, installed
 from linnet.extensions.loader import MODULES, found, listed, tell_failure
-from linnet.extensions.packages import EXTENSIONS, entry_points
+from linnet.runtime.settings.packages import EXTENSIONS, entry_points
 from tests.extensions.python.conftest import Extended
 from tests.suite.forked import ForkedAgent
 
@@ -311,7 +311,7 @@ def test_an_installed_package_brings_some_by_entry_point(extended: Start) -> Non
 
 @given(st.text())
 def test_any_file_of_entry_points_can_be_read(text: str) -> None:
-    assert all(each.function for each in installed([f"[{GROUP}]\n{text}"]))
+    assert all(each.function for each in installed([f"[{EXTENSIONS}]\n{text}"]))
 
 
 FLAGS = """

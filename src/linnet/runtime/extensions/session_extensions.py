@@ -16,10 +16,10 @@ from linnet.extensions.chain import Chain, explained
 from linnet.extensions.extension import Extension
 from linnet.extensions.installed import installed
 from linnet.extensions.loader import MODULES, Loaded, found, load, tell_failure
-from linnet.extensions.packages import EXTENSIONS, entry_points
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.extensions.extension_host import SessionHost
 from linnet.runtime.listener import Listener
+from linnet.runtime.settings.packages import EXTENSIONS, entry_points
 from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.tools.session_tools import SessionTools
 

@@ -129,7 +129,7 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
         """Return whether there may be any, in folders or in installed packages, without loading one."""
         if self.has_extensions or not self.find_extensions:
             return self.has_extensions
-        from linnet.extensions.packages import EXTENSIONS, entry_points
+        from linnet.runtime.settings.packages import EXTENSIONS, entry_points
 
         return bool(entry_points(EXTENSIONS))
 

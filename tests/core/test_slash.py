@@ -3,7 +3,7 @@
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from linnet.core.slash import Fetch, Run, Say, resolved, split, to_fetch
+from linnet.core.slash import Fetch, RunNamed, Say, resolved, split, to_fetch
 
 NAMES = ("deploy", "skill:deploy", "mcp__deploy", "deploy/x")
 texts = st.one_of(
@@ -44,7 +44,7 @@ def test_a_command_comes_before_a_skill_a_template_and_a_server_and_nothing_else
     known = Known(commands, skills, templates, made)
     found, words = resolved(text, known), split(text)
     if words is not None and words[0] in commands:
-        assert found == Run(*words)
+        assert found == RunNamed(*words)
         assert known.asked == []
         return
     is_skill = text.startswith("/skill:") and text.removeprefix("/skill:").partition(" ")[0] in skills

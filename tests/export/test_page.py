@@ -14,7 +14,7 @@ from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Image, Text, Thinking, ToolCall, Usage
 from linnet.export.page import page
-from linnet.export.tree import Tree, is_shown
+from linnet.export.tree import PageTree, is_shown
 from linnet.store import entries
 from linnet.store.entries import Custom, Entry, Labelled, ModelChanged, Moved, Said, Unknown
 from linnet.store.header import Header
@@ -105,7 +105,7 @@ def test_any_tree_of_entries_becomes_a_whole_page(
 @settings(deadline=None)
 @given(st.lists(lines, max_size=12), st.none() | ids)
 def test_what_is_not_hidden_is_one_branch_from_its_root_to_its_end(some: list[Entry], leaf: str | None) -> None:
-    tree = Tree(some, leaf)
+    tree = PageTree(some, leaf)
     path = [node for node in tree.nodes if node.current]
     assert [node.parent for node in path] == [None, *(node.index for node in path)][: len(path)]
     assert bool(path) == bool(tree.nodes)
@@ -150,9 +150,9 @@ def test_odd_trees_lose_nobody(check: Check, some: list[Entry]) -> None:
 def test_a_conversation_can_be_deep_or_wide(check: Check) -> None:
     deep = [user(str(n), str(n - 1)) for n in range(20_000)]
     wide = [user(str(n), None) for n in range(20_000)]
-    assert Tree(deep, "19999").end == 19_999
-    assert len(Tree(deep[::-1], "0").nodes) == 20_000
-    assert len(Tree(wide, "3").roots) == 20_000
+    assert PageTree(deep, "19999").end == 19_999
+    assert len(PageTree(deep[::-1], "0").nodes) == 20_000
+    assert len(PageTree(wide, "3").roots) == 20_000
     check("".join(page(Header("h"), deep[:3000], "2999")))
 
 
@@ -171,10 +171,10 @@ def test_a_mark_of_where_we_went_is_where_we_are(session: Any) -> None:
     session.reply("two", id="two")
     session.leaf = "one"
     session.add(Moved(), "moved", "custom")
-    tree = Tree(session.entries, "moved")
+    tree = PageTree(session.entries, "moved")
     assert [node.entry.id for node in tree.nodes if node.current] == ["one"]
     session.reply("three", id="three")
-    tree = Tree(session.entries, "three")
+    tree = PageTree(session.entries, "three")
     assert [node.entry.id for node in tree.nodes if node.current] == ["one", "three"]
     assert [tree.nodes[index].entry.id for index in tree.nodes[0].children] == ["two", "three"]
 
@@ -182,7 +182,7 @@ def test_a_mark_of_where_we_went_is_where_we_are(session: Any) -> None:
 def test_before_the_beginning_or_nowhere_the_newest_branch_is_shown() -> None:
     some = [user("a", None), user("b", None), user("c", "a")]
     for leaf in (None, "nowhere"):
-        assert [node.entry.id for node in Tree(some, leaf).nodes if node.current] == ["a", "c"]
+        assert [node.entry.id for node in PageTree(some, leaf).nodes if node.current] == ["a", "c"]
     html = "".join(page(Header("h"), [], None))
     assert "Nothing was said." in html
 
@@ -195,7 +195,7 @@ def test_a_result_is_shown_with_the_call_above_it(session: Any) -> None:
     session.result(call, "import y", id="second", is_error=True)
     session.leaf = None
     session.result(call, "of nobody", id="orphan")
-    tree = Tree(session.entries, "second")
+    tree = PageTree(session.entries, "second")
     owners = {node.entry.id: node.owner for node in tree.nodes}
     assert owners["asks"] is owners["orphan"] is None
     assert owners["first"] == owners["second"] is not None
@@ -288,7 +288,7 @@ def test_of_several_beginnings_all_but_the_current_one_are_set_in(session: Any) 
         session.leaf = None
         session.user(id, id=id)
         session.reply(f"{id}!", id=f"{id}!")
-    tree = Tree(session.entries, "two!")
+    tree = PageTree(session.entries, "two!")
     assert [(node.entry.id, node.depth) for node in tree.nodes if node.parent is None] == [
         ("one", 1),
         ("three", 1),

@@ -16,7 +16,7 @@ from linnet.core.slash import Location
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled
 from linnet.extensions.chain import Chain
-from linnet.extensions.extension import Command
+from linnet.extensions.extension import ExtensionCommand
 from linnet.extensions.hooked import Hooked
 from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
@@ -28,7 +28,7 @@ Behaviour: TypeAlias = Decision | Literal["throws", "is late", "aborts"] | None
 class Asked:
     """An extension that does this when it is asked, and notes what it was asked about."""
 
-    commands: Sequence[Command] = ()
+    commands: Sequence[ExtensionCommand] = ()
     tools = None
     replaces_tools = True
     asked: tuple[hooks.Name, ...] = ("tool_call", "input")

@@ -10,7 +10,7 @@ import pytest
 
 from linnet.concurrency.cancel import CancelToken
 from linnet.errors import ProviderRejected, ProviderUnavailable
-from linnet.providers.http.client import Client, Timeouts
+from linnet.providers.http.client import HttpClient, Timeouts
 from linnet.testing.model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -62,17 +62,17 @@ class RawServer:
                     self._failures.append(failure)
 
 
-Serve = Callable[..., Client]
+Serve = Callable[..., HttpClient]
 
 
 @pytest.fixture
 def serve() -> Iterator[Serve]:
     with ExitStack() as stack:
 
-        def started(*handlers: Handler, timeouts: Timeouts | None = None) -> Client:
+        def started(*handlers: Handler, timeouts: Timeouts | None = None) -> HttpClient:
             server = RawServer(*handlers)
             stack.callback(server.close)
-            client = Client("acme", server.url + "/v1/x", {"X-Key": "k"}, timeouts)
+            client = HttpClient("acme", server.url + "/v1/x", {"X-Key": "k"}, timeouts)
             stack.callback(client.close)
             return client
 
@@ -90,7 +90,7 @@ def answers(*answers: bytes) -> Handler:
     return handle
 
 
-def everything(client: Client, body: bytes = b"{}") -> bytes:
+def everything(client: HttpClient, body: bytes = b"{}") -> bytes:
     reply = client.post(body, CancelToken())
     pieces = list(iter(reply.read, b""))
     reply.release()

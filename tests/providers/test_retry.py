@@ -8,7 +8,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, ReplyOpened, Stopped, TextDelta
 from linnet.errors import ProviderRejected, ProviderUnavailable
 from linnet.providers.base import Request
-from linnet.providers.retry import Retrying
+from linnet.providers.retry import RetryingProvider
 from linnet.testing.model_server import ModelServer
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def request_(talk: "Talk") -> Request:
 
 def test_a_passing_trouble_is_waited_out_ever_longer(request_: Request) -> None:
     clock = Clock()
-    provider = Retrying(Failing([BUSY], [BUSY], [BUSY], [DONE]), attempts=4, base=0.25, cap=0.6)
+    provider = RetryingProvider(Failing([BUSY], [BUSY], [BUSY], [DONE]), attempts=4, base=0.25, cap=0.6)
     assert list(provider.stream(request_, clock)) == [DONE]
     assert clock.slept == [0.25, 0.5, 0.6]
 
@@ -72,41 +72,47 @@ def test_a_passing_trouble_is_waited_out_ever_longer(request_: Request) -> None:
 def test_after_the_last_attempt_the_error_is_told(request_: Request) -> None:
     clock = Clock()
     with pytest.raises(ProviderUnavailable):
-        list(Retrying(Failing([BUSY], [BUSY]), attempts=2).stream(request_, clock))
+        list(RetryingProvider(Failing([BUSY], [BUSY]), attempts=2).stream(request_, clock))
     assert len(clock.slept) == 1
 
 
 def test_one_attempt_means_one(request_: Request) -> None:
     clock = Clock()
     with pytest.raises(ProviderUnavailable):
-        list(Retrying(Failing([BUSY]), attempts=1).stream(request_, clock))
+        list(RetryingProvider(Failing([BUSY]), attempts=1).stream(request_, clock))
     assert clock.slept == []
 
 
 def test_a_reply_that_had_begun_is_not_begun_again(request_: Request) -> None:
     heard: list[Sequence[Delta]] = []
     with pytest.raises(ProviderUnavailable):
-        heard.extend(Retrying(Failing([[ReplyOpened(), TextDelta("x")], BUSY], [DONE])).stream(request_, Clock()))
+        heard.extend(
+            RetryingProvider(Failing([[ReplyOpened(), TextDelta("x")], BUSY], [DONE])).stream(request_, Clock())
+        )
 
 
 def test_a_rejection_is_final(request_: Request) -> None:
     with pytest.raises(ProviderRejected):
-        list(Retrying(Failing([ProviderRejected("acme", "no")], [DONE])).stream(request_, Clock()))
+        list(RetryingProvider(Failing([ProviderRejected("acme", "no")], [DONE])).stream(request_, Clock()))
 
 
 def test_a_vendor_that_asks_for_patience_gets_it_within_reason(request_: Request) -> None:
     clock = Clock()
     asking = ProviderUnavailable("acme", "busy", retry_after=7.0)
-    assert list(Retrying(Failing([asking], [DONE])).stream(request_, clock)) == [DONE]
+    assert list(RetryingProvider(Failing([asking], [DONE])).stream(request_, clock)) == [DONE]
     assert clock.slept == [7.0]
     with pytest.raises(ProviderUnavailable):
-        list(Retrying(Failing([ProviderUnavailable("acme", "x", retry_after=61)], [DONE])).stream(request_, clock))
+        list(
+            RetryingProvider(Failing([ProviderUnavailable("acme", "x", retry_after=61)], [DONE])).stream(
+                request_, clock
+            )
+        )
     assert clock.slept == [7.0]
 
 
 def test_warming_and_closing_reach_the_provider() -> None:
     inner = Failing()
-    outer = Retrying(inner)
+    outer = RetryingProvider(inner)
     outer.warm()
     outer.close()
     assert outer.name == "acme"

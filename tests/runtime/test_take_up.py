@@ -40,7 +40,7 @@ from linnet.core.left_off import LeftOff, left_off, left_off_in
 from linnet.core.loop.run import NOT_RUN, UNKNOWN
 from linnet.core.messages import Cost, Text, ToolResult, Usage, UserMessage, texts
 from linnet.core.questions import ALLOW_ONCE, Given, Permit
-from linnet.core.slash import Run
+from linnet.core.slash import RunNamed
 from linnet.runtime.config.config import PI, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
@@ -416,7 +416,7 @@ def test_a_prompt_that_was_aborted_while_it_waited_is_told_to_be_as_it_begins(de
 def test_a_command_of_an_extension_that_may_have_begun_is_not_run_again(desk: Desk, tmp_path: Path) -> None:
     extension = tmp_path / "ext.py"
     extension.write_text("def extend(linnet):\n    linnet.command('hello')(lambda *given: open('ran', 'w').close())\n")
-    left = LeftOff(inputs=(Input("/hello you", meant=Run("hello", "you")),), first=True)
+    left = LeftOff(inputs=(Input("/hello you", meant=RunNamed("hello", "you")),), first=True)
     first = desk.prompted([DONE])
     asking, second = desk.take_up(left, first.moments[-1].file, [DONE], extensions=[extension])
     (done,) = asking.answers

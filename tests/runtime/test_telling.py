@@ -132,7 +132,7 @@ def _comparable(event: Event) -> Any:
 
 
 def _answer(answer: commands.Answer) -> Any:
-    if isinstance(answer, commands.Transcript | commands.Stats | commands.State):
+    if isinstance(answer, commands.Transcript | commands.SessionStats | commands.AgentState):
         return (type(answer).__name__, len(answer.messages))
     return answer
 
@@ -252,7 +252,7 @@ def test_what_must_be_written_is_not_told_before_nor_is_what_comes_after_it() ->
         session.session.finish()
         assert (was_busy, session.session.busy, session.story.idles > 0) == (True, False, True)
         # They say what held when they were asked, though more has been said by the time they are told.
-        assert [_answer(answer) for each in later for answer in each.answers] == [("Transcript", 4), ("State", 4)]
+        assert [_answer(answer) for each in later for answer in each.answers] == [("Transcript", 4), ("AgentState", 4)]
         names = [told[0] for told in session.story.told if isinstance(told, tuple)]
         assert names == ["GetState", *["Prompt"] * 3, "GetMessages", "GetState", *["Prompt"] * 3]
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import BadInput
-from linnet.runtime.project.text_files import Files, Text, entries, read
+from linnet.runtime.project.text_files import TextFile, TextFiles, entries, read
 
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
@@ -16,13 +16,13 @@ def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.fixture
-def files() -> Files[str]:
-    def make(file: Text) -> str:
+def files() -> TextFiles[str]:
+    def make(file: TextFile) -> str:
         if "bad" in file.text:
             raise BadInput("line 1: it is bad")
         return file.text
 
-    return Files(make, most=1024)
+    return TextFiles(make, most=1024)
 
 
 def _fifo(path: Path) -> None:
@@ -62,7 +62,7 @@ TROUBLE: list[tuple[Any, str]] = [
 
 @pytest.mark.parametrize(("made", "why"), TROUBLE, ids=[why + str(n) for n, (_, why) in enumerate(TROUBLE)])
 def test_what_cannot_be_used_is_named_in_one_line_and_left_out(
-    tmp_path: Path, files: Files[str], caplog: pytest.LogCaptureFixture, made: Any, why: str
+    tmp_path: Path, files: TextFiles[str], caplog: pytest.LogCaptureFixture, made: Any, why: str
 ) -> None:
     path = tmp_path / "file"
     made(path)
@@ -71,7 +71,7 @@ def test_what_cannot_be_used_is_named_in_one_line_and_left_out(
 
 
 def test_a_file_that_is_not_there_is_nothing_to_speak_of(
-    tmp_path: Path, files: Files[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, files: TextFiles[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "dead").symlink_to(tmp_path / "gone")
@@ -81,7 +81,7 @@ def test_a_file_that_is_not_there_is_nothing_to_speak_of(
 
 
 def test_a_name_with_a_line_end_is_still_one_line(
-    tmp_path: Path, files: Files[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, files: TextFiles[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     path = tmp_path / "two\nlines"
     path.mkdir()
@@ -92,7 +92,7 @@ def test_a_name_with_a_line_end_is_still_one_line(
 
 def test_a_file_is_read_again_only_when_it_has_changed(tmp_path: Path) -> None:
     made: list[str] = []
-    files = Files(lambda file: made.append(file.text))
+    files = TextFiles(lambda file: made.append(file.text))
     path = tmp_path / "file"
     for text in ("one", "three", "three"):
         if not path.exists() or path.read_text() != text:
@@ -118,7 +118,7 @@ def test_what_is_too_long_may_be_cut_between_two_characters(tmp_path: Path) -> N
 
 
 def test_a_link_that_leads_out_of_a_folder_is_not_followed_where_that_matters(
-    tmp_path: Path, files: Files[str], caplog: pytest.LogCaptureFixture
+    tmp_path: Path, files: TextFiles[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     inside, key = tmp_path / "inside", tmp_path / "inside-not"
     (inside / "deep").mkdir(parents=True)
@@ -149,7 +149,7 @@ def test_a_folder_is_listed_in_order_or_named(tmp_path: Path, caplog: pytest.Log
 
 
 def test_a_line_goes_to_stderr_where_nobody_listens_to_logging(
-    tmp_path: Path, files: Files[str], capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, files: TextFiles[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "file").mkdir()
     root = logging.getLogger()

@@ -16,9 +16,9 @@ from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.config.config import Config
 from linnet.runtime.resources import Resources
 from linnet.runtime.settings.settings import resolve
-from linnet.runtime.state import State
+from linnet.runtime.state import SessionState
 from linnet.runtime.tools import permission
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 from linnet.tools.context import ToolContext
 from linnet.tools.registry import Registry
@@ -47,8 +47,8 @@ class Slow(Resources):
 def session_tools() -> SessionTools:
     settings = resolve(Config(provider="scripted"), {})
     resources = Slow(settings)
-    state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
-    questions = Questions(Broadcast(state, [], lambda: "1"), lambda: "q")
+    state = SessionState(settings.model, "off", auto_compaction=False, auto_retry=False)
+    questions = OpenQuestions(Broadcast(state, [], lambda: "1"), lambda: "q")
     resources.session_tools = made = SessionTools(resources.live, resources, questions)
     return made
 
@@ -74,8 +74,10 @@ def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pyt
     """What was allowed is forgotten by the one that is known, so no call may go through another."""
     settings = resolve(Config(provider="scripted", permission="ask"), {})
     resources = Resources(settings)
-    state = State(settings.model, "off", auto_compaction=False, auto_retry=False)
-    session_tools = SessionTools(resources.live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
+    state = SessionState(settings.model, "off", auto_compaction=False, auto_retry=False)
+    session_tools = SessionTools(
+        resources.live, resources, OpenQuestions(Broadcast(state, [], lambda: "1"), lambda: "q")
+    )
     gates: list[permission.Permissions] = []
     other = Thread(target=lambda: session_tools.tools)
 

@@ -14,7 +14,7 @@ import pytest
 
 from linnet.core.events import CompactionStarted, RetryScheduled, StepStarted, TextGrew, ToolFinished, ToolStarted
 from linnet.core.messages import Text, ToolCall, ToolResult
-from linnet.server.one_shot.progress import CLEAR, Progress
+from linnet.server.one_shot.progress import CLEAR, ProgressLine
 
 LINNET = str(Path(sys.executable).with_name("linnet"))
 
@@ -104,7 +104,7 @@ def test_what_cannot_be_drawn_on_is_left_alone(screen: Screen, tmp_path: Path, t
 
 def test_progress_is_a_line_that_is_drawn_again_and_one_for_each_tool() -> None:
     now = 10.0
-    progress = Progress(lambda: now)
+    progress = ProgressLine(lambda: now)
     assert progress.hear([StepStarted(1)])
     assert progress.drawn(80) == f"{CLEAR}step 1 · thinking · 0 s"
     assert not progress.hear([TextGrew(0, "hi")])

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from linnet.cli.flags import TABLE
 from linnet.cli.setting_words import about, default, kind
-from linnet.runtime.config.setting_keys import EXCLUDED, Key, keys
+from linnet.runtime.config.setting_keys import EXCLUDED, SettingKey, keys
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 BEGIN, END = "<!-- made from the types: make golden -->\n", "<!-- end -->\n"
@@ -19,7 +19,7 @@ def rows() -> str:
     return "\n".join(lines) + "\n"
 
 
-def _cells(key: Key) -> tuple[str, ...]:
+def _cells(key: SettingKey) -> tuple[str, ...]:
     flags = dict.fromkeys(name for flag in TABLE if flag.field == key.name for name in flag.names)
     spelled = ", ".join(f"`{name}`" for name in flags)
     means = about(key).replace("|", "\\|")

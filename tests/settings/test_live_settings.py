@@ -22,9 +22,9 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
 from linnet.runtime.settings.settings import LiveSettings, Settings, resolve
-from linnet.runtime.state import State
+from linnet.runtime.state import SessionState
 from linnet.runtime.tools.client_tools import NO_ANSWER
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 from linnet.tools.context import ToolContext
 from tests.settings.conftest import Bench
@@ -112,8 +112,8 @@ def test_what_was_built_by_other_settings_is_built_again(here: Bench) -> None:
 
     resources = Resources(settings("first"))
     live, cancel = resources.live, CancelToken()
-    state = State(live.now.model, "off", auto_compaction=True, auto_retry=True)
-    session_tools = SessionTools(live, resources, Questions(Broadcast(state, [], lambda: "1"), lambda: "q"))
+    state = SessionState(live.now.model, "off", auto_compaction=True, auto_retry=True)
+    session_tools = SessionTools(live, resources, OpenQuestions(Broadcast(state, [], lambda: "1"), lambda: "q"))
 
     def built() -> list[object]:
         found = [resources.tools, resources.skills, resources.templates, resources.instruction_files, resources.servers]

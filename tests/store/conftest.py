@@ -12,7 +12,7 @@ import pytest
 
 from linnet.store import file, session_folder
 from linnet.store.header import Header
-from linnet.store.store import Sources, Store
+from linnet.store.store import EntrySources, Store
 
 NOON = 1_767_268_800_000
 HEADER = Header("0000-session", "2026-01-01T12:00:00.000Z", "CWD", None, 3)
@@ -63,9 +63,9 @@ def child() -> Iterator[Callable[..., Child]]:
 
 
 @pytest.fixture
-def sources() -> Sources:
+def sources() -> EntrySources:
     ids = count(1)
-    return Sources(lambda: NOON, lambda: f"{next(ids):08x}")
+    return EntrySources(lambda: NOON, lambda: f"{next(ids):08x}")
 
 
 @pytest.fixture
@@ -74,7 +74,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
+def create(path: Path, sources: EntrySources) -> Iterator[Callable[..., Store]]:
     """A new session that has these lines in it, in a file unless another is named. It is closed in the end."""
     with ExitStack() as stack:
 
@@ -87,7 +87,7 @@ def create(path: Path, sources: Sources) -> Iterator[Callable[..., Store]]:
 
 
 @pytest.fixture
-def reopen(path: Path, sources: Sources) -> Iterator[Callable[..., session_folder.Opened]]:
+def reopen(path: Path, sources: EntrySources) -> Iterator[Callable[..., session_folder.Opened]]:
     with ExitStack() as stack:
 
         def open_again(at: Path = path, *, to_write: bool = True) -> session_folder.Opened:

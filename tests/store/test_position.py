@@ -45,7 +45,7 @@ from linnet.store.lines import entry_line
 from linnet.store.log import MemoryLog
 from linnet.store.reading import load
 from linnet.store.session_folder import Opened
-from linnet.store.store import Sources, Store
+from linnet.store.store import EntrySources, Store
 from linnet.wire.pi.to_pi import Words
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
@@ -103,7 +103,7 @@ class Talk(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         ids = count(1)
-        self.sources = Sources(lambda: NOON, lambda: f"{next(ids):08x}")
+        self.sources = EntrySources(lambda: NOON, lambda: f"{next(ids):08x}")
         self.lines: list[bytes] = []
         self.number = 0
         self.phase = "idle"
@@ -383,7 +383,7 @@ def test_the_model_and_the_level_are_those_that_were_set_last(happened: list[str
 
 
 def test_entries_that_say_odd_things_show_nothing_and_stop_nothing(
-    create: Callable[..., Store], sources: Sources
+    create: Callable[..., Store], sources: EntrySources
 ) -> None:
     odd = [
         b'{"type":"message","id":"a","message":{"role":"user","content":[{"type":"text","text":5}]}}',

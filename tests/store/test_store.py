@@ -18,7 +18,7 @@ from linnet.store.header import Header
 from linnet.store.lines import entry_line
 from linnet.store.log import Log, MemoryLog
 from linnet.store.session_folder import Opened
-from linnet.store.store import Sources, Store
+from linnet.store.store import EntrySources, Store
 
 patient = settings(deadline=None)  # How long anything takes is not what is tested here.
 
@@ -49,7 +49,7 @@ def test_each_entry_follows_the_one_before_it(store: Store) -> None:
 
 def test_an_id_that_is_taken_is_not_given_again() -> None:
     ids = iter(["a", "a", "a", "b"])
-    store = Store(HEADER, MemoryLog(), sources=Sources(new_id=lambda: next(ids)))
+    store = Store(HEADER, MemoryLog(), sources=EntrySources(new_id=lambda: next(ids)))
     store.append(said("one"))
     store.append(said("two"))
     assert [node.id for node in store.tree.nodes] == ["a", "b"]
@@ -314,7 +314,7 @@ def test_a_command_that_is_kept_until_it_can_be_said_is_no_part_of_the_tree(crea
 
 
 def test_a_command_that_was_kept_and_never_said_is_said_when_the_session_is_opened(
-    create: Callable[..., Store], sources: Sources
+    create: Callable[..., Store], sources: EntrySources
 ) -> None:
     store = create()
     store.append(said("a"))

@@ -15,7 +15,7 @@ from linnet.errors import Cancelled
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
 from linnet.tools.text.diff import diff
-from linnet.tools.text.replace import BOM, Source, as_lf, locate
+from linnet.tools.text.replace import BOM, SourceText, as_lf, locate
 
 if TYPE_CHECKING:
     from tests.tools.conftest import Bench
@@ -184,7 +184,7 @@ def raws_and_replacements(draw: st.DrawFn) -> tuple[str, list[tuple[str, str]]]:
 @given(raws_and_replacements())
 def test_edits_do_what_replacing_one_after_the_other_does(case: tuple[str, list[tuple[str, str]]]) -> None:
     raw, replacements = case
-    source = Source(raw)
+    source = SourceText(raw)
     changes = locate(source.text, replacements, "a.txt")
     edited = source.apply(changes)
 
@@ -199,7 +199,7 @@ def test_edits_do_what_replacing_one_after_the_other_does(case: tuple[str, list[
 @given(raws_and_replacements())
 def test_a_single_edit_does_what_replace_does(case: tuple[str, list[tuple[str, str]]]) -> None:
     raw, replacements = case
-    source = Source(raw)
+    source = SourceText(raw)
     for old, new in replacements:
         edited = source.apply(locate(source.text, [(old, new)], "a.txt"))
         assert as_lf(edited.removeprefix(BOM)) == source.text.replace(old, new)
@@ -208,7 +208,7 @@ def test_a_single_edit_does_what_replace_does(case: tuple[str, list[tuple[str, s
 @given(raws, st.text(st.sampled_from("XY\n"), min_size=1))
 def test_lines_that_are_not_edited_keep_every_byte(raw: str, new: str) -> None:
     marked = raw + "<old>" + raw.removeprefix(BOM)
-    source = Source(marked)
+    source = SourceText(marked)
     edited = source.apply(locate(source.text, [("<old>", new)], "a.txt"))
     assert edited.startswith(raw)
     assert edited.endswith(raw.removeprefix(BOM))

@@ -15,7 +15,7 @@ from linnet.processes.process import Processes
 from linnet.processes.sandbox.bubblewrap import Sandbox
 from linnet.testing.breakouts import BREAKOUTS, Breakout
 from linnet.testing.processes import wait_until
-from linnet.tools.text.output import Output
+from linnet.tools.text.output import CommandOutput
 
 SECRET = "planted-5f1e0c77"
 HOMELY = (
@@ -200,7 +200,7 @@ def tried(processes: Processes, script: str, outside: Outside, monkeypatch: pyte
     monkeypatch.setenv("SUPERVISOR", str(processes._spawner.pid))
     folder = outside.work
     printed: list[str] = []
-    output = Output(printed.append)
+    output = CommandOutput(printed.append)
     argv = ["/bin/bash", "-c", f"{script}\necho $?: tried"]
     processes.run(argv, cwd=folder, sink=output, cancel=CancelToken(), timeout=20)
     text = output.finish().text

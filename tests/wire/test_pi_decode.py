@@ -367,7 +367,7 @@ def test_the_stream_is_a_matter_of_the_dialect() -> None:
 
 
 def test_the_state_is_told_as_documented() -> None:
-    state = commands.State(
+    state = commands.AgentState(
         model=MODEL,
         cwd="/",
         busy=True,
@@ -507,7 +507,7 @@ def test_stats_count_the_messages_and_what_was_spent() -> None:
         BashRun("ls", "", 0, 0),
     ]
     spent = Usage(10, 4, 3, 2, Cost(0.1, 0.2))
-    assert answered(commands.Stats(transcript, spent, "abc", "/s.jsonl"))["data"] == {
+    assert answered(commands.SessionStats(transcript, spent, "abc", "/s.jsonl"))["data"] == {
         "sessionFile": "/s.jsonl",
         "sessionId": "abc",
         "userMessages": 1,

@@ -208,7 +208,7 @@ def test_results_of_one_reply_are_one_message_of_role_tool() -> None:
     assert listed[0]["content"][1] == {"type": "image", "mime_type": "image/png", "bytes": 70}
     assert [block["call_id"] for block in listed[2]["content"]] == ["a", "b"]
     state = answers.data(
-        commands.State(
+        commands.AgentState(
             model=Model("m", "p"),
             cwd="/",
             busy=False,

@@ -13,7 +13,7 @@ from linnet.monitor.words import DialectName
 _MOST = 1000  # Events of each that are aligned.
 
 
-class Event(Struct, frozen=True):
+class CapturedEvent(Struct, frozen=True):
     """One event, or several in a row that are alike. `key` is what it is aligned by."""
 
     type: str
@@ -23,21 +23,21 @@ class Event(Struct, frozen=True):
     names: frozenset[str]
 
 
-Row: TypeAlias = tuple[Event | None, Event | None]
+Row: TypeAlias = tuple[CapturedEvent | None, CapturedEvent | None]
 
 
-def events(capture: Capture, dialect: DialectName | None, by_meaning: bool) -> list[Event]:
+def events(capture: Capture, dialect: DialectName | None, by_meaning: bool) -> list[CapturedEvent]:
     """By what they mean where the two speak different dialects, else by type."""
-    made: list[Event] = []
+    made: list[CapturedEvent] = []
     printed = [record for record in capture.records if record.kind == "out"]
     for record, said in zip(printed, objects([record.line for record in printed]), strict=True):
         type, names = _named(said)
         key = _meaning(type, record.line, dialect) if by_meaning else type
         last = made[-1] if made and not type.startswith("response") else None
         if last and last.key == key and (last.type == type or (by_meaning and key)):
-            made[-1] = Event(last.type, key, last.at, last.count + 1, last.names | names)
+            made[-1] = CapturedEvent(last.type, key, last.at, last.count + 1, last.names | names)
         else:
-            made.append(Event(type, key, record.at, 1, names))
+            made.append(CapturedEvent(type, key, record.at, 1, names))
     return made
 
 
@@ -58,7 +58,7 @@ def compare(one: Capture, other: Capture, names: tuple[str, str]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _rows(left: list[Event], right: list[Event]) -> list[Row]:
+def _rows(left: list[CapturedEvent], right: list[CapturedEvent]) -> list[Row]:
     """The longest common subsequence is what they share; everything else stands alone, in its order."""
     longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
@@ -107,14 +107,14 @@ def _named(said: dict[str, Any] | None) -> tuple[str, frozenset[str]]:
     return type.replace("|", "?").replace("\n", " ")[:60], frozenset(str(name) for name in said)
 
 
-def _cell(event: Event | None) -> str:
+def _cell(event: CapturedEvent | None) -> str:
     if event is None:
         return " | "
     times = f" ×{event.count:,}" if event.count > 1 else ""
     return f"{event.at * 1000:.0f} | {event.type}{times}"
 
 
-def _fields(one: Event | None, other: Event | None) -> str:
+def _fields(one: CapturedEvent | None, other: CapturedEvent | None) -> str:
     """What one has and the other has not, where they are the same event."""
     if one is None or other is None or one.type != other.type:
         return ""

@@ -10,7 +10,7 @@ from linnet.errors import ConfigError, nearest
 from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
-    from linnet.runtime.config.setting_keys import Key
+    from linnet.runtime.config.setting_keys import SettingKey
     from linnet.runtime.settings.layers import Layers
 
 CONFIG = Program(
@@ -98,7 +98,7 @@ def left_out(folder: str) -> str:
     return f"what {folder} brings is left out, since nobody has said that it is trusted; see linnet trust"
 
 
-def _row(key: "Key", layers: "Layers") -> dict[str, Any]:
+def _row(key: "SettingKey", layers: "Layers") -> dict[str, Any]:
     """What holds, and where it came from: all places, where what they say is collected."""
     from linnet.runtime.config.config import ROWS, layered
 
@@ -111,7 +111,7 @@ def _row(key: "Key", layers: "Layers") -> dict[str, Any]:
     return {"value": _plain(key, value), "from": ", ".join(places if collected else places[-1:])}
 
 
-def _plain(key: "Key", value: Any) -> Any:
+def _plain(key: "SettingKey", value: Any) -> Any:
     if key.name == "rules":
         return list(map(str, value or ()))
     if key.name == "mcp_servers" and value is not None:
@@ -137,7 +137,7 @@ def _shown(value: Any) -> str:
     return "" if value is None else value if isinstance(value, str) else encode(value).decode()
 
 
-def _key(name: str) -> "Key":
+def _key(name: str) -> "SettingKey":
     from linnet.runtime.config.setting_keys import EXCLUDED, keys
 
     name = name.replace("-", "_")

@@ -40,7 +40,7 @@ HEADER = ("", "PROVIDER", "MODEL", "CONTEXT", "OUTPUT", "$ IN", "$ OUT", "KEY", 
 _RIGHT = range(3, 7)
 
 
-class Row(Struct, frozen=True):
+class ModelRow(Struct, frozen=True):
     """`default`: it is what would be used. `key` says where the provider's key comes from, or what to do about it."""
 
     model: Model
@@ -90,16 +90,16 @@ def _variables(accounts: "Accounts") -> str:
     return " or ".join(info.key_variable for info in accounts.providers.values() if info.key_variable)
 
 
-def table(rows: Sequence[Row]) -> list[str]:
+def table(rows: Sequence[ModelRow]) -> list[str]:
     lines = [HEADER, *map(_line, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
 
 
-def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[Row]:
+def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[ModelRow]:
     """The provider that would be used comes first."""
     names = sorted(accounts.providers, key=lambda name: name != default.provider)
-    rows: list[Row] = []
+    rows: list[ModelRow] = []
     for name in names:
         place = os.path.basename(accounts.key(name).place)
         usable = bool(place) or name == "scripted" or accounts.has_own_server(name)
@@ -107,11 +107,11 @@ def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[Row
             continue  # It is for trying things out.
         if usable or everywhere:
             key = place or ("none needed" if usable else f"none; set {accounts.info(name).key_variable}")
-            rows += [Row(each, each == default and usable, usable, key) for each in accounts.models(name)]
+            rows += [ModelRow(each, each == default and usable, usable, key) for each in accounts.models(name)]
     return rows
 
 
-def _line(row: Row) -> tuple[str, ...]:
+def _line(row: ModelRow) -> tuple[str, ...]:
     model = row.model
     prices = ("?", "?") if model.prices is None else (f"{model.prices.input:g}", f"{model.prices.output:g}")
     mark = "*" if row.default else ""
@@ -130,7 +130,7 @@ def _padded(line: Sequence[str], widths: Sequence[int]) -> list[str]:
     ]
 
 
-def _print_json(rows: Sequence[Row]) -> None:
+def _print_json(rows: Sequence[ModelRow]) -> None:
     from msgspec import to_builtins
 
     from linnet.wire.jsonl import encode_lines

@@ -3,15 +3,15 @@
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from linnet.runtime.config.config import ROWS
-from linnet.runtime.config.setting_keys import Key, file_type, keys
+from linnet.runtime.config.setting_keys import SettingKey, file_type, keys
 
 
-def about(key: Key) -> str:
+def about(key: SettingKey) -> str:
     """Return one phrase that says what it means."""
     return ROWS[key.name].about
 
 
-def kind(key: Key) -> str:
+def kind(key: SettingKey) -> str:
     """Return what is expected, as the page and people say it."""
     return _kind(key.kind)
 
@@ -33,7 +33,7 @@ def _bounds(meta: Any) -> str:
     return f", more than {meta.gt}" if meta.gt is not None else ""
 
 
-def default(key: Key) -> str:
+def default(key: SettingKey) -> str:
     """Return the default as JSON, and those of protocols that differ."""
     from msgspec.json import encode
 

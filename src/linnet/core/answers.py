@@ -55,7 +55,7 @@ class SandboxState(Struct, frozen=True, omit_defaults=True):
     hosts: tuple[str, ...] = ()
 
 
-class State(Struct, frozen=True, kw_only=True):
+class AgentState(Struct, frozen=True, kw_only=True):
     """All that a client may want to know of an agent at a moment."""
 
     model: Model
@@ -89,7 +89,7 @@ class Transcript(Struct, frozen=True):
     messages: Sequence[Message]
 
 
-class Stats(Struct, frozen=True):
+class SessionStats(Struct, frozen=True):
     messages: Sequence[Message]
     spent: Usage
     session_id: str
@@ -204,9 +204,9 @@ Answer: TypeAlias = (
     | Accepted
     | Started
     | Done
-    | State
+    | AgentState
     | Transcript
-    | Stats
+    | SessionStats
     | LastText
     | ModelChosen
     | ModelCycled

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from msgspec import Struct
 
 from linnet.core.answers import Accepted as Accepted
+from linnet.core.answers import AgentState as AgentState
 from linnet.core.answers import Answer as Answer
 from linnet.core.answers import BashDone as BashDone
 from linnet.core.answers import Branched as Branched
@@ -26,9 +27,8 @@ from linnet.core.answers import Pong as Pong
 from linnet.core.answers import SandboxState as SandboxState
 from linnet.core.answers import SessionList as SessionList
 from linnet.core.answers import SessionOpened as SessionOpened
+from linnet.core.answers import SessionStats as SessionStats
 from linnet.core.answers import Started as Started
-from linnet.core.answers import State as State
-from linnet.core.answers import Stats as Stats
 from linnet.core.answers import ThinkingCycled as ThinkingCycled
 from linnet.core.answers import Transcript as Transcript
 from linnet.core.events import JobStarted, QueueMode
@@ -37,7 +37,7 @@ from linnet.core.inputs import Input
 from linnet.core.messages import Image, Sent, Usage
 from linnet.core.models import Reasoning
 from linnet.core.questions import Given, ToolReturned
-from linnet.core.slash import Fetch, Run
+from linnet.core.slash import Fetch, RunNamed
 from linnet.core.toolspec import ToolSpec
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Prompt(Struct, frozen=True):
     details: Any = None
     form: Form | None = None
     """What the answer is to have; only for a prompt that is not said to an agent that is working."""
-    meant: Run | Fetch | None = None
+    meant: RunNamed | Fetch | None = None
     sent: Sent | None = None
 
     def as_input(self, time: int) -> Input:

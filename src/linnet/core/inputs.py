@@ -5,7 +5,7 @@ from typing import Any
 from msgspec import Struct
 
 from linnet.core.messages import Image, Sent
-from linnet.core.slash import Fetch, Run
+from linnet.core.slash import Fetch, RunNamed
 
 
 class Input(Struct, frozen=True):
@@ -20,5 +20,5 @@ class Input(Struct, frozen=True):
     time: int = 0
     kind: str = ""
     details: Any = None
-    meant: Run | Fetch | None = None
+    meant: RunNamed | Fetch | None = None
     sent: Sent | None = None

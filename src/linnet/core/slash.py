@@ -35,7 +35,7 @@ def split(text: str) -> tuple[str, str] | None:
     return (text[1:end], text[end + 1 :]) if end > 1 else None
 
 
-class Run(Struct, frozen=True, tag=True):
+class RunNamed(Struct, frozen=True, tag=True):
     """A command of an extension's, to be run instead of asking the model."""
 
     name: str
@@ -69,13 +69,13 @@ class Sources(Protocol):
         """Return its text with these arguments; None if there is no such template."""
 
 
-def resolved(text: str, sources: Sources) -> Run | Say | Fetch | None:
+def resolved(text: str, sources: Sources) -> RunNamed | Say | Fetch | None:
     """Return what this stands for; None if that is what it says. An extension's command comes first, then skills and
     templates, then servers; what a skill or a template makes of it may be for a server. Raises BadInput.
     """
     words = split(text)
     if words is not None and sources.has_command(words[0]):
-        return Run(*words)
+        return RunNamed(*words)
     found = None
     if text.startswith(_SKILL):
         name, _, arguments = text.removeprefix(_SKILL).partition(" ")

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from linnet.export.html.escape import escape, short
 from linnet.export.sketch import LONGEST
-from linnet.export.tree import Node, Tree
+from linnet.export.tree import PageNode, PageTree
 
 DEEPEST = 8  # Beyond this, what is set in further would leave no room for words.
 
@@ -12,7 +12,7 @@ DEEPEST = 8  # Beyond this, what is set in further would leave no room for words
 class Outline:
     """One line an entry. A reply that is nothing but calls has none: its results stand for it."""
 
-    def __init__(self, tree: Tree, labels: dict[str, str]) -> None:
+    def __init__(self, tree: PageTree, labels: dict[str, str]) -> None:
         self._tree = tree
         self._labels = labels
 
@@ -28,7 +28,7 @@ class Outline:
             else:
                 yield self._line(node, stands_for.pop(node.index, None))
 
-    def _line(self, node: Node, also: int | None) -> str:
+    def _line(self, node: PageNode, also: int | None) -> str:
         own = node.sketch
         label = self._labels.get(own.id)
         names = own.kind
@@ -45,7 +45,7 @@ class Outline:
             f'<a href="#{node.anchor}">{tag}{escape(words) or "…"}</a></li>\n'
         )
 
-    def _argument(self, node: Node) -> str:
+    def _argument(self, node: PageNode) -> str:
         """Return what the tool was asked, of which this is the result."""
         calls = self._tree.nodes[node.owner].sketch.calls if node.owner is not None else ()
         return next((told for id, told in calls if id == node.sketch.answers), "")

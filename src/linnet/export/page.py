@@ -12,9 +12,9 @@ from linnet.export.html.highlight import Highlighter
 from linnet.export.html.palette import Palette
 from linnet.export.outline import Outline
 from linnet.export.sketch import sketch
-from linnet.export.stats import Counting, Stats
-from linnet.export.transcript import Conversation
-from linnet.export.tree import Tree
+from linnet.export.stats import Counting, PageStats
+from linnet.export.transcript import Transcript
+from linnet.export.tree import PageTree
 from linnet.store.entries import Entry
 from linnet.store.header import Header
 
@@ -32,9 +32,9 @@ def page(header: Header, entries: Sequence[Entry], leaf: str | None) -> Iterator
     for entry in entries:
         sketches.append(own := sketch(entry))
         counting.add(entry, own.time)
-    tree, counted, palette = Tree(entries, leaf, sketches), counting.stats(header), Palette()
+    tree, counted, palette = PageTree(entries, leaf, sketches), counting.stats(header), Palette()
     # The head has a checksum of the colours, so what has any is written beforehand, for the palette to know them.
-    for _ in Conversation(tree, counted.labels, palette, Highlighter(0)).coloured_pieces():
+    for _ in Transcript(tree, counted.labels, palette, Highlighter(0)).coloured_pieces():
         pass
     style = _asset("page.css") + palette.stylesheet()
     script = _asset("page.js")
@@ -45,7 +45,7 @@ def page(header: Header, entries: Sequence[Entry], leaf: str | None) -> Iterator
     yield before_conversation + _title(header, counted) + '<div id="conversation">\n'
     if not tree.nodes:
         yield '<p class="absent">Nothing was said.</p>\n'
-    yield from Conversation(tree, counted.labels, palette, Highlighter()).pieces()
+    yield from Transcript(tree, counted.labels, palette, Highlighter()).pieces()
     yield "</div>" + before_tree + _shape(tree) + end
 
 
@@ -64,7 +64,7 @@ def _head(title: str, style: str, script: str) -> str:
     )
 
 
-def _title(header: Header, counted: Stats) -> str:
+def _title(header: Header, counted: PageStats) -> str:
     said = f"{counted.prompts:,} from the user, {counted.replies:,} from the model, {counted.results:,} results"
     start = counted.start
     facts = [
@@ -86,13 +86,13 @@ def _title(header: Header, counted: Stats) -> str:
     return f'<header id="top"><h1>{escape(counted.title)}</h1><dl>{rows}</dl></header>\n'
 
 
-def _tokens(counted: Stats) -> str:
+def _tokens(counted: PageStats) -> str:
     usage = counted.usage
     parts = (("in", usage.input), ("out", usage.output), ("cached", usage.cache_read + usage.cache_write))
     return " · ".join(f"{figures.count(number)} {name}" for name, number in parts if number)
 
 
-def _shape(tree: Tree) -> str:
+def _shape(tree: PageTree) -> str:
     """What the script has to know of the tree: numbers only, so there is nothing to escape."""
     parents = ",".join(str(-1 if node.parent is None else node.parent) for node in tree.nodes)
     newest = ",".join(str(node.newest) for node in tree.nodes)

@@ -14,7 +14,7 @@ from linnet.store.header import Header
 AT_ONCE = 1000  # So many usages are added up together.
 
 
-class Stats(Struct, frozen=True):
+class PageStats(Struct, frozen=True):
     """`labels` are by the id of the entry that they are on. `lasted`: seconds from the first entry to the last."""
 
     title: str
@@ -33,7 +33,7 @@ class Stats(Struct, frozen=True):
 
 
 class Counting:
-    """Entries are counted one after another; then there are Stats."""
+    """Entries are counted one after another; then there are PageStats."""
 
     def __init__(self) -> None:
         self._name = self._opening = ""
@@ -76,7 +76,7 @@ class Counting:
             self._prompts += 1
             self._opening = self._opening or short(texts(message.content), 120)
 
-    def stats(self, header: Header) -> Stats:
+    def stats(self, header: Header) -> PageStats:
         unnamed = "An unnamed session" if self._said else "An empty session"
         title = short(self._name, 200) or self._opening or unnamed
         labels = {target: label for target, label in self._labels.items() if label.strip()}
@@ -84,7 +84,7 @@ class Counting:
         lasted = (self._latest - self._earliest).total_seconds() if self._latest and self._earliest else 0
         self._bill.add(self._used)
         counts = self._prompts, self._replies, self._results
-        return Stats(title, start, *counts, tuple(filter(None, self._models)), self._bill.total, labels, lasted)
+        return PageStats(title, start, *counts, tuple(filter(None, self._models)), self._bill.total, labels, lasted)
 
     def _add_usage(self, usage: Usage) -> None:
         self._used.append(usage)

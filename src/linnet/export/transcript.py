@@ -16,22 +16,22 @@ from linnet.export.html.markdown import Markdown
 from linnet.export.html.palette import Palette
 from linnet.export.html.tool import Tools, headline
 from linnet.export.sketch import FAILED_RESULT
-from linnet.export.tree import Node, Tree
+from linnet.export.tree import PageNode, PageTree
 from linnet.store import entries
 
 _NOTHING = '<p class="absent">(nothing)</p>'
 
 
-class Conversation:
+class Transcript:
     """A result is shown with the call it answers; an entry that is not on the branch we are on is hidden."""
 
-    def __init__(self, tree: Tree, labels: dict[str, str], palette: Palette, highlighter: Highlighter) -> None:
+    def __init__(self, tree: PageTree, labels: dict[str, str], palette: Palette, highlighter: Highlighter) -> None:
         self._tree = tree
         self._labels = labels
         self._markdown = Markdown(highlighter)
         self._tools = Tools(highlighter, palette)
         self._anchors: dict[str, str] = {}
-        self._answers: dict[int, list[Node]] = defaultdict(list)
+        self._answers: dict[int, list[PageNode]] = defaultdict(list)
         for node in tree.nodes:
             if node.owner is not None:
                 self._answers[node.owner].append(node)
@@ -48,7 +48,7 @@ class Conversation:
             if node.owner is None and (node.sketch.coloured or any(each.sketch.coloured for each in answers)):
                 yield self._piece(node)
 
-    def _piece(self, node: Node) -> str:
+    def _piece(self, node: PageNode) -> str:
         content = node.entry.content
         match content:
             case entries.Said(said):
@@ -72,7 +72,7 @@ class Conversation:
             case _:
                 assert_never(content)
 
-    def _message(self, node: Node, said: messages.Message) -> str:
+    def _message(self, node: PageNode, said: messages.Message) -> str:
         match said:
             case messages.UserMessage(content):
                 return self._article(node, "user", "User", self._parts(content))
@@ -93,7 +93,7 @@ class Conversation:
             case _:
                 assert_never(said)
 
-    def _article(self, node: Node, kind: str, name: str, body: str, spent: str = "") -> str:
+    def _article(self, node: PageNode, kind: str, name: str, body: str, spent: str = "") -> str:
         parent = self._tree.nodes[node.parent].sketch if node.parent is not None else None
         time, before = node.sketch.time, self._before(node)
         day = f'<p class="day">{figures.day(time)}</p>' if time and before and time.date() != before.date() else ""
@@ -104,7 +104,7 @@ class Conversation:
             f'<header class="by">{title}</header><div class="said">{body}</div>{self._meta(node, spent)}</article>\n'
         )
 
-    def _before(self, node: Node) -> datetime | None:
+    def _before(self, node: PageNode) -> datetime | None:
         """Return the time of the nearest message before it, or of the first entry: others show no time."""
         while node.parent is not None:
             node = self._tree.nodes[node.parent]
@@ -112,17 +112,17 @@ class Conversation:
                 break
         return node.sketch.time
 
-    def _card(self, node: Node, title: str, body: str) -> str:
+    def _card(self, node: PageNode, title: str, body: str) -> str:
         return (
             f'<article class="e card" {_about(node)} tabindex="-1">{self._fork(node)}<details class="said">'
             f"<summary><h2>{title}</h2>{self._tags(node)}</summary>{body}</details>{self._meta(node)}</article>\n"
         )
 
-    def _thin(self, node: Node, told: str) -> str:
+    def _thin(self, node: PageNode, told: str) -> str:
         body = f"{self._fork(node)}<p>{told}{self._tags(node)}</p>"
         return f'<div class="e thin" {_about(node)} tabindex="-1">{body}</div>\n'
 
-    def _aside(self, node: Node, told: str, body: str) -> str:
+    def _aside(self, node: PageNode, told: str, body: str) -> str:
         if not body:
             return self._thin(node, told)
         return (
@@ -130,7 +130,7 @@ class Conversation:
             f"<details><summary>{told}{self._tags(node)}</summary>{body}</details></div>\n"
         )
 
-    def _meta(self, node: Node, spent: str = "") -> str:
+    def _meta(self, node: PageNode, spent: str = "") -> str:
         told = ""
         if time := node.sketch.time:
             stamp, clock = figures.clock(time)
@@ -138,7 +138,7 @@ class Conversation:
         link = f'<a class="link" href="#{node.anchor}" aria-label="Copy a link to this message"></a>'
         return f'<footer class="meta">{told}{link}{self._took(node)}{spent}</footer>'
 
-    def _took(self, node: Node) -> str:
+    def _took(self, node: PageNode) -> str:
         """How long the agent was at it: since the entry that it follows, which was written when it began."""
         if node.parent is None or not node.sketch.agents:
             return ""
@@ -146,7 +146,7 @@ class Conversation:
         told = figures.duration((ended - began).total_seconds()) if began and ended else ""
         return f'<span class="took" title="how long it took">{told}</span>' if told else ""
 
-    def _fork(self, node: Node) -> str:
+    def _fork(self, node: PageNode) -> str:
         siblings = self._tree.siblings(node)
         if len(siblings) == 1:
             return ""
@@ -160,7 +160,7 @@ class Conversation:
     def _way(self, index: int, rel: str, sign: str, name: str) -> str:
         return f'<a href="#{self._tree.nodes[index].anchor}" rel="{rel}" aria-label="{name}">{sign}</a>'
 
-    def _tags(self, node: Node) -> str:
+    def _tags(self, node: PageNode) -> str:
         label = self._labels.get(node.sketch.id) if self._labels else None
         return f'<span class="tag">{escape(short(label, 60))}</span>' if label else ""
 
@@ -170,8 +170,8 @@ class Conversation:
         there = self._anchors.get(id)
         return f' <a href="#{there}">show it</a>' if there else ""
 
-    def _reply(self, node: Node, reply: messages.AssistantMessage) -> str:
-        answers: dict[str, list[Node]] = defaultdict(list)  # By the call.
+    def _reply(self, node: PageNode, reply: messages.AssistantMessage) -> str:
+        answers: dict[str, list[PageNode]] = defaultdict(list)  # By the call.
         for answer in self._answers.get(node.index, ()):
             answers[answer.sketch.answers or ""].append(answer)
         parts: list[str] = []
@@ -195,7 +195,7 @@ class Conversation:
         told = f"Thinking <small>{words:,} word{'s'[: words != 1]}</small>"
         return f'<details class="thinking"><summary>{told}</summary>{self._prose(text)}</details>'
 
-    def _call(self, call: messages.ToolCall, answers: Sequence[Node]) -> str:
+    def _call(self, call: messages.ToolCall, answers: Sequence[PageNode]) -> str:
         verdicts = "".join(
             f'<span data-n="{answer.index}"{_hidden(answer)}>{self._tags(answer)}'
             f'<span class="verdict {_verdict(answer)}">{_verdict(answer)}</span></span>'
@@ -210,7 +210,7 @@ class Conversation:
             f'<span class="arg">{escape(headline(call))}</span>{verdicts}</summary>{"".join(body)}</details>'
         )
 
-    def _answer(self, call: messages.ToolCall, node: Node) -> str:
+    def _answer(self, call: messages.ToolCall, node: PageNode) -> str:
         body = self._tools.result(call, _answered(node)) or _NOTHING
         return (
             f'<div class="e result {_verdict(node)}" {_about(node)} tabindex="-1">'
@@ -249,16 +249,16 @@ class Conversation:
         lists = "".join(f"<h3>{title}</h3>{block([escape(name) for name in names])}" for title, names in files if names)
         return self._prose(result.summary.text) + lists
 
-    def _raw(self, node: Node) -> str:
+    def _raw(self, node: PageNode) -> str:
         line = node.entry.line
         return self._tools.raw(line) if line else ""
 
 
-def _about(node: Node) -> str:
+def _about(node: PageNode) -> str:
     return f'id="{node.anchor}" data-n="{node.index}"{_hidden(node)}'
 
 
-def _hidden(node: Node) -> str:
+def _hidden(node: PageNode) -> str:
     return "" if node.current else " hidden"
 
 
@@ -276,14 +276,14 @@ def _compacted(summary: messages.Summary) -> str:
     return f"Compacted{before}"
 
 
-def _answered(node: Node) -> messages.ToolResult:
+def _answered(node: PageNode) -> messages.ToolResult:
     content = node.entry.content
     assert isinstance(content, entries.Said)
     assert isinstance(content.message, messages.ToolResult)
     return content.message
 
 
-def _verdict(node: Node) -> str:
+def _verdict(node: PageNode) -> str:
     return "failed" if node.sketch.kind == FAILED_RESULT else "done"
 
 

@@ -9,11 +9,11 @@ from msgspec import Struct
 from linnet.export.sketch import Sketch, is_shown, sketch
 from linnet.store.entries import Entry
 
-__all__ = ["Node", "Tree", "is_shown"]
+__all__ = ["PageNode", "PageTree", "is_shown"]
 _NONE = -1  # In a list of places: there is no such place.
 
 
-class Node(Struct, gc=False):
+class PageNode(Struct, gc=False):
     """`index` is its number on the page, and so are those of others here; `place` is where it is in the file. `anchor`
     is HTML.
 
@@ -41,7 +41,7 @@ class Node(Struct, gc=False):
         return self.entries[self.place]
 
 
-class Tree:
+class PageTree:
     """Invariant: a parent's index is smaller than its children's. So in the order of the indices, what remains of the
     page when all but one branch is hidden is that branch from its root to its end.
     """
@@ -74,7 +74,7 @@ class Tree:
                 self.nodes[index].rank = rank
         self.end = max((node.index for node in self.nodes if node.current), default=None)
 
-    def siblings(self, node: Node) -> tuple[int, ...]:
+    def siblings(self, node: PageNode) -> tuple[int, ...]:
         """Return the indices of its siblings and of itself."""
         return self.roots if node.parent is None else self.nodes[node.parent].children
 
@@ -187,9 +187,9 @@ def _nodes(
     below: _Below,
     newest: Sequence[int],
     path: bytearray,
-) -> tuple[list[Node], list[int]]:
+) -> tuple[list[PageNode], list[int]]:
     """Return the nodes in the order of the page, and for each place that is shown the index of its node."""
-    nodes: list[Node] = []
+    nodes: list[PageNode] = []
     numbers = [_NONE] * len(above)
     anchors: dict[str, int] = {}
     asked: dict[str, list[int]] = defaultdict(list)  # Who asked for what, on the way to where we are.
@@ -209,7 +209,7 @@ def _nodes(
         owner = next(reversed(asked.get(own.answers, ())), None) if own.answers is not None else None
         current = bool(path[place])
         nodes.append(
-            Node(entries, own, anchor, place, index, parent, newest[place], depth, owner=owner, current=current)
+            PageNode(entries, own, anchor, place, index, parent, newest[place], depth, owner=owner, current=current)
         )
         if own.calls:
             for call, _ in own.calls:

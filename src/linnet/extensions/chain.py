@@ -10,7 +10,7 @@ from linnet.core.extensions.extension_events import Name as Told
 from linnet.core.extensions.extension_events import Observed
 from linnet.core.extensions.hooks import Block, Decision, Hook, Name, Outcome, decided, folded
 from linnet.errors import BadInput, Cancelled
-from linnet.extensions.extension import Command, Extension
+from linnet.extensions.extension import Extension, ExtensionCommand
 
 Asked = TypeVar("Asked", bound=Hook)
 PATIENCE = 10.0
@@ -64,7 +64,7 @@ class Chain:
         for extension in self.extensions:
             extension.close(max(0.0, deadline - monotonic()))
 
-    def commands(self) -> Iterator[tuple[Extension, Command]]:
+    def commands(self) -> Iterator[tuple[Extension, ExtensionCommand]]:
         """Those that can be called: of a name that two have, the first one's."""
         seen: set[str] = set()
         for extension in self.extensions:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from linnet.tools.toolset import Toolset
 
 
-class Command(Struct, frozen=True):
+class ExtensionCommand(Struct, frozen=True):
     """What a user may type as `/name arguments`."""
 
     name: str
@@ -38,7 +38,7 @@ class Extension(Protocol):
     def location(self) -> Location: ...
 
     @property
-    def commands(self) -> Sequence[Command]: ...
+    def commands(self) -> Sequence[ExtensionCommand]: ...
 
     @property
     def tools(self) -> "Toolset | None":

@@ -14,7 +14,7 @@ class Oversized(Struct, frozen=True):
     tail: bytes
 
 
-class Lines:
+class ProgramLines:
     """Invariant: never holds more than the limit and what was fed last."""
 
     def __init__(self, limit: int = LONGEST) -> None:

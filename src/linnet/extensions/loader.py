@@ -22,7 +22,7 @@ NOT_OURS = "linnet runs extensions in Python, and programs with an extension.jso
 MISSING = "there is no such file or folder"
 
 
-class Found(Struct, frozen=True):
+class FoundExtensions(Struct, frozen=True):
     """Somewhere that an extension should be: a file or a folder, or the module of an installed package."""
 
     path: str
@@ -35,7 +35,7 @@ class Found(Struct, frozen=True):
         return self.location == "path"
 
 
-class Loaded(Struct, frozen=True):
+class LoadedExtensions(Struct, frozen=True):
     """`failures`: a path, and why there is no extension. `missing` are those of them that were named."""
 
     extensions: Sequence["Extension"]
@@ -57,25 +57,25 @@ def found(
     folders: Sequence[tuple[str | None, Location]],
     packages: Sequence[Installed] = (),
     zots: Sequence[tuple[str, Location]] = (),
-) -> list[Found]:
+) -> list[FoundExtensions]:
     """Those that were named, then those of each folder, of zot's folders and of installed packages; each once."""
     everything = [
-        *(Found(path, "path") for path in named),
-        *(Found(path, location) for folder, location in folders if folder for path in listed(folder)),
+        *(FoundExtensions(path, "path") for path in named),
+        *(FoundExtensions(path, location) for folder, location in folders if folder for path in listed(folder)),
     ]
     if zots:
         from linnet.extensions.programs import discovery
 
-        everything += [Found(path, location) for folder, location in zots for path in discovery.zots(folder)]
-    once: dict[str, Found] = {}
+        everything += [FoundExtensions(path, location) for folder, location in zots for path in discovery.zots(folder)]
+    once: dict[str, FoundExtensions] = {}
     for each in everything:
         once.setdefault(os.path.realpath(each.path), each)
-    return [*once.values(), *(Found(each.module, "user", each) for each in packages)]
+    return [*once.values(), *(FoundExtensions(each.module, "user", each) for each in packages)]
 
 
 def load(
-    places: Sequence[Found], host: Host, patience: float, wait: float, hook_timeout: float, hurry: Cancel
-) -> Loaded:
+    places: Sequence[FoundExtensions], host: Host, patience: float, wait: float, hook_timeout: float, hurry: Cancel
+) -> LoadedExtensions:
     """All of them, in their order; programs are begun first, for they get ready side by side. One that takes longer
     than `patience` seconds, or `wait` if it was named, is left out; once `hurry` is set, none is waited for that can
     join later. `hook_timeout`: seconds that each of their handlers has for an event.
@@ -109,10 +109,10 @@ def load(
             ready.append(extension)
     named = {place.path for place in places if place.named}
     missing = [(path, why) for path, why in failures if path in named]
-    return Loaded(ready, [*failures, *_conflicts(ready)], missing)
+    return LoadedExtensions(ready, [*failures, *_conflicts(ready)], missing)
 
 
-def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
+def _load(place: FoundExtensions, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
     path = place.path
     if place.entry is not None or path.endswith(".py") or os.path.isfile(os.path.join(path, "__init__.py")):
         from linnet.extensions.python import loading
@@ -121,7 +121,7 @@ def _load(place: Found, name: str, host: Host, patience: float, hook_timeout: fl
     raise ValueError(NOT_OURS.format(os.path.basename(path)) if os.path.exists(path) else MISSING)
 
 
-def _is_program(place: Found) -> bool:
+def _is_program(place: FoundExtensions) -> bool:
     return place.entry is None and os.path.isfile(os.path.join(place.path, MANIFEST))
 
 
@@ -134,7 +134,7 @@ def _is_extension(path: str) -> bool:
     return name.endswith(".py")
 
 
-def _unique(place: Found, taken: set[str]) -> str:
+def _unique(place: FoundExtensions, taken: set[str]) -> str:
     stem = place.entry.name if place.entry is not None else os.path.basename(place.path).removesuffix(".py")
     return next(name for name in _numbered(stem) if name not in taken)
 

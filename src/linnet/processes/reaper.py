@@ -41,7 +41,7 @@ class Reaper:
         while fds := self._wait():
             os.write(self._place[1], b".")
             control = _socket.socket(fileno=fds[0])
-            Command(control, self._lifeline, self._exits, adopting=self._adopting).run(fds[1:], resets)
+            SpawnOrder(control, self._lifeline, self._exits, adopting=self._adopting).run(fds[1:], resets)
             control.close()
             try:
                 os.read(self._place[0], 1)
@@ -66,7 +66,7 @@ class Reaper:
                 os.close(fd)
 
 
-class Command:
+class SpawnOrder:
     """One command, and everything that it starts."""
 
     def __init__(self, control: _socket.socket, lifeline: int, exits: ChildExits, *, adopting: bool) -> None:
@@ -98,7 +98,7 @@ class Command:
             return b""
         try:
             self._root = spawn(*order, streams, resets)
-        except Refused as refused:
+        except SpawnRefused as refused:
             return b"failed %d %s\n" % (refused.errno, refused.what)
         return b"started %d %d\n" % (self._root, os.getpid())
 
@@ -155,7 +155,7 @@ class Command:
         return b"".join(parts)
 
 
-class Refused(Exception):
+class SpawnRefused(Exception):
     """The system would not start a command. `what` is `folder` or `command`."""
 
     def __init__(self, error: OSError, what: bytes) -> None:
@@ -171,11 +171,11 @@ def spawn(
     streams: list[int],
     resets: list[int],
 ) -> int:
-    """Start a command that leads a session of its own; return its process id. Raises Refused."""
+    """Start a command that leads a session of its own; return its process id. Raises SpawnRefused."""
     try:
         os.chdir(cwd)
     except OSError as error:
-        raise Refused(error, b"folder") from None
+        raise SpawnRefused(error, b"folder") from None
     actions: list[tuple[object, ...]] = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(streams)]
     actions += [(os.POSIX_SPAWN_OPEN, fd, path, os.O_RDONLY, 0) for fd, path in opened.items()]
     refusal = None
@@ -184,11 +184,11 @@ def spawn(
             try:
                 return os.posix_spawn(path, argv, env, file_actions=actions, setsid=True, setsigdef=resets)
             except (FileNotFoundError, NotADirectoryError) as error:
-                refusal = refusal or Refused(error, b"command")
+                refusal = refusal or SpawnRefused(error, b"command")
             except PermissionError as error:  # More telling, unless it is in another folder.
-                refusal = Refused(error, b"command")
+                refusal = SpawnRefused(error, b"command")
             except OSError as error:
-                raise Refused(error, b"command") from None
+                raise SpawnRefused(error, b"command") from None
     finally:
         os.chdir("/")  # The folder may be deleted while the command runs.
     assert refusal

@@ -42,7 +42,7 @@ def build(
     if not key and known and not base_url:
         raise MissingKey(provider, known.key_variable)
 
-    from linnet.providers.retry import Retrying
+    from linnet.providers.retry import RetryingProvider
 
     over_http: HttpProvider
     if kind == "anthropic":
@@ -57,7 +57,7 @@ def build(
     if max_reply is not None:
         over_http.limit(max_reply)
     if trace is None:
-        return Retrying(over_http, attempts)
+        return RetryingProvider(over_http, attempts)
     from linnet.providers.trace import Traced
 
-    return Retrying(Traced(over_http, trace, url), attempts, trace=trace)
+    return RetryingProvider(Traced(over_http, trace, url), attempts, trace=trace)

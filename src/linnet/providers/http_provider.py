@@ -7,7 +7,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, merged
 from linnet.errors import ProviderError, ProviderUnavailable
 from linnet.providers.base import Request
-from linnet.providers.http.client import Client, Reply
+from linnet.providers.http.client import HttpClient, HttpReply
 from linnet.providers.http.sse import EventSplitter, EventTooLarge
 
 # Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
@@ -29,7 +29,9 @@ class Reader(Protocol):
 class HttpProvider:
     """Implements Provider over HTTP."""
 
-    def __init__(self, client: Client, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]) -> None:
+    def __init__(
+        self, client: HttpClient, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]
+    ) -> None:
         self.advice = ""  # What to do about a key that is refused, as part of a sentence.
         self.name = client.provider
         self._client = client
@@ -74,7 +76,7 @@ class HttpProvider:
         sentence = without(str(error), self._client.secrets)
         return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence
 
-    def _batches(self, reply: Reply, reader: Reader) -> Iterator[Sequence[Delta]]:
+    def _batches(self, reply: HttpReply, reader: Reader) -> Iterator[Sequence[Delta]]:
         most = self._client.max_reply
         events = EventSplitter(most)
         while not reader.finished and reader.failure is None:

@@ -10,7 +10,7 @@ from linnet.providers.base import Provider, Request
 PATIENCE = 60.0  # A vendor that asks for more than this is better reported than obeyed.
 
 
-class Retrying:
+class RetryingProvider:
     """Implements Provider around another one. `attempts` counts all of them: 1 tries once."""
 
     def __init__(

@@ -16,7 +16,7 @@ from linnet.core.events import PASSING, Event
 from linnet.errors import Cancelled, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
-from linnet.runtime.state import State
+from linnet.runtime.state import SessionState
 
 if TYPE_CHECKING:
     from linnet.runtime.sessions.telling import Telling
@@ -45,7 +45,7 @@ class Broadcast:
 
     def __init__(
         self,
-        state: State,
+        state: SessionState,
         listeners: Sequence[Listener],
         new_id: Callable[[], str],
         ended: Callable[[], None] | None = None,

@@ -17,7 +17,7 @@ from linnet.core.loop.schedule_facts import Job
 from linnet.errors import Closed, LinnetError
 from linnet.runtime.broadcast import Action, Broadcast, act
 from linnet.runtime.error_report import as_error, hand_over, later
-from linnet.runtime.requester import Request, Requester, refusal
+from linnet.runtime.requester import PendingRequest, Requester, refusal
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import LiveSettings
 from linnet.runtime.tools.session_tools import SessionTools
@@ -58,7 +58,7 @@ class Jobs:
         self._schedule = Schedule(broadcast.state.queues)
         self._changed = Condition(broadcast.lock)
         self._numbers = count(1)
-        self._requests: dict[int, Request] = {}
+        self._requests: dict[int, PendingRequest] = {}
         self._running: ActiveJob | None = None
         self._moves: Moves | None = None
         self.admission: Admission | None = None  # If there may be extensions.
@@ -79,7 +79,7 @@ class Jobs:
     def closed(self) -> bool:
         return self._schedule.closed
 
-    def arrive(self, number: int, request: Request) -> None:
+    def arrive(self, number: int, request: PendingRequest) -> None:
         """Take what needs to know the extensions: they are loaded first, and asked about a move. Never raises."""
         assert request.command is not None
         with self._deciding() as feed:
@@ -105,7 +105,7 @@ class Jobs:
 
         A session to switch to is read and locked before that, without the lock: it may be long.
         """
-        request = self._requests.get(number) or Request(requester)
+        request = self._requests.get(number) or PendingRequest(requester)
         if not isinstance(work, commands.SwitchSession):
             self._submit(number, work, request, may_wait=may_wait)
             return
@@ -124,7 +124,7 @@ class Jobs:
             if self._schedule.closed:
                 raise Closed
             prepared = task(command, self._live.now, self._storage, self._session_tools, self._clock)
-            request = self._requests.setdefault(number, Request(requester))
+            request = self._requests.setdefault(number, PendingRequest(requester))
             request.task = prepared
             feed(facts.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
@@ -220,7 +220,7 @@ class Jobs:
                     actions.append(self.admission.action_locked(effect, self._requests))
         return actions
 
-    def _submit(self, number: int, work: commands.Work, request: Request, *, may_wait: bool) -> None:
+    def _submit(self, number: int, work: commands.Work, request: PendingRequest, *, may_wait: bool) -> None:
         with self._deciding() as feed:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 try:
@@ -246,7 +246,7 @@ class Jobs:
         return self._schedule.feed(facts.JobEnded())
 
     def _begin_run_locked(
-        self, number: int, work: commands.Prompt | commands.Compact, request: Request, actions: list[Action]
+        self, number: int, work: commands.Prompt | commands.Compact, request: PendingRequest, actions: list[Action]
     ) -> list[facts.Effect]:
         kind = _kind(work)
         self._broadcast.publish([work.started(self._broadcast.state.spent)])
@@ -330,7 +330,7 @@ class Jobs:
         self._changed.notify_all()
         return self._schedule.feed(facts.JobEnded())
 
-    def _call_off_locked(self, request: Request) -> None:
+    def _call_off_locked(self, request: PendingRequest) -> None:
         """Answer a move that an extension cancelled."""
         assert isinstance(request.command, commands.Move)
         try:
@@ -338,7 +338,7 @@ class Jobs:
         except LinnetError as error:
             request.refuse(error)
 
-    def _move_locked(self, work: commands.Move, request: Request) -> None:
+    def _move_locked(self, work: commands.Move, request: PendingRequest) -> None:
         try:
             answer = self._get_moves().carry_out(work, request.place)
         except Exception as fault:
@@ -347,7 +347,7 @@ class Jobs:
         self._storage.sync()  # What is answered is on disk.
         request.answer(answer)
 
-    def _launch(self, number: int, request: Request) -> None:
+    def _launch(self, number: int, request: PendingRequest) -> None:
         try:
             hand_over("linnet-background", lambda: self._run_in_background(number, request))
         except LinnetError as error:
@@ -356,7 +356,7 @@ class Jobs:
                     request.refuse(error)
                 feed(facts.BackgroundEnded(number))
 
-    def _run_in_background(self, number: int, request: Request) -> None:
+    def _run_in_background(self, number: int, request: PendingRequest) -> None:
         """Run a background command, in a thread of its own. What is answered has been told, and saved."""
         outcome: Outcome
         assert request.task is not None

@@ -10,15 +10,15 @@ from linnet.core.messages import AssistantMessage, Message
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.slash_commands import SlashCommands
-from linnet.runtime.state import State
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.state import SessionState
+from linnet.runtime.tools.open_questions import OpenQuestions
 
 
 class Queries:
     """Whoever asks holds the session's lock."""
 
     def __init__(
-        self, state: State, storage: Storage, live: LiveSettings, questions: Questions, slash: SlashCommands
+        self, state: SessionState, storage: Storage, live: LiveSettings, questions: OpenQuestions, slash: SlashCommands
     ) -> None:
         self._state = state
         self._storage = storage
@@ -40,7 +40,7 @@ class Queries:
                 return commands.Transcript(state.conversation.messages)
             case commands.GetStats():
                 messages = state.conversation.messages
-                return commands.Stats(messages, state.spent, state.session_id, state.session_file)
+                return commands.SessionStats(messages, state.spent, state.session_id, state.session_file)
             case commands.GetLastText():
                 return commands.LastText(_last_text(state.conversation.messages))
             case commands.GetModels(everywhere):
@@ -59,9 +59,9 @@ class Queries:
             case _:
                 assert_never(query)
 
-    def _get_state(self, *, busy: bool) -> commands.State:
+    def _get_state(self, *, busy: bool) -> commands.AgentState:
         state, journal, settings = self._state, self._storage.journal, self._live.now
-        return commands.State(
+        return commands.AgentState(
             model=state.model,
             cwd=settings.cwd,
             busy=busy,

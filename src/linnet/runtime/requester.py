@@ -49,7 +49,7 @@ class Requester:
         """It was not carried out."""
 
 
-class Request:
+class PendingRequest:
     """Something that takes its time: who asked for it, how to abort it, and what was made ready for it. `command` is
     there if it has to wait for extensions.
     """

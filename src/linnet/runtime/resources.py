@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import start
 from linnet.runtime.settings.settings import LiveSettings, Settings
-from linnet.runtime.slash_names import Inputs
+from linnet.runtime.slash_names import SlashNames
 
 if TYPE_CHECKING:
     from linnet.concurrency.foreign import EventLoop, Foreign
@@ -62,7 +62,7 @@ class Resources:
         self._templates: Templates | None = None
         self._skills: Skills | None = None
         self._expecting = False
-        self.inputs = Inputs(self)
+        self.inputs = SlashNames(self)
         self._closed = False
 
     @property
@@ -316,7 +316,7 @@ class Resources:
     def _open(self, name: str, key: str, settings: Settings) -> "Provider":
         attempts = 1 if settings.retry_runs else settings.retries + 1
         if name == "scripted":
-            from linnet.providers.retry import Retrying
+            from linnet.providers.retry import RetryingProvider
             from linnet.providers.scripted.provider import Scripted
             from linnet.providers.scripted.script import built_in
 
@@ -325,7 +325,7 @@ class Resources:
                 from linnet.providers.trace import Traced
 
                 model = Traced(model, self._trace)
-            return Retrying(model, attempts, trace=self._trace)
+            return RetryingProvider(model, attempts, trace=self._trace)
         from linnet.providers.factory import build
         from linnet.providers.http.client import Timeouts
 

@@ -15,12 +15,12 @@ from linnet.runtime.error_report import as_error, park
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
-from linnet.runtime.requester import Request, Requester
+from linnet.runtime.requester import PendingRequest, Requester
 from linnet.runtime.sessions.storage import Storage, entry_id, session_id
 from linnet.runtime.settings.settings import Settings
 from linnet.runtime.slash_commands import SlashCommands
-from linnet.runtime.state import State
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.state import SessionState
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Session:
         _check_named(settings)
         if settings.sandbox:
             settings.project.watch()
-        state = State(
+        state = SessionState(
             settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
         )
         state.queues.steering_mode = settings.steering_mode
@@ -76,7 +76,7 @@ class Session:
             self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
-        self._questions = Questions(self._broadcast, session_id, answerable=answerable)
+        self._questions = OpenQuestions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
         self._slash.add(resources.inputs.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
@@ -99,7 +99,7 @@ class Session:
         number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
         try:
             if isinstance(command, commands.Ordered) and self._may_have_extensions(command):
-                self._jobs.arrive(number, Request(requester, command, may_wait=may_wait))
+                self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait=may_wait)
         except Exception as fault:
@@ -316,7 +316,7 @@ class Session:
         )
         return extending
 
-    def _carry_out_request(self, number: int, request: Request) -> None:
+    def _carry_out_request(self, number: int, request: PendingRequest) -> None:
         """Carry out a command that has waited for extensions. Raises LinnetError for what is refused at once."""
         assert request.command is not None
         self._carry_out(number, request.command, request.requester, may_wait=request.may_wait)

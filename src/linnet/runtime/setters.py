@@ -16,7 +16,7 @@ from linnet.core.events import (
 from linnet.core.models import Reasoning, possible
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.sessions.storage import Storage
-from linnet.runtime.state import State
+from linnet.runtime.state import SessionState
 from linnet.runtime.tools.session_tools import SessionTools
 
 LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
@@ -26,7 +26,7 @@ class Setters:
     """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
 
     def __init__(
-        self, state: State, storage: Storage, accounts: Accounts, session_tools: SessionTools, home: str
+        self, state: SessionState, storage: Storage, accounts: Accounts, session_tools: SessionTools, home: str
     ) -> None:
         """`home` is the folder of the settings that a command may ask to be changed."""
         self._state = state

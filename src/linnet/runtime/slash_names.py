@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from linnet.core import slash
 from linnet.core.commands import Prompt, RunCommand
-from linnet.core.slash import Fetch, Run, SlashCommand
+from linnet.core.slash import Fetch, RunNamed, SlashCommand
 from linnet.errors import BadInput
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ NOT_QUEUED = (
 NO_ANSWER = "/{} is a command of an extension's: no model is asked, so that no answer could have a form"
 
 
-class Inputs:
+class SlashNames:
     """Nothing is looked for until somebody types a slash, or asks what there is to type."""
 
     def __init__(self, resources: "Resources") -> None:
@@ -37,7 +37,7 @@ class Inputs:
         if prompt.slash == "text":
             return replace(prompt, meant=slash.to_fetch(prompt.text))
         found = slash.resolved(prompt.text, _Sources(self._resources, chain))
-        if isinstance(found, Run):
+        if isinstance(found, RunNamed):
             return _command(prompt, found)
         if found is None:
             return prompt
@@ -94,7 +94,7 @@ class _Sources:
         return self._resources.templates.expanded(name, arguments)
 
 
-def _command(prompt: Prompt, found: Run) -> Prompt | RunCommand:
+def _command(prompt: Prompt, found: RunNamed) -> Prompt | RunCommand:
     if prompt.slash == "refuse":
         raise BadInput(NOT_QUEUED.format(found.name))
     if prompt.form is not None:

@@ -31,7 +31,7 @@ from linnet.core.messages import Usage, UserMessage
 from linnet.core.models import Model, Reasoning, possible
 
 
-class State:
+class SessionState:
     """Invariant: `apply` is the only way it changes, but for `queues`, which the machines of `core` work on.
 
     `streaming`: the agent is at work or about to try again, so that what is said now is said to it. `spent` is what the

@@ -206,7 +206,7 @@ class RuntimeMethods(Asking):
     @once
     def state(self) -> Steps[State]:
         """Return what holds now: model, modes, what waits, what it has cost."""
-        return _state((yield from self._ask(commands.GetState(), commands.State)))
+        return _state((yield from self._ask(commands.GetState(), commands.AgentState)))
 
     @once
     def messages(self) -> Steps[list[frames.Message]]:
@@ -216,12 +216,12 @@ class RuntimeMethods(Asking):
     @once
     def cost(self) -> Steps[frames.Tokens]:
         """Return the tokens and dollars that were spent so far."""
-        return tokens((yield from self._ask(commands.GetState(), commands.State)).spent)
+        return tokens((yield from self._ask(commands.GetState(), commands.AgentState)).spent)
 
     @once
     def stats(self) -> Steps[Stats]:
         """Return how many messages of each kind there are, and what the session has cost."""
-        return _stats((yield from self._ask(commands.GetStats(), commands.Stats)))
+        return _stats((yield from self._ask(commands.GetStats(), commands.SessionStats)))
 
     @once
     def close(self) -> Steps[None]:
@@ -240,7 +240,7 @@ def _model_info(model: Model) -> frames.ModelInfo:
     return frames.ModelInfo(model.id, model.provider, model.context_window, model.max_output, model.reasoning)
 
 
-def _state(answer: commands.State) -> State:
+def _state(answer: commands.AgentState) -> State:
     """Return the state as a program reads it: zot's fields, and those that zot has no words for."""
     data = answers.state(answer)
     return State(
@@ -267,7 +267,7 @@ def _state(answer: commands.State) -> State:
     )
 
 
-def _stats(answer: commands.Stats) -> Stats:
+def _stats(answer: commands.SessionStats) -> Stats:
     """Count the messages of a conversation by kind, beside what the session has cost."""
     replies = [message for message in answer.messages if isinstance(message, AssistantMessage)]
     used = tokens(answer.spent)

@@ -10,7 +10,7 @@ from linnet.errors import BadInput, Closed, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
-from linnet.server.gate import Gate
+from linnet.server.gate import TokenGate
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import Stdio
 from linnet.server.terminal import say
@@ -29,7 +29,7 @@ class Connection:
     over, they are closed. Lines are read by one thread; frames are written by whoever made them.
     """
 
-    def __init__(self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: Gate | None = None) -> None:
+    def __init__(self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: TokenGate | None = None) -> None:
         """`wake` is called, in any thread, when whoever serves this should call `outcome` again."""
         self.source = stdio.source
         self._sink = stdio.sink

@@ -9,7 +9,7 @@ from linnet.wire.dialect import Asked, Rejected
 VARIABLE = "ZOTCORE_RPC_TOKEN"
 
 
-class Gate:
+class TokenGate:
     """Opens once, for the first line, if that is a hello with the right token."""
 
     def __init__(self, token: str) -> None:

@@ -11,7 +11,7 @@ from linnet.runtime.error_report import explained, start
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.connection import Connection
-from linnet.server.gate import Gate
+from linnet.server.gate import TokenGate
 from linnet.server.stdio import Stdio
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect
@@ -38,7 +38,7 @@ class Server:
         self._code = 0
 
     def connect(
-        self, dialect: Dialect, stdio: Stdio, open_session: Callable[[Listener], Session], gate: Gate | None = None
+        self, dialect: Dialect, stdio: Stdio, open_session: Callable[[Listener], Session], gate: TokenGate | None = None
     ) -> Connection:
         """Serve a client from now on, with a session; more can be opened later. May be called in any thread, also while
         `run` goes on. Raises what opening the session raises, and then there is no connection.

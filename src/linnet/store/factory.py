@@ -14,7 +14,7 @@ from linnet.errors import BadInput, SessionError, SessionInUse
 from linnet.store import file, session_folder
 from linnet.store.header import Header
 from linnet.store.log import FileLog, MemoryLog, OwnedLog
-from linnet.store.reading import Contents, Loaded
+from linnet.store.reading import Contents, LoadedSession
 from linnet.store.tree import Index
 
 
@@ -92,10 +92,10 @@ class FileLogs:
     def create(self, header: Header, lines: Sequence[bytes], key: str | None = None) -> FileLog:
         return file.create(key or os.path.join(self.folder, session_folder.file_name(header)), header, lines)
 
-    def open(self, key: str) -> tuple[FileLog, Loaded]:
+    def open(self, key: str) -> tuple[FileLog, LoadedSession]:
         return file.open_locked(key)
 
-    def read(self, key: str) -> Loaded:
+    def read(self, key: str) -> LoadedSession:
         return file.read(key)
 
     def exists(self, key: str) -> bool:

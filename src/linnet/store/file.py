@@ -12,13 +12,13 @@ from linnet.files.lock import holder, lock
 from linnet.files.replacing import FOLDER, new_file, sweep
 from linnet.store.header import VERSION, Header, header, header_line
 from linnet.store.log import FileLog
-from linnet.store.reading import Loaded, Span, load
+from linnet.store.reading import LoadedSession, Span, load
 
 _LONGEST_HEADER = 1024 * 1024
 _PRIVATE = 0o600  # Conversations are nobody else's business.
 
 
-def read(path: str) -> Loaded:
+def read(path: str) -> LoadedSession:
     """Return what is in it, without locking or changing it. Raises SessionError."""
     fd = _open(path, os.O_RDONLY)
     try:
@@ -49,7 +49,7 @@ def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
         raise SessionError(f"{path} could not be made: {_reason(error)}") from None
 
 
-def open_locked(path: str) -> tuple[FileLog, Loaded]:
+def open_locked(path: str) -> tuple[FileLog, LoadedSession]:
     """Lock a session, bring it up to date, and mend its end. Raises SessionError; what is no session is unchanged."""
     try:
         fd = _locked(path)
@@ -146,7 +146,7 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
     return FileLog(fd, path, size, spans)
 
 
-def _brought_up_to_date(fd: int, path: str, loaded: Loaded) -> tuple[int, Loaded]:
+def _brought_up_to_date(fd: int, path: str, loaded: LoadedSession) -> tuple[int, LoadedSession]:
     """Replace the file by one of the present version; the original stays, under a name that tells its version.
 
     Return the new file, locked, and what is in it.
@@ -178,7 +178,7 @@ def _back_up(path: str, version: int) -> None:
         return
 
 
-def _mended(fd: int, path: str, loaded: Loaded) -> int:
+def _mended(fd: int, path: str, loaded: LoadedSession) -> int:
     """Make the file end with a line end, and return its size. A line that was never finished goes to a file beside."""
     size = os.fstat(fd).st_size
     if loaded.unended:

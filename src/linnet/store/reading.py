@@ -54,7 +54,7 @@ class Spans:
         return copy
 
 
-class Lines(Sequence[bytes]):
+class SessionLines(Sequence[bytes]):
     """The lines of a file that is in memory, each of them cut out when it is asked for."""
 
     def __init__(self, data: bytes, spans: Spans) -> None:
@@ -97,7 +97,7 @@ class Contents(Protocol):
         """About how many bytes the lines take in memory, if they are there for this alone."""
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSession(Struct, frozen=True):
     """`lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
     `index` is of the same entries.
 
@@ -125,7 +125,7 @@ class Loaded(Struct, frozen=True):
         return [seen for line in self.lines if (seen := glance(line)) is not None]
 
 
-def load(data: bytes, path: str) -> Loaded:
+def load(data: bytes, path: str) -> LoadedSession:
     """Read the bytes of a session file. Raises SessionError, in a sentence with `path`, if they are no session."""
     if not data or data.isspace():
         raise SessionError(f"{path} is empty: it is not a session")
@@ -134,7 +134,7 @@ def load(data: bytes, path: str) -> Loaded:
     end = len(data) if unended else ended
     head, opening, start = _head(data, end, path)
     index, spans = Index(), Spans(many=len(data) > CHUNK)
-    lines: Sequence[bytes] = Lines(data, spans)
+    lines: Sequence[bytes] = SessionLines(data, spans)
     if head.version == VERSION and (b"\r" not in data or b"\r\n" not in data):
         for at, text in _chunks(data, start, end):
             found = text.split(b"\n")
@@ -142,7 +142,7 @@ def load(data: bytes, path: str) -> Loaded:
     else:
         lines = _migrated(data, start, end, head.version, index, spans)
     first = opening if head.version == VERSION else migrated_header(opening)
-    return Loaded(head, first, head.version, lines, spans, index, ended, unended)
+    return LoadedSession(head, first, head.version, lines, spans, index, ended, unended)
 
 
 def _chunks(data: bytes, start: int, end: int) -> Iterator[tuple[int, bytes]]:

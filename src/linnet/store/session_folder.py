@@ -18,7 +18,7 @@ from linnet.store.lines import Glance, content_of, glance
 from linnet.store.log import Log, MemoryLog
 from linnet.store.position import Position
 from linnet.store.reading import Contents
-from linnet.store.store import DEFAULT, Sources, Store, spent
+from linnet.store.store import DEFAULT, EntrySources, Store, spent
 
 SUFFIX = ".jsonl"
 LONGEST_NAME = 240  # Bytes; file systems take 255.
@@ -62,7 +62,7 @@ def file_name(header: Header) -> str:
     return f"{header.timestamp.replace(':', '-').replace('.', '-')}_{header.id}{SUFFIX}"
 
 
-def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: Sources = DEFAULT) -> Store:
+def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: EntrySources = DEFAULT) -> Store:
     return Store(header, MemoryLog(lines), glances(lines), sources=sources)
 
 
@@ -75,7 +75,7 @@ class Opened(Struct, frozen=True):
     spent: Usage
 
 
-def open_store(path: str, *, to_write: bool = True, sources: Sources = DEFAULT) -> Opened:
+def open_store(path: str, *, to_write: bool = True, sources: EntrySources = DEFAULT) -> Opened:
     """Lock the file; unless `to_write`, only read it into memory. Raises SessionError."""
     log: Log
     if to_write:
@@ -86,7 +86,7 @@ def open_store(path: str, *, to_write: bool = True, sources: Sources = DEFAULT) 
     return opened(log, loaded, sources=sources)
 
 
-def opened(log: Log, found: Contents, *, sources: Sources = DEFAULT) -> Opened:
+def opened(log: Log, found: Contents, *, sources: EntrySources = DEFAULT) -> Opened:
     """Return the session of a log that has these contents, which are the session's from now on."""
     paid = found.index.spent
     store = Store(found.header, log, found.index, sources=sources)

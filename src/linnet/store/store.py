@@ -24,14 +24,14 @@ if TYPE_CHECKING:
     from linnet.store.snapshot import Snapshot
 
 
-class Sources(Struct, frozen=True):
+class EntrySources(Struct, frozen=True):
     """Where new entries take their time from, in milliseconds since 1970, and their ids, which are random."""
 
     clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
     new_id: Callable[[], str] = lambda: urandom(4).hex()
 
 
-DEFAULT = Sources()
+DEFAULT = EntrySources()
 _SETTINGS = {"model_change", "thinking_level_change"}
 
 
@@ -42,7 +42,7 @@ class Store:
     """
 
     def __init__(
-        self, header: Header, log: Log, entries: Index | Iterable[Glance] = (), *, sources: Sources = DEFAULT
+        self, header: Header, log: Log, entries: Index | Iterable[Glance] = (), *, sources: EntrySources = DEFAULT
     ) -> None:
         """`entries` are those that the log has. An index is the store's from now on."""
         self.header = header

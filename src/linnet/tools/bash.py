@@ -11,7 +11,7 @@ from linnet.core.messages import Text
 from linnet.errors import Cancelled, ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput, tool
-from linnet.tools.text.output import Output
+from linnet.tools.text.output import CommandOutput
 from linnet.tools.text.truncate import Kept, count_lines
 
 TIMED_OUT = "Command timed out after"
@@ -34,11 +34,11 @@ def bash(args: BashArgs, context: ToolContext) -> ToolOutput:
     A process started with & goes on after the call, but its later output is not seen: redirect it to a file.
     """
     context.cancel.check()
-    with closing(Output(context.progress, folder=context.processes.temporary)) as output:
+    with closing(CommandOutput(context.progress, folder=context.processes.temporary)) as output:
         return _run(args, context, output)
 
 
-def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
+def _run(args: BashArgs, context: ToolContext, output: CommandOutput) -> ToolOutput:
     started = monotonic()
     timeout = args.timeout or context.bash_timeout
     exit_code: int | None = None
@@ -78,7 +78,9 @@ def _run(args: BashArgs, context: ToolContext, output: Output) -> ToolOutput:
     )
 
 
-def _as_pi_says(timeout: float | None, output: Output, kept: Kept, exit_code: int | None, status: str) -> ToolOutput:
+def _as_pi_says(
+    timeout: float | None, output: CommandOutput, kept: Kept, exit_code: int | None, status: str
+) -> ToolOutput:
     text = kept.text
     if kept.cut_bytes:
         text = f"{text.rstrip()}\n\n{_cut_note(output, kept).rstrip()}{_whereabouts(output)}\n"
@@ -99,14 +101,14 @@ def as_shells_say(exit_code: int | None) -> int | None:
     return 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
 
 
-def _report(command: str, output: Output, kept: Kept, footer: str) -> str:
+def _report(command: str, output: CommandOutput, kept: Kept, footer: str) -> str:
     parts = [f"$ {command}"]
     if shown := kept.text.rstrip("\n"):
         parts.append(f"{_cut_note(output, kept)}{shown}")
     return "\n\n".join([*parts, footer])
 
 
-def _cut_note(output: Output, kept: Kept) -> str:
+def _cut_note(output: CommandOutput, kept: Kept) -> str:
     if not kept.cut_bytes:
         return ""
     shown = len(kept.text.encode())
@@ -114,7 +116,7 @@ def _cut_note(output: Output, kept: Kept) -> str:
     return f"[Cut: {what}, {shown} of {output.total} bytes]\n"
 
 
-def _whereabouts(output: Output) -> str:
+def _whereabouts(output: CommandOutput) -> str:
     if output.path:
         return f" (full output: {output.path})"
     return f" (full output not kept: {output.problem})" if output.problem else ""

@@ -54,7 +54,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     and a byte order mark are preserved; write newlines as plain line feeds.
     """
     from linnet.tools.text.diff import diff
-    from linnet.tools.text.replace import NotThere, NotUnique, Source, locate
+    from linnet.tools.text.replace import NotThere, NotUnique, SourceText, locate
 
     path = context.resolve(args.path, writing=True)
     pi = context.wording == "pi"
@@ -62,7 +62,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
         _check_encodable(replacement.new_text, number)
     try:
         # Escaped bytes survive as they are, so a file that is not UTF-8 throughout can be edited too.
-        source = Source(contents(args.path, path, context).decode("utf-8", "surrogateescape"))
+        source = SourceText(contents(args.path, path, context).decode("utf-8", "surrogateescape"))
         changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
         context.cancel.check()
         content = source.apply(changes).encode("utf-8", "surrogateescape")

@@ -39,11 +39,11 @@ def _arguments(call: ToolCall) -> str:
 def _edited(call: ToolCall, context: ToolContext) -> str:
     from linnet.tools.edit import contents, edit
     from linnet.tools.text.diff import diff
-    from linnet.tools.text.replace import Source, locate
+    from linnet.tools.text.replace import SourceText, locate
 
     args = edit.parse(call.args)
     found = contents(args.path, context.resolve(args.path), context)
-    source = Source(found.decode("utf-8", "surrogateescape"))
+    source = SourceText(found.decode("utf-8", "surrogateescape"))
     changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
     return f"{args.path}\n{diff(source.text, changes)}".encode("utf-8", "replace").decode()
 

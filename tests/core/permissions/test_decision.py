@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core.messages import ToolCall
-from linnet.core.permissions.decision import Place, Placed, decide, finds
+from linnet.core.permissions.decision import CallPlace, Placed, decide, finds
 from linnet.core.permissions.path_globs import Glob, anchored, anywhere
 from linnet.core.permissions.rule import Mode, Rule, Verdict
 from linnet.core.permissions.rule_syntax import said_rule
@@ -36,8 +36,8 @@ def bash(command: str) -> ToolCall:
     return ToolCall("1", "bash", {"command": command})
 
 
-def at(path: str, name: str = "edit") -> tuple[ToolCall, Place]:
-    return ToolCall("1", name, {"path": path}), Place(path, path)
+def at(path: str, name: str = "edit") -> tuple[ToolCall, CallPlace]:
+    return ToolCall("1", name, {"path": path}), CallPlace(path, path)
 
 
 def covered(tool: str, name: str, own: bool) -> bool:
@@ -164,10 +164,10 @@ def test_nothing_is_allowed_that_denying_the_same_would_not_deny(pattern: str, l
     ],
 )
 def test_paths_are_held_against_globs(pattern: str, path: str, allows: bool, denies: bool) -> None:
-    assert decide(*_mode(path, "deny"), placed(f"allow edit:{pattern}"), Place(path, path)) == (
+    assert decide(*_mode(path, "deny"), placed(f"allow edit:{pattern}"), CallPlace(path, path)) == (
         "allow" if allows else "deny"
     )
-    assert decide(*_mode(path, "auto"), placed(f"deny edit:{pattern}"), Place(path, path)) == (
+    assert decide(*_mode(path, "auto"), placed(f"deny edit:{pattern}"), CallPlace(path, path)) == (
         "deny" if denies else "allow"
     )
 
@@ -179,13 +179,13 @@ def _mode(path: str, mode: Mode) -> tuple[ToolCall, Mode]:
 def test_a_folder_whose_name_looks_like_a_pattern_is_itself() -> None:
     rules = placed("allow edit:a", cwd="/w{x,y}[z]*")
     call = ToolCall("1", "edit", {"path": "a"})
-    assert decide(call, "deny", rules, Place("/w{x,y}[z]*/a", "/w{x,y}[z]*/a")) == "allow"
-    assert decide(call, "deny", rules, Place("/wx/a", "/wxz/a")) == "deny"
+    assert decide(call, "deny", rules, CallPlace("/w{x,y}[z]*/a", "/w{x,y}[z]*/a")) == "allow"
+    assert decide(call, "deny", rules, CallPlace("/wx/a", "/wxz/a")) == "deny"
 
 
 def test_to_allow_it_counts_where_a_link_leads_and_to_deny_its_name_too() -> None:
     call = ToolCall("1", "read", {"path": "link"})
-    there, away = Place("/work/link", "/work/src/a"), Place("/work/src/link", "/etc/passwd")
+    there, away = CallPlace("/work/link", "/work/src/a"), CallPlace("/work/src/link", "/etc/passwd")
     assert decide(call, "deny", placed("allow read:src/**"), there) == "allow"
     assert decide(call, "deny", placed("allow read:src/**"), away) == "deny"
     assert decide(call, "deny", placed("allow read:link"), there) == "deny"
@@ -257,7 +257,7 @@ def test_a_search_leaves_out_what_may_not_be_read_and_does_not_ask(
 ) -> None:
     call, place = at(folder, "grep")
     assert decide(call, mode, placed(*rules), place) == verdict
-    paths = {".env": Place("/work/.env", "/work/.env"), "src/a": Place("/work/src/a", "/work/src/a")}
+    paths = {".env": CallPlace("/work/.env", "/work/.env"), "src/a": CallPlace("/work/src/a", "/work/src/a")}
     found = {name for name, each in paths.items() if finds(call, mode, placed(*rules), each)}
     assert found == shown or verdict == "deny"
 
@@ -275,7 +275,7 @@ def test_a_search_shows_nothing_that_reading_would_not(
 ) -> None:
     """Where rules name only what is read, and somebody else than a callback decides."""
     rules = placed(*(f"{verdict} {rule}" for verdict, rule in said))
-    place = Place(path, path)
+    place = CallPlace(path, path)
     if mode is None or any(rule.rule.tool in ("*", "grep") for rule in rules):
         return
     read = decide(ToolCall("1", "read", {"path": path}), mode, rules, place)
@@ -292,4 +292,4 @@ def test_any_command_and_any_path_lead_to_a_verdict(pattern: str, path: str) -> 
         ToolCall("1", "write", {"path": 5}),
         ToolCall("1", "bash", {}),
     ):
-        assert decide(call, "ask", rules, Place(path, path)) in get_args(Verdict)
+        assert decide(call, "ask", rules, CallPlace(path, path)) in get_args(Verdict)

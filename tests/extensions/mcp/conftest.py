@@ -12,7 +12,7 @@ import pytest
 
 from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, ToolCall
-from linnet.extensions.mcp.config import ServerConfig, Stdio, servers
+from linnet.extensions.mcp.config import ServerConfig, StdioServer, servers
 from linnet.extensions.mcp.servers import McpServers
 from linnet.processes.process import Processes
 from linnet.tools.context import ToolContext
@@ -79,7 +79,7 @@ class Bench:
     def scripted(
         *behaviours: str, name: str = "odd", timeout: float = LONG, start_timeout: float = LONG, **env: str
     ) -> ServerConfig:
-        transport = Stdio(sys.executable, (str(SCRIPTED), *behaviours), env)
+        transport = StdioServer(sys.executable, (str(SCRIPTED), *behaviours), env)
         return ServerConfig(name=name, transport=transport, timeout=timeout, start_timeout=start_timeout)
 
     @staticmethod

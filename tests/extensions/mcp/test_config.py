@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from linnet.errors import ConfigError
 from linnet.extensions.mcp import files
-from linnet.extensions.mcp.config import Http, ServerConfig, Stdio, merged, parse
+from linnet.extensions.mcp.config import Http, ServerConfig, StdioServer, merged, parse
 
 NOT_SET = "it.env.A: GONE is not set; set it, or write ${GONE:-} for nothing instead"
 REPLACED = 'it.type: "sse" was replaced by streamable HTTP; give the server\'s streamable HTTP url'
@@ -33,7 +33,7 @@ def test_a_command_with_all_that_it_may_have() -> None:
         startTimeout=7.5,
         autoApprove=["x"],
     )
-    transport = Stdio("npx", ("-y", "some-server", "8080"), {"KEY": "secret", "PORT": "1"}, "sub")
+    transport = StdioServer("npx", ("-y", "some-server", "8080"), {"KEY": "secret", "PORT": "1"}, "sub")
     assert server == ServerConfig(name="it", transport=transport, timeout=5, start_timeout=7.5)
 
 
@@ -59,7 +59,7 @@ def test_a_url_with_headers_however_its_type_is_spelled(kind: str | None) -> Non
 )
 def test_variables_are_replaced(written: str, meant: str) -> None:
     transport = one(command="x", args=[written]).transport
-    assert isinstance(transport, Stdio)
+    assert isinstance(transport, StdioServer)
     assert transport.args == (meant,)
 
 
@@ -134,7 +134,7 @@ def test_whatever_a_file_says_it_is_servers_or_a_sentence(servers: dict[str, Any
 
 def test_of_two_servers_with_a_name_the_last_one_is_taken() -> None:
     def server(name: str, command: str) -> ServerConfig:
-        return ServerConfig(name=name, transport=Stdio(command))
+        return ServerConfig(name=name, transport=StdioServer(command))
 
     assert merged([[server("a", "1"), server("b", "1")], [server("a", "2")]]) == (server("a", "2"), server("b", "1"))
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core.messages import Image, Text
-from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.lines import Oversized, ProgramLines
 from linnet.extensions.mcp.bounded import bounded
 from linnet.extensions.mcp.naming import LONGEST, clashes, names
-from linnet.extensions.mcp.offers import Offers, Prompt, Resource, Tool
+from linnet.extensions.mcp.offers import OfferedPrompt, OfferedTool, Offers, Resource
 from linnet.extensions.mcp.overlong_line import answered
 from linnet.extensions.mcp.server_results import content, progress_text, prompt_text, resource_text
 
@@ -43,7 +43,7 @@ def test_names_are_those_of_other_agents() -> None:
 
 @given(st.lists(st.binary(max_size=30)), st.integers(1, 40))
 def test_lines_are_the_same_however_the_bytes_come(pieces: list[bytes], limit: int) -> None:
-    lines = Lines(limit)
+    lines = ProgramLines(limit)
     found = [line for piece in [*pieces, b"\n"] for line in lines.feed(piece)]
     expected = [line for line in b"".join(pieces).split(b"\n") if line.strip() or len(line) > limit]
     assert [line.size if isinstance(line, Oversized) else line for line in found] == [
@@ -65,7 +65,7 @@ def test_lines_are_the_same_however_the_bytes_come(pieces: list[bytes], limit: i
 def test_an_oversized_answer_says_which_request_it_is_for_if_that_is_certain(
     line: bytes, id: int | None, step: int
 ) -> None:
-    lines = Lines(limit=10)
+    lines = ProgramLines(limit=10)
     data = line + b"\n" + b"{}\n"
     found = [each for start in range(0, len(data), step) for each in lines.feed(data[start : start + step])]
     assert found == [Oversized(len(line), line, line), b"{}"]
@@ -132,9 +132,10 @@ def test_what_is_accepted_of_a_server_is_bounded_and_the_rest_is_told(
     sizes: list[tuple[int, int, int]], most: int
 ) -> None:
     tools = tuple(
-        Tool("n" * name + str(at), "d" * said, {"s": "x" * schema}) for at, (name, said, schema) in enumerate(sizes)
+        OfferedTool("n" * name + str(at), "d" * said, {"s": "x" * schema})
+        for at, (name, said, schema) in enumerate(sizes)
     )
-    prompts = tuple(Prompt(tool.name, tool.description, ((tool.schema["s"], True),)) for tool in tools)
+    prompts = tuple(OfferedPrompt(tool.name, tool.description, ((tool.schema["s"], True),)) for tool in tools)
     resources = tuple(Resource(tool.schema["s"], tool.name, tool.description) for tool in tools)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("linnet.extensions.mcp.bounded.MOST_TOOLS", most)
@@ -148,7 +149,7 @@ def test_what_is_accepted_of_a_server_is_bounded_and_the_rest_is_told(
 
 
 def test_what_a_server_offers_in_all_is_bounded() -> None:
-    kept, told = bounded(Offers(tuple(Tool(str(at), "d" * 60_000, {}) for at in range(100))))
+    kept, told = bounded(Offers(tuple(OfferedTool(str(at), "d" * 60_000, {}) for at in range(100))))
     assert 60 < len(kept.tools) < 100
     assert told == [
         f"{100 - len(kept.tools)} of its tools are left out: more than 1000 of them, and 4 MiB, are not accepted"
@@ -156,6 +157,6 @@ def test_what_a_server_offers_in_all_is_bounded() -> None:
 
 
 def test_what_no_vendor_could_be_sent_is_left_out() -> None:
-    kept, told = bounded(Offers((Tool("half", "\ud800", {}), Tool("whole", "", {}))))
+    kept, told = bounded(Offers((OfferedTool("half", "\ud800", {}), OfferedTool("whole", "", {}))))
     assert [tool.name for tool in kept.tools] == ["whole"]
     assert told == ['its tool "half" is left out: it cannot be written as JSON']

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from linnet.errors import ConfigError
-from linnet.extensions.mcp.config import Stdio, servers
+from linnet.extensions.mcp.config import StdioServer, servers
 from linnet.testing.confined import Place
 from tests.extensions.mcp.conftest import SCRIPTED, Bench
 
@@ -46,7 +46,7 @@ def test_without_a_sandbox_it_is_not_started(bench: Bench) -> None:
 
 def test_an_entry_says_true_or_false_and_has_a_command() -> None:
     (server,) = servers({"mcpServers": {"a": {"command": "x", "sandbox": True}}}, "f", {})
-    assert server.transport == Stdio("x", sandbox=True)
+    assert server.transport == StdioServer("x", sandbox=True)
     with pytest.raises(ConfigError, match="sandbox: expected true or false"):
         servers({"mcpServers": {"a": {"command": "x", "sandbox": "yes"}}}, "f", {})
     with pytest.raises(ConfigError, match="sandbox: is for a command that is started here; a url is not"):

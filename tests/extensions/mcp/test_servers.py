@@ -13,7 +13,7 @@ from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Image, Text, ToolCall
 from linnet.errors import BadInput, Cancelled
 from linnet.extensions.mcp import server
-from linnet.extensions.mcp.config import ServerConfig, Stdio
+from linnet.extensions.mcp.config import ServerConfig, StdioServer
 from linnet.extensions.mcp.servers import McpServers
 from linnet.testing.processes import alive, wait_until
 from linnet.tools.context import ToolContext
@@ -65,7 +65,7 @@ def test_a_server_that_says_too_much_is_told_of_and_its_other_tools_are_used(
 
 
 def test_a_server_that_was_found_where_it_is_not_started_any_more_says_so(bench: "Bench") -> None:
-    config = ServerConfig(name="near", transport=Stdio("./near"), start_timeout=100)
+    config = ServerConfig(name="near", transport=StdioServer("./near"), start_timeout=100)
     toolset = bench.toolset(config, neutral=str(bench.cwd.parent / "mcp"))
     assert toolset.specs == ()
     [status] = toolset.status()

@@ -20,7 +20,7 @@ from linnet.errors import Cancelled
 from linnet.extensions.host import Saying
 from linnet.extensions.programs.discovery import load
 from linnet.extensions.programs.exchange import Patience
-from linnet.extensions.programs.log import Log
+from linnet.extensions.programs.log import ExtensionLog
 from linnet.extensions.programs.program import Program
 from linnet.processes.process import Processes
 from linnet.providers import catalog
@@ -129,7 +129,7 @@ def run(tmp_path: Path, processes: Processes, session: Session) -> Iterator[Run]
 
     def start(code: str, *, name: str = "guard", wait: bool = True, **patience: float) -> Program:
         folder = extension(tmp_path / name, code)
-        log = Log(str(tmp_path / "logs" / f"ext-{name}.log"))
+        log = ExtensionLog(str(tmp_path / "logs" / f"ext-{name}.log"))
         program = Program(load(str(folder)), "path", session, log, Patience(**{"end": 0.5, **patience}))
         started.append(program)
         program.start(processes)

@@ -350,7 +350,7 @@ def test_one_that_is_rejected_at_the_handshake_is_told_of_and_killed(
 
 
 def test_one_that_cannot_be_started_is_told_of(tmp_path: Path, session: Session, processes: Processes) -> None:
-    from linnet.extensions.programs.log import Log
+    from linnet.extensions.programs.log import ExtensionLog
     from linnet.extensions.programs.manifest import Manifest
 
     (tmp_path / "plain").write_text("no program")
@@ -358,7 +358,7 @@ def test_one_that_cannot_be_started_is_told_of(tmp_path: Path, session: Session,
         (("nosuch-program-anywhere",), "No such file"),
         ((str(tmp_path / "plain"),), "Permission denied"),
     ):
-        program = Program(Manifest("x", str(tmp_path), argv), "path", session, Log(str(tmp_path / "log")))
+        program = Program(Manifest("x", str(tmp_path), argv), "path", session, ExtensionLog(str(tmp_path / "log")))
         program.start(processes)
         program.wait_ready(10, CancelToken())
         event, error = session.failures[-1]

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from linnet.errors import ConfigError
 from linnet.processes.proxy.hosts import is_public, normal, parsed
-from linnet.processes.proxy.request import END, Refused, answer
+from linnet.processes.proxy.request import END, ProxyRefused, answer
 from linnet.processes.proxy.request import parsed as request
 
 
@@ -136,17 +136,17 @@ def test_what_is_asked_for(head: str, host: str, port: int, sent: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_no_request_is_refused(head: str) -> None:
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(ProxyRefused) as refused:
         request(head.encode() + END)
     assert refused.value.status == 400
 
 
 @given(st.binary(max_size=200))
 def test_anything_is_a_request_or_refused(data: bytes) -> None:
-    refused: Refused | None = None
+    refused: ProxyRefused | None = None
     try:
         found = request(data.replace(END, b"") + END)
-    except Refused as error:
+    except ProxyRefused as error:
         refused = error
     else:
         assert normal(found.host) == found.host

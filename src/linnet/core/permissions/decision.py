@@ -25,7 +25,7 @@ class Placed(Struct, frozen=True):
     globs: tuple[Glob, ...] = ()
 
 
-class Place(Struct, frozen=True):
+class CallPlace(Struct, frozen=True):
     """Of a call that is about a path: its absolute path as it is named, and with links followed."""
 
     named: str
@@ -33,7 +33,7 @@ class Place(Struct, frozen=True):
 
 
 def decide(
-    call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: Place | None = None, *, own: bool = True
+    call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: CallPlace | None = None, *, own: bool = True
 ) -> Verdict:
     """Return what the last rule that fits says, or else the mode; without a mode, somebody is asked about everything.
 
@@ -51,7 +51,7 @@ def decide(
     return verdict
 
 
-def finds(call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: Place) -> bool:
+def finds(call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: CallPlace) -> bool:
     """Return whether a search of linnet's own, which may run, may show what it found at this place."""
     at = _last(call, rules, place, True)
     if at < 0:
@@ -82,7 +82,7 @@ def by_mode(call: ToolCall, mode: Mode | None, *, own: bool = True) -> Verdict:
             return "ask"
 
 
-def _last(call: ToolCall, rules: Sequence[Placed], place: Place | None, own: bool) -> int:
+def _last(call: ToolCall, rules: Sequence[Placed], place: CallPlace | None, own: bool) -> int:
     """Return the number of the last rule that fits; -1 if none does."""
     return next((at for at in reversed(range(len(rules))) if _fits(rules[at], call, place, own)), -1)
 
@@ -107,7 +107,7 @@ def _star(text: str) -> re.Pattern[str]:
     return re.compile(".*".join(map(re.escape, text.split("*"))), re.DOTALL)
 
 
-def _fits(placed: Placed, call: ToolCall, place: Place | None, own: bool) -> bool:
+def _fits(placed: Placed, call: ToolCall, place: CallPlace | None, own: bool) -> bool:
     rule = placed.rule
     if not _covers(rule, call, own):
         return False
@@ -123,7 +123,7 @@ def _fits(placed: Placed, call: ToolCall, place: Place | None, own: bool) -> boo
     return not paths or any(glob.fits(path) for glob in placed.globs for path in paths)
 
 
-def _leads_there(placed: Placed, place: Place | None) -> bool:
+def _leads_there(placed: Placed, place: CallPlace | None) -> bool:
     return place is not None and any(glob.fits(place.real) for glob in placed.globs)
 
 

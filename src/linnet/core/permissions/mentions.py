@@ -11,7 +11,7 @@ from itertools import pairwise
 
 from msgspec import Struct
 
-from linnet.core.permissions.shell_words import Command, TooMuch, Word, commands, inside
+from linnet.core.permissions.shell_words import ShellCommand, TooMuch, Word, commands, inside
 
 SHELLS = frozenset(("sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "toybox"))
 # They are given a line of shell as an argument.
@@ -75,7 +75,7 @@ def read(line: str) -> Line:
     return Line(tuple(plain), tuple(wild))
 
 
-def _all(found: list[Command], depth: int) -> Iterator[Command]:
+def _all(found: list[ShellCommand], depth: int) -> Iterator[ShellCommand]:
     """Return those commands, and those that their quotes say. What is quoted runs if there is somebody to run it."""
     for command in found:
         yield command
@@ -86,7 +86,7 @@ def _all(found: list[Command], depth: int) -> Iterator[Command]:
                 yield quoted
 
 
-def _words(command: Command) -> Iterator[str]:
+def _words(command: ShellCommand) -> Iterator[str]:
     programs = {id(word) for word in _programs(command)}
     for word in command.words:
         yield from _readings(word, is_program=id(word) in programs)
@@ -184,7 +184,7 @@ def _occur(pieces: Sequence[re.Pattern[str]], text: str) -> bool:
     return True
 
 
-def _is_dark(command: Command) -> bool:
+def _is_dark(command: ShellCommand) -> bool:
     for program in _programs(command):
         if program.expands:
             return True
@@ -196,7 +196,7 @@ def _is_dark(command: Command) -> bool:
     return False
 
 
-def _is_fed(command: Command) -> bool:
+def _is_fed(command: ShellCommand) -> bool:
     """Return whether a shell is told to run what another program prints: `xargs sh -c`, `xargs -I% sh -c %`."""
     texts = [word.text for word in command.words if not word.is_target]
     if not any(_base(text) in _FEEDERS for text in texts):
@@ -204,7 +204,7 @@ def _is_fed(command: Command) -> bool:
     return bool(_TOLD.fullmatch(texts[-1])) or any(re.match(r"-[A-Za-z0-9]*[Ii]|--replace", text) for text in texts)
 
 
-def _programs(command: Command) -> Iterator[Word]:
+def _programs(command: ShellCommand) -> Iterator[Word]:
     """Return the words that may be the program: the first that is not about something else, and what runners run."""
     words = [word for word in command.words if not word.is_target]
     yield from (after for word, after in pairwise(words) if word.text in _STARTERS)

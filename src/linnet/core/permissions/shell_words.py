@@ -58,7 +58,7 @@ class Word(Struct):
         self.expands = True
 
 
-class Command(Struct):
+class ShellCommand(Struct):
     """`is_piped`: it reads what another one prints. `runs` is false for a sum or a list of values."""
 
     words: list[Word]
@@ -66,14 +66,14 @@ class Command(Struct):
     runs: bool = True
 
 
-def commands(line: str) -> list[Command]:
+def commands(line: str) -> list[ShellCommand]:
     """Return all commands that the line may run, those inside others included. Raises TooMuch."""
     found = _Reader(line, 0).read()
     bare = _COMMENT.sub("", line)  # A quote in a comment opens nothing: once more without what may be comments.
     return found if bare == line else found + _Reader(bare, 0).read()
 
 
-def inside(word: Word, depth: int) -> list[Command]:
+def inside(word: Word, depth: int) -> list[ShellCommand]:
     """Return what the word says if it is read as a line: all of it, and what was in its quotes. Raises TooMuch.
 
     Nothing if that says no more than the word itself: each reading undoes some quotes, so this comes to an end.
@@ -93,9 +93,9 @@ class _Reader:
         self._text = text
         self._at = 0
         self._depth = depth
-        self._found: list[Command] = []
+        self._found: list[ShellCommand] = []
 
-    def read(self) -> list[Command]:
+    def read(self) -> list[ShellCommand]:
         self._list("", 0)
         return self._found
 
@@ -268,7 +268,7 @@ class _Reader:
 class _Current:
     """The command that is being read, and its last word."""
 
-    def __init__(self, found: list[Command], runs: bool) -> None:
+    def __init__(self, found: list[ShellCommand], runs: bool) -> None:
         self.all: list[Word] = []
         self._found = found
         self._runs = runs
@@ -320,7 +320,7 @@ class _Current:
         if self._words:
             if len(self._found) >= MOST:
                 raise TooMuch
-            self._found.append(Command(self._words, self._piped, self._runs))
+            self._found.append(ShellCommand(self._words, self._piped, self._runs))
             if self._piped and self._words[0].text in _GROUPS:
                 self._group_is_piped = True
             self._words = []

@@ -7,14 +7,14 @@ from msgspec import MsgspecError, json
 
 from linnet.core.text.printable import printable
 from linnet.core.toolspec import LONGEST_DESCRIPTION, MOST_TOOLS, excess
-from linnet.extensions.mcp.offers import Offers, Prompt, Resource, Tool
+from linnet.extensions.mcp.offers import OfferedPrompt, OfferedTool, Offers, Resource
 
 LONGEST_NAME = 256
 LONGEST_ADDRESS = 8 << 10
 LARGEST_IN_ALL = 4 << 20  # Bytes of all that one server offers.
 SHOWN = 80
 
-T = TypeVar("T", Tool, Prompt, Resource)
+T = TypeVar("T", OfferedTool, OfferedPrompt, Resource)
 
 
 def bounded(offers: Offers) -> tuple[Offers, list[str]]:
@@ -38,7 +38,7 @@ def _kept(kind: str, offered: Sequence[T], left: int, told: list[str]) -> Iterat
         yield each
 
 
-def _problem(offer: Tool | Prompt | Resource) -> str:
+def _problem(offer: OfferedTool | OfferedPrompt | Resource) -> str:
     """What is too much about it, or cannot be sent to a model."""
     try:
         json.encode(offer)
@@ -48,6 +48,6 @@ def _problem(offer: Tool | Prompt | Resource) -> str:
         return f"its name has {len(offer.name)} characters, and more than {LONGEST_NAME} are not accepted"
     if isinstance(offer, Resource) and len(offer.uri) > LONGEST_ADDRESS:
         return f"its address has {len(offer.uri)} characters, and more than {LONGEST_ADDRESS} are not accepted"
-    if isinstance(offer, Prompt) and len(str(offer.arguments)) > LONGEST_DESCRIPTION:
+    if isinstance(offer, OfferedPrompt) and len(str(offer.arguments)) > LONGEST_DESCRIPTION:
         return f"its arguments take more than {LONGEST_DESCRIPTION} characters"
-    return excess(offer.description, offer.schema if isinstance(offer, Tool) else {})
+    return excess(offer.description, offer.schema if isinstance(offer, OfferedTool) else {})

@@ -15,7 +15,7 @@ _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
 _HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
-class Stdio(Struct, frozen=True):
+class StdioServer(Struct, frozen=True):
     """A program that is started and spoken to on its stdin and stdout. `cwd`: None is the agent's own folder.
     `sandbox`: it runs where commands do.
     """
@@ -34,7 +34,7 @@ class Http(Struct, frozen=True):
     headers: dict[str, str] = {}
 
 
-Transport: TypeAlias = Stdio | Http
+Transport: TypeAlias = StdioServer | Http
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
@@ -120,7 +120,7 @@ class _Reader:
         words = self._get("args")
         if not isinstance(words, list | tuple | None):
             self._fail("args", f"expected a list of strings, not {_kind(words)}")
-        return Stdio(
+        return StdioServer(
             self._text("command", command),
             tuple(self._text(f"args[{i}]", word, may_be_empty=True) for i, word in enumerate(words or ())),
             self._texts("env"),

@@ -19,8 +19,8 @@ from linnet.core.toolspec import MOST_TOOLS
 from linnet.errors import ToolFailed
 from linnet.extensions.mcp.bounded import LARGEST_IN_ALL
 from linnet.extensions.mcp.config import Http
-from linnet.extensions.mcp.offers import Lost, Offers, Prompt, Resource, Tool
-from linnet.extensions.mcp.pipe import Pipe
+from linnet.extensions.mcp.offers import Lost, OfferedPrompt, OfferedTool, Offers, Resource
+from linnet.extensions.mcp.pipe import ServerPipe
 from linnet.extensions.mcp.server_results import progress_text
 from linnet.processes.child import Child
 
@@ -36,10 +36,10 @@ _CHANGES = (
 _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 
 
-class Connection:
+class McpConnection:
     """`offers` is what the server last said it has; `changed` is called with it, again when it changes."""
 
-    def __init__(self, session: ClientSession, pipe: Pipe | None, changed: Callable[[Offers], None]) -> None:
+    def __init__(self, session: ClientSession, pipe: ServerPipe | None, changed: Callable[[Offers], None]) -> None:
         self._session = session
         self._pipe = pipe
         self._changed = changed
@@ -140,9 +140,9 @@ class Connection:
         except (MCPError, TimeoutError):
             pass
         return Offers(
-            tuple(Tool(tool.name, tool.description or tool.title or "", tool.input_schema) for tool in tools),
+            tuple(OfferedTool(tool.name, tool.description or tool.title or "", tool.input_schema) for tool in tools),
             tuple(
-                Prompt(
+                OfferedPrompt(
                     prompt.name,
                     prompt.description or prompt.title or "",
                     tuple((each.name, bool(each.required)) for each in prompt.arguments or ()),
@@ -156,18 +156,18 @@ class Connection:
 @asynccontextmanager
 async def connected(
     place: Http | Child, threads: ThreadPoolExecutor, changed: Callable[[Offers], None]
-) -> AsyncIterator[tuple[Connection, Pipe | None]]:
+) -> AsyncIterator[tuple[McpConnection, ServerPipe | None]]:
     """A connection that was not opened yet. A child is gone when this is over."""
     for name in ("mcp", "client"):  # What the package has to say is told in the results of calls.
         if not (logger := logging.getLogger(name)).handlers:
             logger.addHandler(logging.NullHandler())
     async with AsyncExitStack() as stack:
-        pipe: Pipe | None = None
+        pipe: ServerPipe | None = None
         if isinstance(place, Http):
             client = await stack.enter_async_context(create_mcp_http_client(headers=place.headers))
             streams = await stack.enter_async_context(streamable_http_client(place.url, http_client=client))
         else:
-            pipe = Pipe(place, threads)
+            pipe = ServerPipe(place, threads)
             streams = await stack.enter_async_context(pipe.streams())
         info = types.Implementation(name="linnet", version=__version__)
 
@@ -175,7 +175,7 @@ async def connected(
             await connection.heard(message)
 
         session = ClientSession(*streams, message_handler=heard, client_info=info)
-        connection = Connection(session, pipe, changed)
+        connection = McpConnection(session, pipe, changed)
         await stack.enter_async_context(session)
         yield connection, pipe
 

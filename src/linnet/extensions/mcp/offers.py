@@ -5,13 +5,13 @@ from typing import Any
 from msgspec import Struct
 
 
-class Tool(Struct, frozen=True):
+class OfferedTool(Struct, frozen=True):
     name: str
     description: str
     schema: dict[str, Any]
 
 
-class Prompt(Struct, frozen=True):
+class OfferedPrompt(Struct, frozen=True):
     """`arguments`: the name of each, and whether it must be given."""
 
     name: str
@@ -26,8 +26,8 @@ class Resource(Struct, frozen=True):
 
 
 class Offers(Struct, frozen=True):
-    tools: tuple[Tool, ...] = ()
-    prompts: tuple[Prompt, ...] = ()
+    tools: tuple[OfferedTool, ...] = ()
+    prompts: tuple[OfferedPrompt, ...] = ()
     resources: tuple[Resource, ...] = ()
 
 

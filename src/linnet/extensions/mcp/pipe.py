@@ -15,7 +15,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 from mcp_types import INTERNAL_ERROR, ErrorData, JSONRPCError, jsonrpc_message_adapter
 
-from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.lines import Oversized, ProgramLines
 from linnet.extensions.mcp.overlong_line import answered
 from linnet.processes.child import Child
 
@@ -27,7 +27,7 @@ BABBLE = 200
 Incoming = SessionMessage | Exception
 
 
-class Pipe:
+class ServerPipe:
     """`ended` is set when nothing more will come. `babble` is the first thing on stdout that was no message."""
 
     def __init__(self, child: Child, threads: ThreadPoolExecutor) -> None:
@@ -60,7 +60,7 @@ class Pipe:
     async def _read(self, to_us: MemoryObjectSendStream[Incoming]) -> None:
         fd = self.child.stdout.fileno()
         os.set_blocking(fd, False)
-        lines = Lines()
+        lines = ProgramLines()
         with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):  # The session is gone.
             while data := await _read_some(fd):
                 for line in lines.feed(data):

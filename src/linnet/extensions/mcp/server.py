@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from linnet.errors import Closed, ToolFailed
 from linnet.extensions.mcp.bounded import bounded
-from linnet.extensions.mcp.config import Http, ServerConfig, Stdio
+from linnet.extensions.mcp.config import Http, ServerConfig, StdioServer
 from linnet.extensions.mcp.offers import Lost, Offers
 
 if TYPE_CHECKING:
-    from linnet.extensions.mcp.connection import Connection
+    from linnet.extensions.mcp.connection import McpConnection
     from linnet.processes.child import Child
     from linnet.processes.process import Processes
 
@@ -27,7 +27,7 @@ MOST_TOLD = 10  # Sentences about what is left out of a list.
 SAFE_PATH = "PYTHONSAFEPATH"
 
 
-class Server:
+class McpServer:
     """`offers`, `problem`, `state` and `stderr` may be read by any thread; the rest belongs to the loop's.
 
     Invariant: there is at most one connection. What was offered stays offered while it is started again, so that what
@@ -53,7 +53,7 @@ class Server:
         self._processes = processes
         self._told = told
         self._child: Child | None = None
-        self._connection: Connection | None = None
+        self._connection: McpConnection | None = None
         self._life: asyncio.Task[None] | None = None
         self._settled = asyncio.Event()
         self._answered = False
@@ -67,7 +67,7 @@ class Server:
         """The end of what the last one started printed there, up to 64 KiB."""
         return self._child.stderr if self._child is not None else ""
 
-    async def ready(self) -> "Connection":
+    async def ready(self) -> "McpConnection":
         """Return the connection, once there is one: it is made if need be. Raises ToolFailed if there will be none."""
         if self._connection is None:
             if self._life is None:
@@ -95,7 +95,7 @@ class Server:
     async def read(self, uri: str) -> Any:
         return await self._ask(lambda connection: connection.read(uri, self.config.timeout))
 
-    async def _ask(self, ask: "Callable[[Connection], Awaitable[T]]") -> T:
+    async def _ask(self, ask: "Callable[[McpConnection], Awaitable[T]]") -> T:
         connection = await self.ready()
         life = self._life
         try:
@@ -151,7 +151,7 @@ class Server:
                     if pipe.babble:
                         signs.append(f'It printed "{pipe.babble}" on stdout, where only messages belong')
 
-    async def _start(self, stdio: Stdio, threads: ThreadPoolExecutor) -> "Child":
+    async def _start(self, stdio: StdioServer, threads: ThreadPoolExecutor) -> "Child":
         command = os.path.expanduser(stdio.command)
 
         def start() -> "Child":
@@ -161,7 +161,7 @@ class Server:
         self._child = await asyncio.get_running_loop().run_in_executor(threads, start)
         return self._child
 
-    def _place(self, stdio: Stdio) -> tuple[str, dict[str, str]]:
+    def _place(self, stdio: StdioServer) -> tuple[str, dict[str, str]]:
         """The folder to start it in, and its variables. Programs run what they find around them: `npx` a package of the
         folder that it is started in, `python -m` a module. So a stranger's folder is not where they are started.
         """
@@ -196,7 +196,7 @@ class Server:
     def _whereabouts(self, error: BaseException) -> str:
         """For somebody whose server was found as long as it started elsewhere."""
         stdio = self.config.transport
-        elsewhere = self._neutral is not None and isinstance(stdio, Stdio) and stdio.cwd is None
+        elsewhere = self._neutral is not None and isinstance(stdio, StdioServer) and stdio.cwd is None
         if not elsewhere or not isinstance(next(_leaves(error)), FileNotFoundError):
             return ""
         return f". It is not started in {self._cwd}, which is not trusted, unless its entry has a cwd"

@@ -16,8 +16,8 @@ from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
 from linnet.extensions.mcp.naming import clashes, names, prefix
-from linnet.extensions.mcp.offers import Prompt, Resource
-from linnet.extensions.mcp.server import Server
+from linnet.extensions.mcp.offers import OfferedPrompt, Resource
+from linnet.extensions.mcp.server import McpServer
 from linnet.extensions.mcp.server_results import content, prompt_text, resource_text
 from linnet.logs import warn
 from linnet.tools.context import ToolContext
@@ -73,7 +73,7 @@ class McpServers:
         is where servers start that do not say where; None is `cwd`.
         """
         self._loop = Loop()
-        self._servers = {config.name: Server(config, cwd, processes, _tell, neutral) for config in configs}
+        self._servers = {config.name: McpServer(config, cwd, processes, _tell, neutral) for config in configs}
         self._only = only
         self._patience = patience
         self._lock = Lock()
@@ -151,7 +151,7 @@ class McpServers:
         """End all of them. Nothing is started from here on. Idempotent."""
         self._loop.close(CLOSING)
 
-    def _start(self, server: Server) -> Future[Any] | None:
+    def _start(self, server: McpServer) -> Future[Any] | None:
         try:
             return self._loop.submit(server.ready)
         except Closed:
@@ -192,7 +192,7 @@ class McpServers:
             future.cancel()
             raise
 
-    def _tools(self) -> dict[str, tuple[Server, str, ToolSpec]]:
+    def _tools(self) -> dict[str, tuple[McpServer, str, ToolSpec]]:
         offered = [(server, tool) for server in self._servers.values() for tool in server.offers.tools]
         listed = {(server.name, tool.name): (server, tool) for server, tool in offered}
         called = names(listed)
@@ -206,8 +206,8 @@ class McpServers:
             if self._only is None or not {called[key], prefix(server.name)}.isdisjoint(self._only)
         }
 
-    def _commands(self) -> dict[str, tuple[McpCommand, Server, Prompt | Resource]]:
-        offers: dict[tuple[str, str], tuple[Server, Prompt | Resource]] = {}
+    def _commands(self) -> dict[str, tuple[McpCommand, McpServer, OfferedPrompt | Resource]]:
+        offers: dict[tuple[str, str], tuple[McpServer, OfferedPrompt | Resource]] = {}
         for server in self._servers.values():
             for prompt in server.offers.prompts:
                 offers[server.name, prompt.name] = server, prompt
@@ -221,14 +221,14 @@ class McpServers:
         }
 
 
-def _command(name: str, server: Server, offer: Prompt | Resource) -> McpCommand:
+def _command(name: str, server: McpServer, offer: OfferedPrompt | Resource) -> McpCommand:
     if isinstance(offer, Resource):
         return McpCommand(name, offer.description or offer.uri, server.name, "resource")
     arguments = tuple(argument for argument, _ in offer.arguments)
     return McpCommand(name, offer.description, server.name, "prompt", arguments)
 
 
-def _arguments(prompt: Prompt, said: str) -> dict[str, str]:
+def _arguments(prompt: OfferedPrompt, said: str) -> dict[str, str]:
     known = [name for name, _ in prompt.arguments]
     words = said.split(maxsplit=len(known) - 1) if known else []
     given = {name: word.strip() for name, word in zip(known, words, strict=False)}

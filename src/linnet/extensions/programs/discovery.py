@@ -13,12 +13,12 @@ from linnet.files.reading import required
 DISABLED = 'it is disabled: its extension.json says "enabled": false'
 
 
-class Chosen(Struct, frozen=True):
+class ChosenPrograms(Struct, frozen=True):
     manifest: Manifest
     location: Location
 
 
-def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[tuple[str, str]]]:
+def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[ChosenPrograms], list[tuple[str, str]]]:
     """Return the programs to start, of those in these folders; and a folder, and why not, for each that cannot be.
 
     One that is disabled is left out, unless it was named: then that is told. A folder of the project hides one of the
@@ -26,7 +26,7 @@ def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[t
     have the same name in their manifests. Two that are left with one name are a mistake: the first one counts, and the
     other is told of.
     """
-    found: dict[str, Chosen] = {}
+    found: dict[str, ChosenPrograms] = {}
     failed: list[tuple[str, str]] = []
     seen: dict[str, str] = {}
     for folder, location in places:
@@ -41,7 +41,7 @@ def chosen(places: Iterable[tuple[str, Location]]) -> tuple[list[Chosen], list[t
             if location == "path":
                 failed.append((folder, DISABLED))
             continue
-        owner = found.setdefault(manifest.name, Chosen(manifest, location))
+        owner = found.setdefault(manifest.name, ChosenPrograms(manifest, location))
         if owner.manifest is not manifest and (owner.location != "path" or location == "path"):
             failed.append((folder, f'the name "{manifest.name}" is taken by {owner.manifest.folder}'))
     return list(found.values()), failed

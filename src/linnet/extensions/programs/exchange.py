@@ -12,12 +12,12 @@ from msgspec import Struct
 
 from linnet.errors import Cancelled, Closed
 from linnet.extensions.programs import effects, facts, frames, protocol
-from linnet.extensions.programs.pipe import Pipe
+from linnet.extensions.programs.pipe import ProgramPipe
 from linnet.processes.spawner import PATIENCE
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
-    from linnet.extensions.programs.log import Log
+    from linnet.extensions.programs.log import ExtensionLog
     from linnet.extensions.programs.manifest import Manifest
     from linnet.processes.process import Processes
 
@@ -47,7 +47,7 @@ class Exchange:
         self,
         manifest: "Manifest",
         ack: frames.HelloAck,
-        log: "Log",
+        log: "ExtensionLog",
         told: Callable[[effects.Effect], None],
         patience: Patience,
     ) -> None:
@@ -59,7 +59,7 @@ class Exchange:
         self._changed = Condition()  # Its lock is the machine's.
         self._waiting: dict[str, SimpleQueue[effects.Outcome | str]] = {}
         self._ids = count(1)
-        self._pipe: Pipe | None = None
+        self._pipe: ProgramPipe | None = None
         self._thread: Thread | None = None
         self._began = self._heard = monotonic()
         self.asking = 0  # Questions to the user that are open: the program cannot answer before they are.
@@ -69,7 +69,7 @@ class Exchange:
         manifest = self._manifest
         self._log.say(f"starting {manifest.name} {manifest.version}".rstrip())
         try:
-            pipe = Pipe(processes, manifest.argv, manifest.folder, self._log)
+            pipe = ProgramPipe(processes, manifest.argv, manifest.folder, self._log)
         except Closed:
             self.feed(facts.Closing())
         except (OSError, ValueError) as error:
@@ -181,7 +181,7 @@ class Exchange:
                 return item
             progress(item)
 
-    def _serve(self, pipe: Pipe) -> None:
+    def _serve(self, pipe: ProgramPipe) -> None:
         """To its end, whatever happens: one that nobody listens to would be neither there nor gone."""
         fault = ""
         try:
@@ -205,7 +205,7 @@ class Exchange:
         """
         return self._heard + self.patience.idle - monotonic() if self.machine.phase == "greeted" else None
 
-    def _how(self, pipe: Pipe, code: int | None) -> str:
+    def _how(self, pipe: ProgramPipe, code: int | None) -> str:
         """It ended, as the rest of a sentence about it."""
         if pipe.stuck:
             return "was stopped, for it does not read its input"

@@ -7,7 +7,7 @@ from threading import Lock
 LARGEST = 1024 * 1024
 
 
-class Log:
+class ExtensionLog:
     """A file that is made when there is something to write. Invariant: it and the one before it, which has `.old` at
     the end of its name, stay near `largest` bytes each. What cannot be written is lost, and nobody is held up.
     """

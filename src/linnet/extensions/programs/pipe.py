@@ -9,10 +9,10 @@ from math import ceil
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from linnet.extensions.lines import Lines, Oversized
+from linnet.extensions.lines import Oversized, ProgramLines
 
 if TYPE_CHECKING:
-    from linnet.extensions.programs.log import Log
+    from linnet.extensions.programs.log import ExtensionLog
     from linnet.processes.child import Child
     from linnet.processes.process import Processes
 
@@ -20,13 +20,13 @@ READ_SIZE = 1 << 16
 MOST_UNREAD = 8 * 1024 * 1024  # Bytes that may wait for a program to read them.
 
 
-class Pipe:
+class ProgramPipe:
     """Invariants: lines are sent in the order of the calls to `send`, whole; of a program that does not read, no more
     is kept than `most` bytes and one line: over that it is killed, and `stuck` says so.
     """
 
     def __init__(
-        self, processes: "Processes", argv: Sequence[str], folder: str, log: "Log", most: int = MOST_UNREAD
+        self, processes: "Processes", argv: Sequence[str], folder: str, log: "ExtensionLog", most: int = MOST_UNREAD
     ) -> None:
         """Start it. Raises OSError or ValueError if it cannot be started."""
         self.stuck = False
@@ -73,7 +73,7 @@ class Pipe:
         all that it started. `quiet` is asked for how many more seconds nothing may come: after that, an empty batch
         does.
         """
-        lines = Lines()
+        lines = ProgramLines()
         stdout = self.child.stdout.fileno()
         while self.child.wait(0) is None:
             data = _read(stdout)

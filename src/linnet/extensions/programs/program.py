@@ -11,11 +11,11 @@ from linnet.core.extensions import extension_events, hooks
 from linnet.core.questions import Chosen, Confirm, Confirmed, EditText, EnterText, Question, Select
 from linnet.core.ui_events import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
-from linnet.extensions.extension import Command
+from linnet.extensions.extension import ExtensionCommand
 from linnet.extensions.loader import tell_failure
 from linnet.extensions.programs import effects, facts, frames
 from linnet.extensions.programs.exchange import Exchange, Patience
-from linnet.extensions.programs.log import Log
+from linnet.extensions.programs.log import ExtensionLog
 from linnet.extensions.programs.occasions import MORE_EVENTS, MORE_INTERCEPTS, asked, decision, occasions, sources
 from linnet.extensions.programs.tools import ProgramTools
 
@@ -45,7 +45,7 @@ class Program:
         manifest: "Manifest",
         location: "Location",
         host: "Host",
-        log: Log,
+        log: ExtensionLog,
         patience: Patience = Patience(),  # noqa: B008 (frozen)
         *,
         required: bool = False,
@@ -90,10 +90,10 @@ class Program:
             self._told(effects.Report("load", why))
 
     @property
-    def commands(self) -> Sequence[Command]:
+    def commands(self) -> Sequence[ExtensionCommand]:
         machine = self._exchange.machine
         gone = machine.phase in ("closing", "gone")
-        return () if gone else [Command(name, text) for name, text in list(machine.commands.items())]
+        return () if gone else [ExtensionCommand(name, text) for name, text in list(machine.commands.items())]
 
     @property
     def asked(self) -> Collection[hooks.Name]:

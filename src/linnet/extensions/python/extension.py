@@ -11,7 +11,7 @@ from linnet.core.extensions.hooks import Decision, Misfit, Outcome, decided, fol
 from linnet.core.slash import Location
 from linnet.errors import Cancelled
 from linnet.extensions.chain import explained
-from linnet.extensions.extension import Command
+from linnet.extensions.extension import ExtensionCommand
 from linnet.extensions.host import Host
 from linnet.extensions.python.api import ASKED, TOLD, Linnet
 from linnet.extensions.python.context import Context
@@ -33,7 +33,9 @@ class PythonExtension:
         self.name = registered.name
         self.path = registered.path
         self.location = location
-        self.commands: Sequence[Command] = [Command(name, text) for name, (text, _) in registered._commands.items()]
+        self.commands: Sequence[ExtensionCommand] = [
+            ExtensionCommand(name, text) for name, (text, _) in registered._commands.items()
+        ]
         self.providers = registered._providers
         self._commands = registered._commands
         self._handlers = registered._handlers

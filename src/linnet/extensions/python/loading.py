@@ -15,7 +15,7 @@ from linnet.extensions.python.extension import PythonExtension, is_async
 from linnet.extensions.python.workers import Broke, Call, Workers
 
 if TYPE_CHECKING:
-    from linnet.extensions.loader import Found
+    from linnet.extensions.loader import FoundExtensions
 
 NO_EXTEND = "it has no function extend(linnet)"
 
@@ -27,13 +27,15 @@ class _Fresh(SourceFileLoader):
         raise OSError
 
 
-def load(place: "Found", name: str, host: Host, patience: float, hook_timeout: float) -> PythonExtension:
+def load(place: "FoundExtensions", name: str, host: Host, patience: float, hook_timeout: float) -> PythonExtension:
     """Raises ConfigError, or TimeoutError if it takes too long."""
     registered = register(place, name, host.flags, host.home, host.cwd, patience)
     return PythonExtension(registered, place.location, host, hook_timeout)
 
 
-def register(place: "Found", name: str, flags: Mapping[str, Any], home: str, cwd: str, patience: float) -> Linnet:
+def register(
+    place: "FoundExtensions", name: str, flags: Mapping[str, Any], home: str, cwd: str, patience: float
+) -> Linnet:
     """What it brings. In a thread of its own, since nothing can interrupt an import. Raises as `load`."""
     linnet = Linnet(name, place.path, flags, home, cwd)
     workers = Workers()

@@ -22,7 +22,7 @@ _TRANSLATED = IPv6Network("64:ff9b::/96")
 LOCALHOST = "localhost"
 
 
-class Entry(Struct, frozen=True):
+class HostRule(Struct, frozen=True):
     """A name, all names below one, or a network. `port`: None is any."""
 
     name: str = ""
@@ -40,7 +40,7 @@ class Entry(Struct, frozen=True):
 
 
 class Hosts(Struct, frozen=True):
-    entries: tuple[Entry, ...]
+    entries: tuple[HostRule, ...]
 
     def names(self, host: str, port: int) -> bool:
         """Whether this may be asked for: a name or an address, as `normal` spells it."""
@@ -71,7 +71,7 @@ def parsed(words: Iterable[str], flag: str = "--sandbox-hosts") -> Hosts:
     return Hosts(entries)
 
 
-def _entry(word: str, flag: str) -> Entry:
+def _entry(word: str, flag: str) -> HostRule:
     if word in ("*", "*.", "0.0.0.0/0", "::/0"):
         raise ConfigError(f"{flag} is for hosts by name, not for all of them; that is what --sandbox-network is for")
     rest, port = word, None
@@ -81,7 +81,7 @@ def _entry(word: str, flag: str) -> Entry:
             raise ConfigError(_misspelled(word, flag))
     if "/" in rest or as_address(rest) is not None:
         try:
-            return Entry(network=str(ip_network(str(as_address(rest) or rest))), port=port)
+            return HostRule(network=str(ip_network(str(as_address(rest) or rest))), port=port)
         except ValueError:
             raise ConfigError(_misspelled(word, flag)) from None
     below = rest.startswith("*.")
@@ -89,7 +89,7 @@ def _entry(word: str, flag: str) -> Entry:
     # What ends in a number is an address in a spelling of its own, such as 127.1.
     if name is None or name.rpartition(".")[2].isdigit():
         raise ConfigError(_misspelled(word, flag))
-    return Entry(name=name, below=below, port=port)
+    return HostRule(name=name, below=below, port=port)
 
 
 def _misspelled(word: str, flag: str) -> str:

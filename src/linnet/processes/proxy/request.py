@@ -15,7 +15,7 @@ _OURS = frozenset(
 _TARGET = re.compile(r"(?:[^@/]*@)?(\[[0-9a-fA-F:.]+\]|[^\[\]:/]+)(?::([0-9]{1,5}))?")
 
 
-class Refused(Exception):
+class ProxyRefused(Exception):
     """`status` and a sentence for whoever asked."""
 
     def __init__(self, status: int, words: str) -> None:
@@ -23,7 +23,7 @@ class Refused(Exception):
         self.status = status
 
 
-class Request(Struct, frozen=True):
+class ProxyRequest(Struct, frozen=True):
     """`tunnel`: what follows is passed on as it is. Otherwise the server is sent `head` first."""
 
     host: str
@@ -32,31 +32,31 @@ class Request(Struct, frozen=True):
     head: bytes = b""
 
 
-def parsed(head: bytes) -> Request:
-    """Of all up to the empty line. Raises Refused."""
+def parsed(head: bytes) -> ProxyRequest:
+    """Of all up to the empty line. Raises ProxyRefused."""
     first, *fields = head.removesuffix(END).split(b"\r\n")
     words = first.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
-        raise Refused(400, "this is no request to a proxy")
+        raise ProxyRefused(400, "this is no request to a proxy")
     method, target, version = words
     if method == "CONNECT":
         host, port = _place(target, None)
-        return Request(host, port, tunnel=True)
+        return ProxyRequest(host, port, tunnel=True)
     if not target.lower().startswith("http://"):
-        raise Refused(400, "a proxy is asked for http://…, or to CONNECT")
+        raise ProxyRefused(400, "a proxy is asked for http://…, or to CONNECT")
     place, slash, path = target[len("http://") :].partition("/")
     host, port = _place(place, 80)
     shown = f"[{host}]" if ":" in host else host
     kept = [field for field in fields if field.partition(b":")[0].strip().lower() not in _OURS]
     if any(field[:1] in b" \t" for field in kept):
-        raise Refused(400, "a header goes on in the next line, which is not done any more")
+        raise ProxyRefused(400, "a header goes on in the next line, which is not done any more")
     lines = [
         f"{method} {slash or '/'}{path} {version}".encode("latin-1"),
         f"Host: {shown}{'' if port == 80 else f':{port}'}".encode(),
         *kept,
         b"Connection: close",
     ]
-    return Request(host, port, tunnel=False, head=b"\r\n".join(lines) + END)
+    return ProxyRequest(host, port, tunnel=False, head=b"\r\n".join(lines) + END)
 
 
 def _place(text: str, default: int | None) -> tuple[str, int]:
@@ -64,13 +64,13 @@ def _place(text: str, default: int | None) -> tuple[str, int]:
     host = normal(found[1]) if found else None
     port = int(found[2]) if found and found[2] else default
     if host is None or port is None or not 0 < port < 65536:
-        raise Refused(400, "the host that is asked for has no proper name, or no port")
+        raise ProxyRefused(400, "the host that is asked for has no proper name, or no port")
     return host, port
 
 
 def answer(status: int, words: str) -> bytes:
     """What a program is told that gets nothing else."""
-    reason = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
+    reason = {400: "Bad ProxyRequest", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
     body = f"linnet: {words}\n".encode()
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + body

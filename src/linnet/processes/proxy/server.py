@@ -11,7 +11,7 @@ from threading import BoundedSemaphore, Lock, Thread
 from linnet.processes.descendants import contents
 from linnet.processes.proxy.entrance import DOOR
 from linnet.processes.proxy.hosts import Hosts, is_public
-from linnet.processes.proxy.request import END, MOST_HEAD, Refused, Request, answer, parsed
+from linnet.processes.proxy.request import END, MOST_HEAD, ProxyRefused, ProxyRequest, answer, parsed
 
 MOST_ENTRANCES = 256
 MOST_CONNECTIONS = 128
@@ -137,7 +137,7 @@ class Proxy:
         try:
             connection.settimeout(PATIENCE)
             self._connect(connection)
-        except Refused as refused:
+        except ProxyRefused as refused:
             with suppress(OSError):
                 connection.sendall(answer(refused.status, str(refused)))
         except OSError:  # One of the two has gone.
@@ -167,15 +167,15 @@ class Proxy:
         finally:
             self._drop(server)
 
-    def _reached(self, request: Request) -> socket.socket:
-        """Raises Refused if it may not be reached, or cannot be."""
+    def _reached(self, request: ProxyRequest) -> socket.socket:
+        """Raises ProxyRefused if it may not be reached, or cannot be."""
         host, port = request.host, request.port
         if not self._hosts.names(host, port):
-            raise Refused(403, f"{host}:{port} is not among the hosts that commands may reach (--sandbox-hosts)")
+            raise ProxyRefused(403, f"{host}:{port} is not among the hosts that commands may reach (--sandbox-hosts)")
         try:
             found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
         except (OSError, UnicodeError) as error:
-            raise Refused(502, f"{host} is not known: {error}") from None
+            raise ProxyRefused(502, f"{host} is not known: {error}") from None
         why = ""
         for family, kind, protocol, _, place in found:
             address = ip_address(str(place[0]).partition("%")[0])
@@ -194,7 +194,7 @@ class Proxy:
                 why = f"{host}:{port} is not reached: {error.strerror or error}"
                 continue
             return server
-        raise Refused(403 if "if that is meant" in why else 502, why or f"{host} has no address")
+        raise ProxyRefused(403 if "if that is meant" in why else 502, why or f"{host} has no address")
 
     def _keep(self, connection: socket.socket) -> bool:
         """False if all is over; then it is closed."""
@@ -224,7 +224,7 @@ def _head(connection: socket.socket) -> tuple[bytes, bytes]:
     data = b""
     while END not in data:
         if len(data) > MOST_HEAD:
-            raise Refused(400, "the head of the request is too long")
+            raise ProxyRefused(400, "the head of the request is too long")
         piece = connection.recv(PIECE)
         if not piece:
             return b"", b""

@@ -38,7 +38,7 @@ class Timeouts(Struct, frozen=True):
     idle: float = 600.0
 
 
-class Client:
+class HttpClient:
     """One endpoint. Keeps one idle connection, because a TLS handshake per step is felt.
 
     Invariant: a connection is used by one reply at a time; whatever is not whole when its reply is let go is closed.
@@ -55,7 +55,7 @@ class Client:
         self._idle: _Connection | None = None
         self._closed = False
 
-    def post(self, body: bytes, cancel: Cancel) -> "Reply":
+    def post(self, body: bytes, cancel: Cancel) -> "HttpReply":
         """The answer, once its head says that the request was accepted. Raises ProviderError or Cancelled."""
         try:
             proxy = proxies.choose(self._url, os.environ)
@@ -121,7 +121,7 @@ class Client:
 
     def _exchange(
         self, connection: "_Connection", request: bytes, body: bytes, cancel: Cancel, *, fresh: bool
-    ) -> "Reply | None":
+    ) -> "HttpReply | None":
         """Return None if the server closed without a byte, which an idle connection's server may do at any time."""
         try:
             with cancel.interrupting(connection.interrupt):
@@ -145,7 +145,7 @@ class Client:
         if answer is None:
             connection.close()
             return None
-        return Reply(self, connection, *answer, cancel)
+        return HttpReply(self, connection, *answer, cancel)
 
     def _silence(self) -> ProviderUnavailable:
         return ProviderUnavailable(self.provider, f"{self._url.address} said nothing for {self._timeouts.idle:g} s")
@@ -161,12 +161,12 @@ class Client:
         return ProviderUnavailable(self.provider, f"the reply was cut short: {describe(error)}")
 
 
-class Reply:
+class HttpReply:
     """The answer to one request. Let it go with `release` when all of it that matters was heard, else with `close`."""
 
     def __init__(
         self,
-        client: Client,
+        client: HttpClient,
         connection: "_Connection",
         answer: head.Head,
         body: head.Body,

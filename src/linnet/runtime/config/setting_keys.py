@@ -29,7 +29,7 @@ EXCLUDED = {name: row.no_key for name, row in ROWS.items() if row.no_key}
 """Fields that are no keys, and why."""
 
 
-class Key(Struct, frozen=True):
+class SettingKey(Struct, frozen=True):
     """`kind` is its type in JSON. `is_path`: relative ones start in the folder that the file is about."""
 
     name: str
@@ -43,9 +43,11 @@ class Key(Struct, frozen=True):
 
 
 @cache
-def keys() -> Mapping[str, Key]:
+def keys() -> Mapping[str, SettingKey]:
     found = {name: type_of(name) for name in Keywords.__struct_fields__ if name not in EXCLUDED}
-    return {name: Key(name, in_json(kind), _names_files(kind), ROWS[name].project) for name, kind in found.items()}
+    return {
+        name: SettingKey(name, in_json(kind), _names_files(kind), ROWS[name].project) for name, kind in found.items()
+    }
 
 
 def type_of(field: str) -> Any:

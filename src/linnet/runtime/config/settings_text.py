@@ -14,7 +14,7 @@ from linnet.core.permissions.rule_syntax import said_rule
 from linnet.decoding import converted
 from linnet.errors import BadInput, ConfigError, nearest
 from linnet.runtime.config.config import ROWS, Config
-from linnet.runtime.config.setting_keys import EXCLUDED, Key, file_type, keys
+from linnet.runtime.config.setting_keys import EXCLUDED, SettingKey, file_type, keys
 
 IGNORED = ("$schema",)  # Editors find it helpful.
 PREFIX = "LINNET_"
@@ -61,7 +61,7 @@ def from_variables(environ: Mapping[str, str]) -> tuple[Config, list[str]]:
     return Config(**values), remarks
 
 
-def parsed(key: Key, word: str, where: str) -> Any:
+def parsed(key: SettingKey, word: str, where: str) -> Any:
     """Return a word of the command line or the environment as the key's type. Raises ConfigError."""
     value: Any = word
     if get_origin(key.kind) is list:
@@ -82,7 +82,7 @@ def _quoted(word: bytes) -> bytes:
     return encode(word.decode(errors="replace"))
 
 
-def _value(key: Key, value: Any, text: bytes, file: str, folder: str) -> Any:
+def _value(key: SettingKey, value: Any, text: bytes, file: str, folder: str) -> Any:
     if key.name == "rules":
         return list(_rules(value, text, file))
     if not key.is_path:

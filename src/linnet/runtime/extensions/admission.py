@@ -16,7 +16,7 @@ from linnet.runtime.broadcast import Action, act
 from linnet.runtime.error_report import as_error, hand_over
 from linnet.runtime.extensions.session_extensions import SessionExtensions
 from linnet.runtime.jobs import Jobs
-from linnet.runtime.requester import Request
+from linnet.runtime.requester import PendingRequest
 
 Effect: TypeAlias = facts.Load | facts.Hurry | facts.Reload | facts.AskAbout | facts.Admit | facts.GiveUp
 
@@ -30,7 +30,7 @@ class Admission:
         self,
         extensions: SessionExtensions,
         jobs: Jobs,
-        carry_out: Callable[[int, Request], None],
+        carry_out: Callable[[int, PendingRequest], None],
         before_reload: Callable[[], None],
         broke: Callable[[LinnetError], None],
     ) -> None:
@@ -44,7 +44,7 @@ class Admission:
         self._broke = broke
         self._hurry = CancelToken()
 
-    def action_locked(self, effect: Effect, requests: Mapping[int, Request]) -> Action:
+    def action_locked(self, effect: Effect, requests: Mapping[int, PendingRequest]) -> Action:
         """Return what is to be done without the lock. Called under it, so that Hurry is about the load it was meant
         for, and no later one.
         """
@@ -99,7 +99,7 @@ class Admission:
             outcome = as_error(fault, "extensions could not be read again")
         return self._jobs.decide(facts.ExtensionsReloaded(), number, outcome)
 
-    def _ask(self, number: int, request: Request) -> Sequence[Action]:
+    def _ask(self, number: int, request: PendingRequest) -> Sequence[Action]:
         move, chain = request.command, self._extensions.chain
         assert isinstance(move, commands.Move)
         question = _question(move)
@@ -110,7 +110,9 @@ class Admission:
             return self._asked(number, request, move, lambda: False)
         return self._jobs.decide(facts.MoveAnswered(number, permitted=True))
 
-    def _asked(self, number: int, request: Request, move: commands.Move, stops: Callable[[], bool]) -> Sequence[Action]:
+    def _asked(
+        self, number: int, request: PendingRequest, move: commands.Move, stops: Callable[[], bool]
+    ) -> Sequence[Action]:
         """Answer whether a move may happen. One that is bound to fail is refused, and nobody is asked about it."""
         try:
             self._jobs.check(move)
@@ -122,7 +124,7 @@ class Admission:
             return self._refused(number, _broken(fault, move))
         return self._jobs.decide(facts.MoveAnswered(number, permitted))
 
-    def _admit(self, number: int, request: Request) -> Sequence[Action]:
+    def _admit(self, number: int, request: PendingRequest) -> Sequence[Action]:
         try:
             self._carry_out(number, request)
         except Exception as fault:

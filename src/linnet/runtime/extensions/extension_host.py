@@ -23,7 +23,7 @@ from linnet.runtime.jobs import Jobs
 from linnet.runtime.requester import Requester
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import LiveSettings
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class SessionHost:
         resources: "Resources",
         broadcast: Broadcast,
         storage: Storage,
-        questions: Questions,
+        questions: OpenQuestions,
         jobs: Jobs,
         clock: Callable[[], int],
         session_tools: SessionTools,

@@ -15,7 +15,7 @@ from linnet.errors import ConfigError
 from linnet.extensions.chain import Chain, explained
 from linnet.extensions.extension import Extension
 from linnet.extensions.installed import installed
-from linnet.extensions.loader import MODULES, Loaded, found, load, tell_failure
+from linnet.extensions.loader import MODULES, LoadedExtensions, found, load, tell_failure
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.extensions.extension_host import SessionHost
 from linnet.runtime.listener import Listener
@@ -99,7 +99,7 @@ class SessionExtensions(Listener):
             for told in observed(event):
                 chain.tell(told)
 
-    def _read(self, hurry: CancelToken) -> Loaded:
+    def _read(self, hurry: CancelToken) -> LoadedExtensions:
         settings = self._live.now
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         others = (
@@ -129,7 +129,7 @@ class SessionExtensions(Listener):
 
         return unusable(*missing[0])
 
-    def _enter(self, loaded: Loaded) -> None:
+    def _enter(self, loaded: LoadedExtensions) -> None:
         chain = None
         if loaded.extensions:
             chain = Chain(loaded.extensions, self._host.failed, self._live.now.hook_timeout)
@@ -156,7 +156,7 @@ class SessionExtensions(Listener):
             sys.modules.update(before)
             raise
 
-    def _start(self, chain: Chain | None, loaded: Loaded) -> None:
+    def _start(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
         for path, error in loaded.failures:
             tell_failure(path, error)
         self._broadcast.publish([HookFailed(path, "load", error) for path, error in loaded.failures])

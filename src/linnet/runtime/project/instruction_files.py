@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from linnet.core.project.instructions import Instructions
 from linnet.files.reading import Open
 from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
-from linnet.runtime.project.text_files import Files, Text, is_inside
+from linnet.runtime.project.text_files import TextFile, TextFiles, is_inside
 
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
 MOST_OF_ALL = 256 * 1024
@@ -19,8 +19,8 @@ class InstructionFiles:
 
     def __init__(self, resource_folders: ResourceFolders, open: Open = os.open) -> None:
         self._resource_folders = resource_folders
-        self._instructions = Files(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True, open=open)
-        self._others = Files(lambda file: file.text.strip(), open=open)
+        self._instructions = TextFiles(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True, open=open)
+        self._others = TextFiles(lambda file: file.text.strip(), open=open)
         self.instructions: tuple[Instructions, ...] = ()
         self.system: str | None = None
         self.addition: str | None = None
@@ -69,5 +69,5 @@ class InstructionFiles:
         return None
 
 
-def _parts(file: Text) -> tuple[str, str, bool]:
+def _parts(file: TextFile) -> tuple[str, str, bool]:
     return file.path, file.text, file.cut

@@ -15,7 +15,7 @@ from linnet.runtime.project.project import Project
 Peer: TypeAlias = Literal["pi", "zot"]
 
 
-class Place(Struct, frozen=True):
+class ResourceFolder(Struct, frozen=True):
     """A folder, or one file. `base` is the folder that belongs to somebody. `loose`: a file alone may be a skill."""
 
     path: str
@@ -52,23 +52,27 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
             yield self.peer_home, "user"
 
     @property
-    def template_places(self) -> list[Place]:
+    def template_places(self) -> list[ResourceFolder]:
         """Of a name that is there twice, the first is used."""
         named = [_named(path) for path in self.template_paths]
         if not self.templates:
             return named
-        return [*named, *(Place(os.path.join(base, "prompts"), where, base) for base, where in self.own_folders)]
+        return [
+            *named,
+            *(ResourceFolder(os.path.join(base, "prompts"), where, base) for base, where in self.own_folders),
+        ]
 
     @property
-    def skill_places(self) -> list[Place]:
+    def skill_places(self) -> list[ResourceFolder]:
         """The same. Where agents share a folder, it comes after their own."""
         named = [_named(path) for path in self.skill_paths]
         if not self.skills:
             return named
         own = [
-            Place(os.path.join(base, "skills"), where, base, self._is_loose(base)) for base, where in self.own_folders
+            ResourceFolder(os.path.join(base, "skills"), where, base, self._is_loose(base))
+            for base, where in self.own_folders
         ]
-        shared = [Place(os.path.join(base, "skills"), where, base) for base, where in self._shared_folders]
+        shared = [ResourceFolder(os.path.join(base, "skills"), where, base) for base, where in self._shared_folders]
         found = [*own, *shared]
         return [*named, *(place for where in ("project", "user") for place in found if place.location == where)]
 
@@ -142,5 +146,5 @@ def _in_full(path: Path) -> str:
     return os.path.abspath(os.path.expanduser(path))
 
 
-def _named(path: str) -> Place:
-    return Place(path, "path", path if os.path.isdir(path) else os.path.dirname(path), loose=True)
+def _named(path: str) -> ResourceFolder:
+    return ResourceFolder(path, "path", path if os.path.isdir(path) else os.path.dirname(path), loose=True)

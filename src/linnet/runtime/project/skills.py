@@ -11,8 +11,8 @@ from linnet.core.project.skill import Skill
 from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, LinnetError
 from linnet.files.reading import Open
-from linnet.runtime.project.resource_folders import Place, ResourceFolders
-from linnet.runtime.project.text_files import MOST, Files, Text, entries, read
+from linnet.runtime.project.resource_folders import ResourceFolder, ResourceFolders
+from linnet.runtime.project.text_files import MOST, TextFile, TextFiles, entries, read
 
 FILE = "SKILL.md"
 DEEPEST = 8  # Folders below the one that is searched.
@@ -20,9 +20,9 @@ MOST_FOLDERS = 2000
 _SKIPPED = ("node_modules",)
 
 
-class Found(Struct, frozen=True):
+class FoundSkills(Struct, frozen=True):
     skill: Skill
-    place: Place
+    place: ResourceFolder
 
 
 class Skills:
@@ -33,19 +33,19 @@ class Skills:
         self._resource_folders = resource_folders
         self._lenient = lenient
         self._open = open
-        self._files = Files(self._skill, open=open)
+        self._files = TextFiles(self._skill, open=open)
         self._lock = Lock()
-        self.found: tuple[Found, ...] = ()
+        self.found: tuple[FoundSkills, ...] = ()
 
     def look(self) -> None:
         """Look again. A file is read only if it has changed."""
         with self._lock:
-            found: dict[str, Found] = {}
+            found: dict[str, FoundSkills] = {}
             for place in self._resource_folders.skill_places:
                 for path in _paths(place, self._files):
                     each = self._files.get(path)
                     if each is not None:
-                        found.setdefault(each.name, Found(each, place))
+                        found.setdefault(each.name, FoundSkills(each, place))
             self.found = tuple(found.values())
 
     def named(self, name: str) -> Skill | None:
@@ -93,7 +93,7 @@ class Skills:
             for each in self.found
         ]
 
-    def _skill(self, file: Text) -> Skill:
+    def _skill(self, file: TextFile) -> Skill:
         name = os.path.basename(file.path)
         folder = os.path.basename(os.path.dirname(file.path)) if name == FILE else name.removesuffix(".md")
         found, _ = skill.parse(file.path, folder, file.text)
@@ -102,7 +102,7 @@ class Skills:
         return found
 
 
-def _paths(place: Place, files: "Files[Skill]") -> Iterator[str]:
+def _paths(place: ResourceFolder, files: "TextFiles[Skill]") -> Iterator[str]:
     """The files of the skills in a place: `SKILL.md`, and none below a folder that has one."""
     if place.location == "path" and os.path.isfile(place.path):
         yield place.path

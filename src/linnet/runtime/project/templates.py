@@ -7,8 +7,8 @@ from linnet.core.project import template
 from linnet.core.project.template import Template
 from linnet.core.slash import SlashCommand
 from linnet.files.reading import Open
-from linnet.runtime.project.resource_folders import Place, ResourceFolders
-from linnet.runtime.project.text_files import Files, Text, entries
+from linnet.runtime.project.resource_folders import ResourceFolder, ResourceFolders
+from linnet.runtime.project.text_files import TextFile, TextFiles, entries
 
 MOST = 1000  # Templates of one folder.
 _END = ".md"
@@ -19,7 +19,7 @@ class Templates:
 
     def __init__(self, resource_folders: ResourceFolders, open: Open = os.open) -> None:
         self._resource_folders = resource_folders
-        self._files = Files(_template, open=open)
+        self._files = TextFiles(_template, open=open)
 
     def expanded(self, name: str, arguments: str) -> str | None:
         """None if there is no such template."""
@@ -41,7 +41,7 @@ class Templates:
         order = ("project", "user", "path")
         return sorted(found.values(), key=lambda command: order.index(command.location))
 
-    def _paths(self, place: Place) -> Iterator[str]:
+    def _paths(self, place: ResourceFolder) -> Iterator[str]:
         if place.location == "path" and os.path.isfile(place.path):
             yield place.path
             return
@@ -51,11 +51,11 @@ class Templates:
         yield from (os.path.join(place.path, name) for name in names[:MOST])
 
 
-def _command(found: Template, place: Place, path: str) -> SlashCommand:
+def _command(found: Template, place: ResourceFolder, path: str) -> SlashCommand:
     return SlashCommand(found.name, found.description, "prompt", place.location, path, place.base, found.hint)
 
 
-def _of_name(place: Place, name: str) -> str:
+def _of_name(place: ResourceFolder, name: str) -> str:
     """The file that a template of this name would be in; empty if it cannot be there."""
     if not name or "/" in name or "\0" in name:
         return ""
@@ -76,5 +76,5 @@ def _name(path: str) -> str:
     return os.path.basename(path).removesuffix(_END)
 
 
-def _template(file: Text) -> Template:
+def _template(file: TextFile) -> Template:
     return template.parse(_name(file.path), file.text)

@@ -17,7 +17,7 @@ T = TypeVar("T")
 MOST = 256 * 1024  # Bytes of a file that somebody wrote by hand.
 
 
-class Text(Struct, frozen=True):
+class TextFile(Struct, frozen=True):
     """`cut`: there is more in the file."""
 
     path: str
@@ -25,14 +25,14 @@ class Text(Struct, frozen=True):
     cut: bool
 
 
-class Files(Generic[T]):
+class TextFiles(Generic[T]):
     """What is made of files, each of which is read again only when it has changed.
 
     Nothing is raised: what cannot be used counts as not there, and that is told, in one line, once.
     """
 
     def __init__(
-        self, make: Callable[[Text], T], *, most: int = MOST, cuts: bool = False, open: Open = os.open
+        self, make: Callable[[TextFile], T], *, most: int = MOST, cuts: bool = False, open: Open = os.open
     ) -> None:
         """`make` raises BadInput for a text that cannot be used. What is longer than `most` is left out, or cut."""
         self._make = make
@@ -77,7 +77,7 @@ class Files(Generic[T]):
                 text, cut = read(path, self._most, open=self._open)
             if cut and not self._cuts:
                 raise BadInput(f"it has more than {self._most // 1024} KiB")
-            return self._make(Text(path, text, cut))
+            return self._make(TextFile(path, text, cut))
         except (OSError, LinnetError) as error:
             self._complain(path, error)
             return None

@@ -15,7 +15,7 @@ LARGEST = 16 << 20
 Kept: TypeAlias = Literal["always", "never"]
 
 
-class Entry(Struct, frozen=True, forbid_unknown_fields=True):
+class TrustedFolder(Struct, frozen=True, forbid_unknown_fields=True):
     """`files` has the fingerprint of each file that was trusted."""
 
     answer: Kept
@@ -28,12 +28,12 @@ class TrustFile:
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "trust.json")
 
-    def entries(self) -> dict[str, Entry]:
+    def entries(self) -> dict[str, TrustedFolder]:
         """By the folders' real paths. Raises ConfigError."""
         text = contents(self.path, LARGEST)
-        return {} if text is None or not text.strip() else checked(text, dict[str, Entry], self.path)
+        return {} if text is None or not text.strip() else checked(text, dict[str, TrustedFolder], self.path)
 
-    def of(self, root: str) -> Entry | None:
+    def of(self, root: str) -> TrustedFolder | None:
         """Raises ConfigError."""
         return self.entries().get(_key(root))
 
@@ -41,7 +41,7 @@ class TrustFile:
         """Raises ConfigError if it cannot be kept; then nothing has changed."""
         if answer == "always" and not found.whole:
             raise ConfigError(f"{root} brings too much to be remembered; trust it for one run, with --trust")
-        kept = Entry(answer, dict(found.files) if answer == "always" else {})
+        kept = TrustedFolder(answer, dict(found.files) if answer == "always" else {})
         self._change(lambda entries: {**entries, _key(root): kept})
 
     def forget(self, root: str) -> bool:
@@ -51,7 +51,7 @@ class TrustFile:
         self._change(lambda entries: {path: entry for path, entry in entries.items() if path != _key(root)})
         return True
 
-    def _change(self, change: Callable[[dict[str, Entry]], Mapping[str, Entry]]) -> None:
+    def _change(self, change: Callable[[dict[str, TrustedFolder]], Mapping[str, TrustedFolder]]) -> None:
         """Two at once take turns."""
         from linnet.files.lock import changing
         from linnet.files.replacing import replace

@@ -10,7 +10,7 @@ from linnet.errors import BadInput, Cancelled
 from linnet.processes.process import Processes
 from linnet.processes.shell import Shell
 from linnet.tools.bash import TIMED_OUT, as_shells_say
-from linnet.tools.text.output import Output
+from linnet.tools.text.output import CommandOutput
 
 if TYPE_CHECKING:
     from linnet.core.extensions.hooks import BashAsked
@@ -55,7 +55,7 @@ def run_command(
     """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
     last line of its output says so. Long output keeps its end, and a file has it all.
     """
-    with closing(Output(lambda news: None, folder=processes.temporary)) as output:
+    with closing(CommandOutput(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None
         cancelled = False
         try:

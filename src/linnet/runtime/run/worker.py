@@ -24,7 +24,7 @@ from linnet.core.form import Reading
 from linnet.core.inputs import Input
 from linnet.core.loop.run import Prompted, TakenUp
 from linnet.core.messages import AssistantMessage, StopReason
-from linnet.core.slash import Run
+from linnet.core.slash import RunNamed
 from linnet.errors import (
     BadOutput,
     Cancelled,
@@ -76,7 +76,7 @@ class Worker:
             return
         input = work.as_input(self._job.began)
         chain = self._session_tools.chain
-        if chain is not None and isinstance(input.meant, Run):
+        if chain is not None and isinstance(input.meant, RunNamed):
             self._say_all(self._command(chain, input.meant))
         else:
             self._say_all((input,), input)
@@ -104,7 +104,7 @@ class Worker:
         """Return what is to be said, and which of it the prompt said. A command is not run: it may have been."""
         inputs = tuple(replace(each, time=each.time or self._job.began) for each in left.inputs)
         meant = inputs[0].meant if left.first else None
-        if isinstance(meant, Run):
+        if isinstance(meant, RunNamed):
             reason = COMMAND_LOST.format(meant.name)
             lost = Done("error", reason, LinnetError(reason))
             return self._job.settle([], Settled("prompt", lost.stop, reason), lost), None
@@ -138,7 +138,7 @@ class Worker:
         done = self._done(ended, failure)
         return self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
 
-    def _command(self, chain: "Chain", run: Run) -> tuple[Input, ...]:
+    def _command(self, chain: "Chain", run: RunNamed) -> tuple[Input, ...]:
         """Run a command of an extension's; return what was said to the agent meanwhile."""
         stop: StopReason = "end"
         try:

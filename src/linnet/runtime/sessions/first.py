@@ -8,9 +8,9 @@ from linnet.errors import ConfigError, MissingKey
 from linnet.runtime.sessions.places import Place, Sessions, remembered
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import LiveSettings, Settings, lacking_key
-from linnet.runtime.state import State
+from linnet.runtime.state import SessionState
 from linnet.store.factory import LogFactory
-from linnet.store.store import Sources
+from linnet.store.store import EntrySources
 
 if TYPE_CHECKING:
     from linnet.runtime.sessions.telling import Telling
@@ -26,10 +26,10 @@ def sessions_of(
     logs: LogFactory | None = None,
     telling: "Telling | None" = None,
 ) -> Sessions:
-    return Sessions(live, Sources(clock, new_id), new_session_id, logs, telling)
+    return Sessions(live, EntrySources(clock, new_id), new_session_id, logs, telling)
 
 
-def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
+def open_first(settings: Settings, state: SessionState, storage: Storage) -> list[str]:
     """Open what the command line asked for. Returns what whoever started the program should know.
 
     Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
@@ -59,7 +59,7 @@ def open_first(settings: Settings, state: State, storage: Storage) -> list[str]:
     return remarks
 
 
-def _choose(settings: Settings, state: State, place: Place) -> str:
+def _choose(settings: Settings, state: SessionState, place: Place) -> str:
     """What was asked for on the command line wins over what the session remembers. Returns why the session's model
     cannot be used, if that matters and it cannot.
     """

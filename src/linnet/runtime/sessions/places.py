@@ -21,7 +21,7 @@ from linnet.store.header import Header
 from linnet.store.log import Log, MemoryLog, OwnedLog
 from linnet.store.position import Position
 from linnet.store.reading import Contents
-from linnet.store.store import Sources, Store
+from linnet.store.store import EntrySources, Store
 
 if TYPE_CHECKING:
     from linnet.runtime.models.accounts import Accounts
@@ -58,7 +58,7 @@ class Sessions:
     def __init__(
         self,
         live: LiveSettings,
-        sources: Sources,
+        sources: EntrySources,
         new_session_id: Callable[[], str],
         logs: LogFactory | None = None,
         telling: "Telling | None" = None,

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from linnet.core.cancel import Cancel
-from linnet.core.commands import Answer, State, Stats, Transcript
+from linnet.core.commands import AgentState, Answer, SessionStats, Transcript
 from linnet.core.events import Event, SessionFailed
 from linnet.errors import LinnetError, LogUnavailable, SessionError
 from linnet.logs import broke
@@ -363,7 +363,7 @@ class _InTurn(Requester):
 
     def finished(self, answer: Answer) -> None:
         with self._telling.lock:
-            if self._telling.owes and isinstance(answer, Transcript | Stats | State):
+            if self._telling.owes and isinstance(answer, Transcript | SessionStats | AgentState):
                 answer = replace(answer, messages=list(answer.messages))  # As of now, not of when it is told.
             self._answer(lambda: self._requester.finished(answer))
 

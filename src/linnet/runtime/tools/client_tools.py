@@ -7,7 +7,7 @@ from linnet.core.questions import RunClientTool, ToolReturned
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import ToolFailed
 from linnet.runtime.settings.settings import LiveSettings
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.shorten import shortened
 from linnet.tools.spec import ToolOutput, check_args
@@ -18,7 +18,7 @@ NO_ANSWER = "The client did not answer: {} was not run to its end."
 class ClientTools:
     """A toolset. `declare` replaces all of it; a step that goes on keeps the specs it began with."""
 
-    def __init__(self, questions: Questions, live: LiveSettings) -> None:
+    def __init__(self, questions: OpenQuestions, live: LiveSettings) -> None:
         self._questions = questions
         self._live = live
         self._specs: tuple[ToolSpec, ...] = ()

@@ -30,7 +30,7 @@ class _Open:
         return None if self.until is None else max(0.0, self.until - monotonic())
 
 
-class Questions:
+class OpenQuestions:
     """Invariants: each question that was asked is told to be closed, once; whoever waits for an answer gets one, or
     None: no answer in time, and none that could still come, is no answer.
     """

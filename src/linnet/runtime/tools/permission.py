@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 
 from linnet.concurrency.foreign import Foreign
 from linnet.core.messages import ToolCall
-from linnet.core.permissions.decision import Place, Placed, decide, finds, leaves_out
+from linnet.core.permissions.decision import CallPlace, Placed, decide, finds, leaves_out
 from linnet.core.permissions.path_globs import Glob, anchored, anywhere
 from linnet.core.permissions.rule import SEARCHING, SUBJECTS, Mode, Rule, subject
 from linnet.core.questions import Permit, Permitted
 from linnet.errors import Cancelled
 from linnet.runtime.config.config import Callback
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
 
@@ -84,7 +84,7 @@ class Permissions:
         self,
         mode: Mode,
         rules: PlacedRules,
-        questions: Questions,
+        questions: OpenQuestions,
         called: Called | None = None,
         timeout: float | None = None,
     ) -> None:
@@ -113,7 +113,7 @@ class Permissions:
         mode, rules = self._mode, self._rules.now()
         if not leaves_out(call, mode, rules):
             return None
-        return lambda path: finds(call, mode, rules, Place(path, os.path.realpath(path)))
+        return lambda path: finds(call, mode, rules, CallPlace(path, os.path.realpath(path)))
 
     def _asked(self, call: ToolCall, context: ToolContext, own: bool) -> str:
         title = f"Allow {call.name}?"
@@ -137,13 +137,13 @@ def _with_links(globs: Sequence[Glob]) -> tuple[Glob, ...]:
     return tuple(dict.fromkeys((*globs, *real)))
 
 
-def _place(call: ToolCall, cwd: str) -> Place | None:
+def _place(call: ToolCall, cwd: str) -> CallPlace | None:
     """Where the path leads that the call is about; None if it is about none, or about one that cannot be."""
     given = subject(call) or ("." if call.name in SEARCHING else "")
     if not given or SUBJECTS.get(call.name) != "path":
         return None
     path = os.path.join(cwd, os.path.expanduser(given))
     try:
-        return Place(os.path.normpath(path), os.path.realpath(path))
+        return CallPlace(os.path.normpath(path), os.path.realpath(path))
     except (OSError, ValueError):
         return None

@@ -13,7 +13,7 @@ from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.settings.settings import LiveSettings, Settings
-from linnet.runtime.tools.open_questions import Questions
+from linnet.runtime.tools.open_questions import OpenQuestions
 
 if TYPE_CHECKING:
     from linnet.extensions.chain import Chain
@@ -33,7 +33,7 @@ class SessionTools(Listener):
     Without rules, a mode or a callback there is no gate, and it costs nothing.
     """
 
-    def __init__(self, live: LiveSettings, resources: Resources, questions: Questions) -> None:
+    def __init__(self, live: LiveSettings, resources: Resources, questions: OpenQuestions) -> None:
         self.resources = resources
         self._live = live
         self._questions = questions

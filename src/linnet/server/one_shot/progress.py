@@ -22,7 +22,7 @@ from linnet.core.text.terminal_text import spelled_out
 CLEAR = "\r\x1b[K"
 
 
-class Progress:
+class ProgressLine:
     """A line that is written over, and one that stays for each tool that has run.
 
     Invariant: what is heard is only noted; whoever draws, in a thread of its own, writes.
@@ -83,7 +83,7 @@ class Terminal:
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
-        self.progress = Progress()
+        self.progress = ProgressLine()
 
     @staticmethod
     def is_there(fd: int = 2) -> bool:

@@ -13,7 +13,7 @@ from linnet.wire.zot.responses import Tokens
 from linnet.wire.zot.transcript import tokens
 
 
-class Result(Struct, frozen=True, kw_only=True):
+class ResultLine(Struct, frozen=True, kw_only=True):
     """The fields of the SDK's result that are of use to a program; each is always there, and null if there is none."""
 
     text: str
@@ -30,7 +30,7 @@ class Result(Struct, frozen=True, kw_only=True):
 def result_line(text: str, ended: Done, before: Usage, after: Usage, steps: int, session: str | None) -> bytes:
     """`before` and `after` is what the session had cost by then; `session` is the file that it is kept in."""
     used = tokens(subtract(after, before))
-    result = Result(
+    result = ResultLine(
         text=text,
         value=None if ended.value is UNSET else ended.value,
         stop=STOP[ended.stop],

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from linnet.tools.search.ignore import Folder, folders_above, users_own
 
 
-class Entry(NamedTuple):
+class WalkedEntry(NamedTuple):
     """`path` starts below the folder that is walked. A link is neither a folder nor a file, wherever it leads."""
 
     path: bytes
@@ -15,7 +15,7 @@ class Entry(NamedTuple):
     is_file: bool
 
 
-def walk(root: bytes) -> Iterator[Entry]:
+def walk(root: bytes) -> Iterator[WalkedEntry]:
     """A folder comes before what is in it, and entries of one folder in the order of the bytes of their names.
 
     Links are not followed, so there are no loops. Folders that cannot be read are empty. `.git` is left out.
@@ -35,7 +35,9 @@ def walk(root: bytes) -> Iterator[Entry]:
             pending += _entries(os.path.join(root, entry.path), absolute, entry.path + b"/", above)
 
 
-def _entries(folder: bytes, absolute: bytes, prefix: bytes, above: Folder | None) -> list[tuple[Entry, bytes, Folder]]:
+def _entries(
+    folder: bytes, absolute: bytes, prefix: bytes, above: Folder | None
+) -> list[tuple[WalkedEntry, bytes, Folder]]:
     """The last one first, to be taken from the end."""
     try:
         with os.scandir(folder) as found:
@@ -46,7 +48,7 @@ def _entries(folder: bytes, absolute: bytes, prefix: bytes, above: Folder | None
     absolute = absolute.rstrip(b"/") + b"/"
     return [
         (
-            Entry(prefix + entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)),
+            WalkedEntry(prefix + entry.name, entry.is_dir(follow_symlinks=False), entry.is_file(follow_symlinks=False)),
             absolute + entry.name,
             rules,
         )

@@ -13,7 +13,7 @@ MAX_NEWS = 16 * 1024
 KEEP = MAX_BYTES + 4
 
 
-class Output:
+class CommandOutput:
     """Invariant: memory stays bounded however much is fed, and a character never comes in two halves.
 
     `path` names the file that has every byte, once there is more than can be shown; `problem` says why there is none.

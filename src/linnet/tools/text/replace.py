@@ -20,7 +20,7 @@ class Change(Struct, frozen=True):
     new: str
 
 
-class Source:
+class SourceText:
     """A file's text. `text` is what matching sees: no BOM, and every CRLF an LF."""
 
     def __init__(self, raw: str) -> None:

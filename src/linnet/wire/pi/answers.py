@@ -27,11 +27,11 @@ def refuse(asked: Asked | Rejected, reason: str) -> bytes:
 
 def data(answer: commands.Answer) -> Any:
     match answer:
-        case commands.State():
+        case commands.AgentState():
             return _state(answer)
         case commands.Transcript(transcript):
             return responses.MessagesData([_words.message(message) for message in transcript])
-        case commands.Stats():
+        case commands.SessionStats():
             return _stats(answer)
         case commands.LastText(text):
             return responses.TextData(text)
@@ -79,7 +79,7 @@ def data(answer: commands.Answer) -> Any:
             assert_never(answer)
 
 
-def _state(state: commands.State) -> responses.StateData:
+def _state(state: commands.AgentState) -> responses.StateData:
     return responses.StateData(
         model=to_pi.model(state.model),
         thinking_level=state.thinking,
@@ -105,7 +105,7 @@ def _waiting(asked: Sequence[QuestionAsked]) -> list[responses.WaitingFor]:
     return [waiting(each) for each in asked]
 
 
-def _stats(stats: commands.Stats) -> responses.StatsData:
+def _stats(stats: commands.SessionStats) -> responses.StatsData:
     said = stats.messages
     spent = stats.spent
     return responses.StatsData(

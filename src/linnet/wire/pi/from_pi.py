@@ -6,7 +6,7 @@ from msgspec import Struct, field
 
 from linnet.core import messages
 from linnet.core.text.timestamps import END
-from linnet.wire.pi.source import Source
+from linnet.wire.pi.source import ImageSource
 from linnet.wire.pi.to_pi import ABORTED
 
 _STOP: dict[str, messages.StopReason] = {
@@ -26,7 +26,7 @@ class Block(Struct, frozen=True, rename="camel", gc=False):
     redacted: bool = False
     data: str = ""
     mime_type: str = ""
-    source: Source | None = None
+    source: ImageSource | None = None
     id: str = ""
     name: str = ""
     arguments: dict[str, Any] | None = None
@@ -178,7 +178,7 @@ def user_parts(content: SpelledContent) -> tuple[messages.UserPart, ...]:
         if block.type == "text":
             out.append(messages.Text(block.text))
         elif block.type == "image":
-            source = block.source or Source()
+            source = block.source or ImageSource()
             data, kind = block.data or source.data, block.mime_type or source.mime_type
             out.append(messages.Image(kind, data, source.url))
     return tuple(out)

@@ -12,7 +12,7 @@ from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
 from linnet.wire.pi.line import Line, one_line
-from linnet.wire.pi.source import Source
+from linnet.wire.pi.source import ImageSource
 
 BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no text.
 
@@ -23,7 +23,7 @@ WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
 class _Image(Struct, frozen=True, rename="camel"):
     data: str = ""
     mime_type: str = ""
-    source: Source | None = None
+    source: ImageSource | None = None
 
 
 class _Attachment(Struct, frozen=True, rename="camel"):

@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 
-class Source(Struct, frozen=True, gc=False):
+class ImageSource(Struct, frozen=True, gc=False):
     """The type of an image has two spellings here; either is taken."""
 
     type: str = "base64"

@@ -25,7 +25,7 @@ def data(answer: commands.Answer) -> Any:
             return responses.GreetingData(responses.PROTOCOL_VERSION, version, provider, model)
         case commands.Started():
             return responses.StartedData(started=True)
-        case commands.State():
+        case commands.AgentState():
             return state(answer)
         case commands.Transcript(transcript):
             from linnet.wire.zot.frames import MessagesData
@@ -51,7 +51,7 @@ def data(answer: commands.Answer) -> Any:
             return UNSET
         case (
             commands.Accepted()
-            | commands.Stats()
+            | commands.SessionStats()
             | commands.LastText()
             | commands.ModelCycled()
             | commands.ThinkingCycled()
@@ -72,7 +72,7 @@ def data(answer: commands.Answer) -> Any:
             assert_never(answer)
 
 
-def state(answer: commands.State) -> responses.StateData:
+def state(answer: commands.AgentState) -> responses.StateData:
     from linnet.wire.zot.transcript import grouped, tokens
 
     count = len(list(grouped(answer.messages)))

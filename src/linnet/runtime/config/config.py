@@ -55,12 +55,12 @@ class Keywords(Struct, frozen=True, kw_only=True):
     """
 
     provider: str | None = _row(
-        "whose models are asked",
+        "the provider whose models are used",
         {"--provider NAME": "anthropic, openai, deepseek, scripted (offline), or your own"},
         project=True,
     )
     model: str | None = _row("a model: ID or PROVIDER/ID (see linnet models)", "--model ID", project=True)
-    cwd: Path | None = _row("the folder to work in", "--cwd DIR", otherwise="this one", no_key=_START)
+    cwd: Path | None = _row("the working directory", "--cwd DIR", otherwise="this one", no_key=_START)
     api_key: str | None = _row(
         "the key, if it is not in the environment or auth.json",
         "--api-key KEY",
@@ -83,12 +83,14 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     max_steps: Count | None = _row(
-        "most model calls for one prompt", "--max-steps N", otherwise="no limit", project=True
+        "maximum number of model calls for one prompt", "--max-steps N", otherwise="no limit", project=True
     )
-    max_cost: Dollars | None = _row("most US dollars for one prompt", "--max-cost USD", otherwise="no limit")
-    max_seconds: Seconds | None = _row("most seconds for one prompt", "--max-seconds S", otherwise="no limit")
-    bash_timeout: Seconds | None = _row("seconds for a command that sets no limit itself", "--bash-timeout S")
-    max_reply: Count | None = _row("most bytes of one reply of a model", "--max-reply N", 64 << 20)
+    max_cost: Dollars | None = _row("maximum cost of one prompt, in US dollars", "--max-cost USD", otherwise="no limit")
+    max_seconds: Seconds | None = _row(
+        "maximum time for one prompt, in seconds", "--max-seconds S", otherwise="no limit"
+    )
+    bash_timeout: Seconds | None = _row("timeout in seconds for commands that set none themselves", "--bash-timeout S")
+    max_reply: Count | None = _row("maximum size of one reply of a model, in bytes", "--max-reply N", 64 << 20)
     tools: Tools | None = _row(
         "the tools the model may use",
         {
@@ -98,8 +100,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     script: Path | None = _row("play this script on the scripted provider", "--script FILE", no_key=_START)
-    timeout: Seconds | None = _row("seconds a model may stay silent", "--timeout SECONDS", 600, project=True)
-    retries: Amount | None = _row("tries after a transient failure", "--retries N", 3, project=True)
+    timeout: Seconds | None = _row(
+        "timeout: seconds that a model may stay silent", "--timeout SECONDS", 600, project=True
+    )
+    retries: Amount | None = _row("retries after a transient failure", "--retries N", 3, project=True)
     retry_delay: Seconds | None = _row(
         "pi protocol: seconds before the first retry", "--retry-delay S", 2.0, project=True
     )
@@ -111,11 +115,9 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     compact_keep: Count | None = _row("tokens' worth to keep when compacting", "--compact-keep N", 20_000, project=True)
-    session: Path | None = _row(
-        "go on with this session, or begin one in this file", "--session FILE|ID", no_key=_START
-    )
-    resume: bool | None = _row("go on with the newest session of this folder", "--continue", False, no_key=_START)
-    fork: Path | None = _row("go on with a copy of this session", "--fork FILE|ID", no_key=_START)
+    session: Path | None = _row("resume this session, or begin one in this file", "--session FILE|ID", no_key=_START)
+    resume: bool | None = _row("resume the newest session of this folder", "--continue", False, no_key=_START)
+    fork: Path | None = _row("continue in a copy of this session", "--fork FILE|ID", no_key=_START)
     session_dir: Path | None = _row(
         "where sessions are kept", "--session-dir DIR", otherwise="in LINNET_HOME", project=True
     )
@@ -130,7 +132,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     confine: bool | None = _row(
-        "paths that a client sends must stay in the folders of sessions and of work", "--confine", False, guards=True
+        "paths that a client sends must stay in the session folder or the working directory",
+        "--confine",
+        False,
+        guards=True,
     )
     permission: Mode | Callback | None = _row(
         "what happens to tool calls that no rule matches",
@@ -139,7 +144,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         guards=True,
     )
     rules: Sequence[Rule | str] | None = _row(
-        'which tool calls may run, such as "allow bash:git status": the last that fits wins',
+        'which tool calls may run, such as "allow bash:git status": the last rule that matches wins',
         {
             "--allow RULE": "let this run: TOOL, TOOL:PATTERN or TOOL(PATTERN); repeatable, the last rule wins",
             "--ask RULE": "ask before this runs; repeatable",
@@ -152,10 +157,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         repeatable=True,
     )
     question_timeout: Seconds | None = _row(
-        "seconds after which no answer is a no", "--question-timeout S", otherwise="none"
+        "timeout for questions, in seconds: no answer counts as a no", "--question-timeout S", otherwise="none"
     )
     trust: bool | None = _row(
-        "what projects bring may be used where nothing else was said: true everywhere, false nowhere, unasked",
+        "for projects you have not decided about: true trusts what they bring, false does not, and nobody is asked",
         {
             "--trust": "use what this project brings in its .linnet folder",
             "--no-trust": "use nothing that this project brings",
@@ -181,7 +186,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     templates: bool | None = _row(
-        "look for templates where they are usually found, besides those that are named",
+        "look for templates in the usual folders, besides those that are named",
         {"--no-prompt-templates": "no templates but those that are named"},
         True,
         project=True,
@@ -194,7 +199,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         repeatable=True,
     )
     skills: bool | None = _row(
-        "look for skills where they are usually found, besides those that are named",
+        "look for skills in the usual folders, besides those that are named",
         {"--no-skills, --no-skill": "no skills but those that are named"},
         True,
         habits={"linnet-zot": False},
@@ -227,7 +232,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         repeatable=True,
     )
     find_extensions: bool | None = _row(
-        "look for extensions where they are usually found",
+        "look for extensions in the usual folders and in installed packages",
         {"--no-extensions": "use no extensions but those that are named"},
         True,
     )
@@ -251,10 +256,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         repeatable=True,
     )
     sandbox_files: bool | None = _row(
-        "instead of --sandbox, and weaker: only files are kept from commands", "--sandbox-files", False, guards=True
+        "instead of --sandbox, and weaker: only access to files is restricted", "--sandbox-files", False, guards=True
     )
     sandbox_extensions: bool | None = _row(
-        "with --sandbox: programs of extensions are in it, too", default=False, guards=True
+        "with --sandbox: extensions that are programs run in it, too", default=False, guards=True
     )
 
     # What protocols differ in.
@@ -270,23 +275,23 @@ class Keywords(Struct, frozen=True, kw_only=True):
         "in whose words tools answer", default="zot", habits={"pi": "pi"}, no_key=_PROTOCOL
     )
     retry_runs: bool | None = _row(
-        "a run that failed for a passing reason is run again, and the client is told",
+        "retry a run that failed for a passing reason, and tell the client",
         default=False,
         habits={"sdk": True, "pi": True},
         project=True,
     )
     auto_compaction: bool | None = _row(
-        "the conversation is compacted when it is nearly too long",
+        "compact the conversation when it is nearly too long",
         default=False,
         habits={"sdk": True, "pi": True},
         project=True,
     )
     keep_messages: Count | None = _row(
-        "a compaction keeps so many messages, instead of compact_keep tokens' worth",
+        "how many messages a compaction keeps, instead of compact_keep tokens' worth",
         habits={"zot": 4, "sdk": 4},
         project=True,
     )
-    calls_at_once: Count | None = _row("so many tool calls of one reply may run side by side", default=1, project=True)
+    calls_at_once: Count | None = _row("how many tool calls of one reply may run side by side", default=1, project=True)
 
 
 class Config(Keywords, frozen=True, kw_only=True):

@@ -83,7 +83,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     max_steps: Count | None = _row(
-        "maximum number of model calls for one prompt", "--max-steps N", otherwise="no limit", project=True
+        "maximum number of model calls in one run", "--max-steps N", otherwise="no limit", project=True
     )
     max_cost: Dollars | None = _row("maximum cost of one prompt, in US dollars", "--max-cost USD", otherwise="no limit")
     max_seconds: Seconds | None = _row(

@@ -247,7 +247,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         "give commands and MCP servers the variables that hold providers' keys", "--pass-keys", False
     )
     sandbox: bool | None = _row(
-        "run commands where they can write in the working folder only, without network", "--sandbox", False, guards=True
+        "run commands so that they can write only in the working directory, without network",
+        "--sandbox",
+        False,
+        guards=True,
     )
     sandbox_network: bool | None = _row("with --sandbox: commands may use the network", "--sandbox-network", False)
     sandbox_hosts: Sequence[str] | None = _row(

@@ -70,7 +70,7 @@ def _place(text: str, default: int | None) -> tuple[str, int]:
 
 def answer(status: int, words: str) -> bytes:
     """What a program is told that gets nothing else."""
-    reason = {400: "Bad ProxyRequest", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
+    reason = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
     body = f"linnet: {words}\n".encode()
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + body

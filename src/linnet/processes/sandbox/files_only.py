@@ -1,4 +1,4 @@
-"""The weaker wall, where bubblewrap cannot work: commands read and write what they may, and nothing else is confined.
+"""The weaker sandbox of `--sandbox-files`, for where bubblewrap cannot work: confines only the use of files.
 
 The kernel's Landlock checks files that are opened, made, removed and renamed. It does not check who changes the mode,
 owner or times of a file, nor what is looked at without being opened; and the network, other processes' command lines,
@@ -20,14 +20,16 @@ FLAG = "--sandbox-files"
 
 
 class FilesOnly:
-    """Instead of a Sandbox, with the same members. `temporary` is gone after `close`, and so is the home in it."""
+    """What commands of one session run in, instead of a Sandbox; it has the same members."""
 
     engine = ENGINE
     network = True
     hosts: tuple[str, ...] = ()
 
     def __init__(self, cwd: str, own: str, environ: Mapping[str, str]) -> None:
-        """`own` is linnet's home folder. Raises ConfigError, with a sentence, where commands cannot be confined."""
+        """Make its folders, and try it once. `own` is linnet's home folder. Raises ConfigError where commands cannot be
+        confined.
+        """
         version = landlock.version()
         if version < landlock.LEAST:
             raise ConfigError(f"{FLAG} needs Landlock as in Linux 6.2 or later, and {lacking(version)}")
@@ -56,28 +58,30 @@ class FilesOnly:
         if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
         shown: Sequence[str] = (),
     ) -> list[str]:
-        """The command line that runs this one behind the wall. It also reads what is `shown`: real paths."""
+        """Return the command line that runs this one in the sandbox. It also reads the paths that are `shown`."""
         return [*self._before, os.pathsep.join(shown), *argv]
 
     @property
     def variables(self) -> dict[bytes, bytes]:
+        """What replaces the same variables of the environment outside."""
         return {b"HOME": os.fsencode(self._home), b"TMPDIR": os.fsencode(self.temporary)}
 
     @property
     def described(self) -> str:
-        """For the model."""
+        """What the model is told of the sandbox."""
         return (
             f"Commands can write only in the working folder and in $TMPDIR ({self.temporary}), not in /tmp, and they "
             "cannot read the user's home."
         )
 
     def close(self) -> None:
-        """When nothing runs in it any more."""
+        """Remove its folders. To be called when nothing runs in it any more."""
         from shutil import rmtree
 
         rmtree(self._folder, ignore_errors=True)
 
     def _try(self) -> None:
+        """Run a command that tries to get out. Raises ConfigError if the sandbox does not work."""
         from linnet.processes.sandbox import trial
 
         outside = os.path.join(self._folder, "outside")
@@ -86,5 +90,5 @@ class FilesOnly:
 
 
 def lacking(version: int) -> str:
-    """What is wrong with a kernel whose Landlock is of this version."""
+    """Say what is wrong with a kernel whose Landlock is of this version."""
     return f"the kernel has version {version} of it, which lets files be cut off" if version else "the kernel has none"

@@ -17,7 +17,7 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def opened(path: str, flags: int, view: View) -> int:
-    """A descriptor, as of `os.open`. Raises OSError; BadInput if a link leads out of what commands see."""
+    """Open a file, and return its descriptor. Raises OSError; BadInput if a link leads out of what commands see."""
     found, by_their_link = _found(path, view)
     try:
         if by_their_link and view.access(_name(found)) == "hidden":
@@ -28,7 +28,9 @@ def opened(path: str, flags: int, view: View) -> int:
 
 
 def _found(path: str, view: View) -> tuple[int, bool]:
-    """What is there, and whether a link led to it that commands may have put on the way."""
+    """Return a descriptor of what is there, not opened for reading, and whether a link that commands may have made led
+    to it. Raises OSError.
+    """
     left = deque(os.path.abspath(path).split("/"))
     at = os.open("/", _LOOK)
     theirs, links = False, 0
@@ -64,9 +66,10 @@ def _found(path: str, view: View) -> tuple[int, bool]:
 
 
 def _name(fd: int) -> str:
-    """What the kernel calls it: a path without links."""
+    """Return what the kernel calls it: a path without links."""
     return os.readlink(f"/proc/self/fd/{fd}")
 
 
 def _is_in(path: str, folder: str) -> bool:
+    """Return whether a path is this folder or below it."""
     return f"{path}/".startswith(f"{folder}/")

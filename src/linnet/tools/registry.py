@@ -1,4 +1,4 @@
-"""The tools of a session, by name."""
+"""The toolset of linnet's own tools."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -12,14 +12,14 @@ from linnet.tools.spec import Tool, ToolOutput, check_args
 
 
 class Registry:
-    """Invariant: `specs` is sorted by name, so that a vendor's prompt cache survives a restart."""
+    """A toolset of Tools. Invariant: `specs` is sorted by name, so that a vendor's prompt cache survives a restart."""
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
         self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in self._tools.values()])
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Never raises, but for an abort: what goes wrong in a tool is for the model to read."""
+        """Run the call and return its output; what goes wrong is output for the model. Raises only Cancelled."""
         tool = self._tools.get(call.name)
         try:
             if tool is None:

@@ -1,4 +1,4 @@
-"""The tools of an extension in Python."""
+"""The toolset of an extension in Python."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ToolCallContext(Context):
-    """Of a tool: it may also show what it does while it runs."""
+    """The Context of a tool, which may also show what it does while it runs."""
 
     def __init__(self, host: Host, owner: str, call: Call[Any], context: ToolContext, call_id: str) -> None:
         super().__init__(host, owner, call)
@@ -43,9 +43,11 @@ class ExtensionTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in the order in which they were registered."""
         return tuple(tool.spec for tool in self._tools.values())
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Call the function in a worker's thread and return its output. Raises only Cancelled."""
         try:
             return self._workers.call(lambda waiting: self._run(call, context, waiting), context.cancel, None)
         except Cancelled:
@@ -58,6 +60,7 @@ class ExtensionTools:
             return _error(f"{type(fault).__name__}: {fault}")
 
     def _run(self, call: ToolCall, context: ToolContext, waiting: Call[Any]) -> ToolOutput:
+        """Check the arguments, and call the function. Raises whatever goes wrong."""
         check_args(call)
         own = ToolCallContext(self._host, self._owner, waiting, context, call.id)
         tool = self._tools[call.name]

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.errors import ConfigError
 from linnet.processes.lookup import installed, own_program, within
@@ -19,10 +19,39 @@ FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
 # is only in reach of root's agent, whose sandbox is root's too. Every mount takes 0.15 ms.
 _SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "pressure")
 _TELLTALES = ("acpi", "kcore", "keys", "kpagecgroup", "kpagecount", "kpageflags", "scsi", "timer_list")
+IfAlone: TypeAlias = Callable[[Callable[[], None]], None]
 
 
-class Sandbox:
-    """What commands of one session run in.
+class Confinement:
+    """What commands of one session run in, by whatever means, with a folder of its own."""
+
+    _folder: str
+
+    def wrapped(
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        if_alone: IfAlone = lambda action: None,
+        shown: Sequence[str] = (),
+    ) -> list[str]:
+        """Return the command line that runs this one confined; `opened` must be open for it. It also sees the paths
+        that are `shown`, which have no links in them. `if_alone` calls what it is given if nothing else runs in there.
+        """
+        return [*self._prefix(cwd, if_alone, shown), *argv]
+
+    def close(self) -> None:
+        """Remove its folders. To be called when nothing runs in it any more."""
+        from shutil import rmtree
+
+        rmtree(self._folder, ignore_errors=True)
+
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it."""
+        raise NotImplementedError
+
+
+class Sandbox(Confinement):
+    """A Confinement by bubblewrap.
 
     Invariant: what is mounted onto is made anew for each command, or is in the working folder, no link, and was there
     when nothing ran that could have put one in its place: mounts would follow whatever links a command had left.
@@ -61,19 +90,11 @@ class Sandbox:
             self.close()
             raise
 
-    def wrapped(
-        self,
-        argv: Sequence[str],
-        cwd: str | os.PathLike[str],
-        if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
-        shown: Sequence[str] = (),
-    ) -> list[str]:
-        """Return the command line that runs this one in the sandbox; `opened` must be open for it. It also sees the
-        paths that are `shown`, which have no links in them.
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it.
 
-        What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there:
-        `if_alone` then calls what it is given. Otherwise only what is still the same is mounted on: anything else might
-        be a link by the time it is.
+        What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there.
+        Otherwise only what is still the same is mounted on: anything else might be a link by the time it is.
         """
         found = protected_paths.present(self.view.cwd)
         if found != self._protected:
@@ -91,7 +112,7 @@ class Sandbox:
             flags += ["--ro-bind-try", path, path]
         before = protected_paths.checking((*above, *kept), self.view.cwd) if kept else []
         flags += ["--remount-ro", "/", "--chdir", os.fspath(cwd), "--"]
-        return [self._program, *flags, *before, *self._before, *argv]
+        return [self._program, *flags, *before, *self._before]
 
     @property
     def opened(self) -> dict[int, str]:
@@ -124,12 +145,10 @@ class Sandbox:
         self._protected = protected_paths.present(self.view.cwd)
 
     def close(self) -> None:
-        """Remove its folders. To be called when nothing runs in it any more."""
-        from shutil import rmtree
-
+        """End the proxy, and remove the folders. To be called when nothing runs in it any more."""
         if self._proxy is not None:
             self._proxy.close()
-        rmtree(self._folder, ignore_errors=True)
+        super().close()
 
     def _open_proxy(self) -> None:
         """Start the proxy by which commands reach the hosts. Raises ConfigError."""

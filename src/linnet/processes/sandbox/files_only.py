@@ -7,20 +7,20 @@ and what is protected inside of the working folder are as they are without it.
 
 import marshal
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from linnet.errors import ConfigError
 from linnet.processes.lookup import own_program
 from linnet.processes.sandbox import landlock
-from linnet.processes.sandbox.bubblewrap import calls, git_identity, private_folder, written
+from linnet.processes.sandbox.bubblewrap import Confinement, IfAlone, calls, git_identity, private_folder, written
 from linnet.processes.sandbox.view import SYSTEM, ours, view
 
 ENGINE = "landlock"
 FLAG = "--sandbox-files"
 
 
-class FilesOnly:
-    """What commands of one session run in, instead of a Sandbox; it has the same members."""
+class FilesOnly(Confinement):
+    """A Confinement by Landlock. It has the same members as a Sandbox."""
 
     engine = ENGINE
     network = True
@@ -51,15 +51,9 @@ class FilesOnly:
             self.close()
             raise
 
-    def wrapped(
-        self,
-        argv: Sequence[str],
-        cwd: str | os.PathLike[str],
-        if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
-        shown: Sequence[str] = (),
-    ) -> list[str]:
-        """Return the command line that runs this one in the sandbox. It also reads the paths that are `shown`."""
-        return [*self._before, os.pathsep.join(shown), *argv]
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it: it may read what is `shown`."""
+        return [*self._before, os.pathsep.join(shown)]
 
     @property
     def variables(self) -> dict[bytes, bytes]:
@@ -73,12 +67,6 @@ class FilesOnly:
             f"Commands can write only in the working folder and in $TMPDIR ({self.temporary}), not in /tmp, and they "
             "cannot read the user's home."
         )
-
-    def close(self) -> None:
-        """Remove its folders. To be called when nothing runs in it any more."""
-        from shutil import rmtree
-
-        rmtree(self._folder, ignore_errors=True)
 
     def _try(self) -> None:
         """Run a command that tries to get out. Raises ConfigError if the sandbox does not work."""

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from typing import Any
 
-from linnet.core.messages import Text, ToolCall
+from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled, ToolFailed
 from linnet.logs import broke
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import Tool, ToolOutput, check_args
+from linnet.tools.spec import Tool, ToolOutput, check_args, failed
 
 
 class Registry:
@@ -28,13 +28,9 @@ class Registry:
             check_args(call)
             return tool.run(call.args, context)
         except ToolFailed as failure:
-            return _error(str(failure))
+            return failed(str(failure))
         except Cancelled:
             raise
         except Exception as fault:
             broke(__name__, f"the {call.name} tool broke")
-            return _error(f"{call.name} failed: {type(fault).__name__}: {fault}")
-
-
-def _error(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)
+            return failed(f"{call.name} failed: {type(fault).__name__}: {fault}")

@@ -26,6 +26,11 @@ class ToolOutput(msgspec.Struct, frozen=True):
     """What only clients are sent."""
 
 
+def failed(text: str) -> ToolOutput:
+    """Return a sentence as the output of a call that failed."""
+    return ToolOutput((Text(text),), is_error=True)
+
+
 class Tool(Generic[Args]):
     """A function that the model can call, with its spec."""
 

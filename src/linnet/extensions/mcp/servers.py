@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from linnet.concurrency.loop import Loop
-from linnet.core.messages import Text, ToolCall
+from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
@@ -22,7 +22,7 @@ from linnet.extensions.mcp.server_results import content, prompt_text, resource_
 from linnet.logs import warn
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.shorten import shortened
-from linnet.tools.spec import ToolOutput, check_args
+from linnet.tools.spec import ToolOutput, check_args, failed
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -108,7 +108,7 @@ class McpServers:
         """Run the call and return its output; what goes wrong is output for the model. Raises only Cancelled."""
         found = self._tools().get(call.name)
         if found is None:
-            return _error(f"No MCP server has a tool called {call.name}.")
+            return failed(f"No MCP server has a tool called {call.name}.")
         server, tool, _ = found
         news: SimpleQueue[str | None] = SimpleQueue()
         try:
@@ -117,7 +117,7 @@ class McpServers:
                 lambda: server.call(tool, call.args, news.put, context.begin), context.cancel, news, context.progress
             )
         except ToolFailed as failure:
-            return _error(str(failure))
+            return failed(str(failure))
         details = {"server": server.name, "tool": tool}
         return ToolOutput(shortened(content(result)), is_error=bool(result.is_error), details=details)
 
@@ -264,10 +264,6 @@ def _when_all_are_done(starts: Sequence[Future[Any]], settled: Future[None]) -> 
         start.add_done_callback(count)
     if not starts:
         settled.set_result(None)
-
-
-def _error(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)
 
 
 def _tell(sentence: str) -> None:

@@ -6,7 +6,7 @@ from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
 from linnet.errors import BadInput
 from linnet.extensions.programs.frames import Block
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, failed
 
 NO_CONTENT = "(extension returned no content)"
 
@@ -31,8 +31,3 @@ def output(extension: str, tool: str, blocks: Iterable[Block], *, is_error: bool
 def failure(extension: str, tool: str, why: str) -> ToolOutput:
     """Return the output of a call that the program failed to answer."""
     return failed(f"extension {extension}/{tool} failed: {why}")
-
-
-def failed(text: str) -> ToolOutput:
-    """Return a sentence as the output of a call that failed."""
-    return ToolOutput((Text(text),), is_error=True)

@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING
 from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.extensions.programs import facts
-from linnet.extensions.programs.tool_results import failed
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, failed
 
 if TYPE_CHECKING:
     from linnet.extensions.programs.exchange import Exchange

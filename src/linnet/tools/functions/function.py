@@ -18,7 +18,7 @@ from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.functions.shorten import shortened
-from linnet.tools.spec import ToolOutput, check_args, described, schema_of
+from linnet.tools.spec import ToolOutput, check_args, described, failed, schema_of
 
 
 class FunctionTool:
@@ -96,10 +96,10 @@ class FunctionTools:
         except Cancelled:
             raise
         except (ToolFailed, BadInput) as failure:
-            return ToolOutput((Text(str(failure)),), is_error=True)
+            return failed(str(failure))
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
-            return ToolOutput((Text(f"{type(fault).__name__}: {fault}"),), is_error=True)
+            return failed(f"{type(fault).__name__}: {fault}")
         finally:
             given.end()
 

@@ -10,6 +10,7 @@ from errno import ELOOP
 from stat import S_ISLNK
 
 from linnet.errors import BadInput
+from linnet.processes.lookup import within
 from linnet.processes.sandbox.view import View
 
 MOST_LINKS = 40  # As the kernel.
@@ -54,7 +55,7 @@ def _found(path: str, view: View) -> tuple[int, bool]:
             links += 1
             if links > MOST_LINKS:
                 raise OSError(ELOOP, os.strerror(ELOOP), path)
-            theirs = theirs or _is_in(_name(at), view.cwd) or _is_in(_name(at), view.temporary)
+            theirs = theirs or within(_name(at), view.cwd) or within(_name(at), view.temporary)
             left.extendleft(reversed(target.split("/")))
             if target.startswith("/"):
                 os.close(at)
@@ -68,8 +69,3 @@ def _found(path: str, view: View) -> tuple[int, bool]:
 def _name(fd: int) -> str:
     """Return what the kernel calls it: a path without links."""
     return os.readlink(f"/proc/self/fd/{fd}")
-
-
-def _is_in(path: str, folder: str) -> bool:
-    """Return whether a path is this folder or below it."""
-    return f"{path}/".startswith(f"{folder}/")

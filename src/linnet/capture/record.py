@@ -75,7 +75,7 @@ def load(text: str, name: str) -> Capture:
     Raises ConfigError.
     """
     lines = text.split("\n")
-    first = next((said for line in lines if (said := _object(line)) is not None), None)
+    first = next((said for line in lines if (said := as_object(line)) is not None), None)
     if first is None:
         raise ConfigError(f"{name} is no capture: it has no line of JSON")
     if "type" in first or not _MARKS & first.keys():
@@ -85,7 +85,7 @@ def load(text: str, name: str) -> Capture:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        said = _object(line)
+        said = as_object(line)
         if said is None:
             if number == len(lines):
                 capture.records.append(Record(last, "note", b"the capture ends in the middle of a line"))
@@ -127,7 +127,8 @@ def _line(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def as_object(line: str | bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a line is; None if it is none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -137,4 +138,4 @@ def _object(line: str) -> dict[str, Any] | None:
 
 def objects(lines: Sequence[bytes]) -> list[dict[str, Any] | None]:
     """Return each line as the JSON object that it is, or None."""
-    return [_object(line.decode("utf-8", "replace")) for line in lines]
+    return [as_object(line.decode("utf-8", "replace")) for line in lines]

@@ -1,12 +1,12 @@
 """Knows what must not be in a capture: keys by their shape, and values that the environment or a flag names. Pure."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from linnet.capture.record import as_object
 from linnet.core.text.secret_forms import ANCHOR, SHORTEST, forms
 
 _NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
@@ -91,12 +91,8 @@ def of_flags(argv: Sequence[str]) -> list[str]:
 
 def of_request(line: bytes) -> list[str]:
     """Return the secrets in a request, by the names of its fields, such as in the `hello` of the zot protocol."""
-    try:
-        asked = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    fields = asked.items() if isinstance(asked, dict) else ()
-    return [value for name, value in fields if isinstance(value, str) and _FIELDS.search(name)]
+    fields = as_object(line) or {}
+    return [value for name, value in fields.items() if isinstance(value, str) and _FIELDS.search(name)]
 
 
 def values(secrets: Iterable[str]) -> tuple[Value, ...]:

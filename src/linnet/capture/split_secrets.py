@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from linnet.capture.record import Record
+from linnet.capture.record import Record, as_object
 from linnet.capture.redact import MARK, Redactor
 
 
@@ -17,7 +17,7 @@ def mended(records: list[Record], redactor: Redactor) -> list[Record]:
             continue
         spelled = b"\\u00" in record.line or b"\\/" in record.line
         piece = b'"delta"' in record.line or b'"tool_progress"' in record.line
-        said = _object(record.line) if spelled or piece else None
+        said = as_object(record.line) if spelled or piece else None
         if said is None:
             continue
         if spelled and (plain := _walked(said, redactor)) != said:
@@ -68,14 +68,6 @@ def _walked(value: Any, redactor: Redactor) -> Any:
     if isinstance(value, dict):
         return {_walked(name, redactor): _walked(each, redactor) for name, each in value.items()}
     return [_walked(each, redactor) for each in value] if isinstance(value, list) else value
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None
 
 
 def _with(record: Record, said: dict[str, Any]) -> Record:

@@ -16,7 +16,7 @@ from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 def text(output: ToolOutput) -> str:

@@ -18,7 +18,7 @@ from linnet.tools.text.diff import diff
 from linnet.tools.text.replace import BOM, SourceText, as_lf, locate
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 def edits(*pairs: tuple[str, str]) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from linnet.tools.find import find
 from linnet.tools.spec import ToolOutput
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 def in_pis_words(bench: "Bench", **args: Any) -> ToolOutput:

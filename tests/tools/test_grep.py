@@ -21,7 +21,7 @@ from linnet.tools.search.pattern import Pattern
 from linnet.tools.spec import ToolOutput
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 # Takes for ever in Python, and no time in ripgrep.
 SLOW = {"pattern": "(a+)+$"}

@@ -18,7 +18,7 @@ from linnet.tools.read import read
 from linnet.tools.text.truncate import MAX_BYTES, MAX_LINES
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
 

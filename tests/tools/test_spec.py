@@ -12,7 +12,7 @@ from linnet.tools.registry import Registry
 from linnet.tools.standard import standard_tools
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 def test_the_standard_tools_are_sorted_described_and_self_contained() -> None:

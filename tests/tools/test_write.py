@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 def test_it_creates_a_file_and_its_folders_and_says_how_many_bytes(bench: "Bench") -> None:

@@ -1,1 +1,1 @@
-"""Agents run by a script and recorded without their secrets, and reports on what was recorded."""
+"""Runs agents with a script of requests, records them without their secrets, and reports on what was recorded."""

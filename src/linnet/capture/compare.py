@@ -1,4 +1,4 @@
-"""Two captures side by side, aligned by event. Pure."""
+"""Compares two captures side by side, aligned by event. Pure."""
 
 from typing import Any, TypeAlias
 
@@ -14,20 +14,20 @@ _MOST = 1000  # Events of each that are aligned.
 
 
 class CapturedEvent(Struct, frozen=True):
-    """One event, or several in a row that are alike. `key` is what it is aligned by."""
+    """One event, or several in a row that are alike."""
 
     type: str
-    key: str
+    key: str  # What it is aligned by; empty if it stands alone.
     at: float
     count: int
-    names: frozenset[str]
+    names: frozenset[str]  # Of its fields.
 
 
 Row: TypeAlias = tuple[CapturedEvent | None, CapturedEvent | None]
 
 
 def events(capture: Capture, dialect: DialectName | None, by_meaning: bool) -> list[CapturedEvent]:
-    """By what they mean where the two speak different dialects, else by type."""
+    """Return the events of a capture, with keys by what they mean, or else by their type."""
     made: list[CapturedEvent] = []
     printed = [record for record in capture.records if record.kind == "out"]
     for record, said in zip(printed, objects([record.line for record in printed]), strict=True):
@@ -42,7 +42,10 @@ def events(capture: Capture, dialect: DialectName | None, by_meaning: bool) -> l
 
 
 def compare(one: Capture, other: Capture, names: tuple[str, str]) -> str:
-    """A table in Markdown: an event of each in a row, where they belong together; else one side is empty."""
+    """Return a table in Markdown: an event of each in a row, where they belong together; else one side is empty.
+
+    They belong together by what they mean where the two speak different dialects, else by type.
+    """
     dialects = [folded(capture).dialect for capture in (one, other)]
     by_meaning = dialects[0] != dialects[1]
     left, right = (events(c, d, by_meaning) for c, d in zip((one, other), dialects, strict=True))
@@ -59,7 +62,7 @@ def compare(one: Capture, other: Capture, names: tuple[str, str]) -> str:
 
 
 def _rows(left: list[CapturedEvent], right: list[CapturedEvent]) -> list[Row]:
-    """The longest common subsequence is what they share; everything else stands alone, in its order."""
+    """Return the rows: the longest common subsequence is paired, everything else stands alone, in its order."""
     longest = [[0] * (len(right) + 1) for _ in range(len(left) + 1)]
     for i in range(len(left) - 1, -1, -1):
         row, below = longest[i], longest[i + 1]
@@ -82,7 +85,7 @@ def _rows(left: list[CapturedEvent], right: list[CapturedEvent]) -> list[Row]:
 
 
 def _meaning(type: str, line: bytes, dialect: DialectName | None) -> str:
-    """The same for events of two dialects that tell the same thing; nothing for what only one of them tells."""
+    """Return a key that is the same for events of two dialects which tell the same; nothing if only one tells it."""
     if dialect is None or type.startswith(("response", "(")):
         return type
     word = TABLES[dialect].get(type)
@@ -115,7 +118,7 @@ def _cell(event: CapturedEvent | None) -> str:
 
 
 def _fields(one: CapturedEvent | None, other: CapturedEvent | None) -> str:
-    """What one has and the other has not, where they are the same event."""
+    """Return the fields that only one of two events has, where they are of the same type."""
     if one is None or other is None or one.type != other.type:
         return ""
     only = [*(f"−{name}" for name in sorted(one.names - other.names))]

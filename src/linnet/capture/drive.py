@@ -24,20 +24,20 @@ _PATIENCE = 2.0  # Seconds that pipes may stay open once the program is gone: so
 
 
 class Drive:
-    """One run. `capture` holds everything that came, also after an interrupt or when the deadline has passed."""
+    """One run of an agent. Three threads send, and read its stdout and stderr; all they share is under one lock."""
 
     def __init__(self, command: Sequence[str], secrets: tuple[Value, ...], date: str, deadline: float) -> None:
         self._redactors = {kind: Redactor(secrets) for kind in _DIRECTIONS}
         self._secrets = secrets
         self._deadline = deadline
-        self._changed = Condition()
+        self._changed = Condition()  # Its lock is for all below.
         self._pending = Pending()
         self._records: list[Record] = []
         self._splitters = {kind: Lines() for kind in _DIRECTIONS}
         self._heard = Lines()
-        self._finished = False
+        self._finished = False  # The capture is made: what comes now is dropped.
         self._silent = False  # Its stdout has ended: nothing can be waited for.
-        self._working = 0
+        self._working = 0  # How many threads are taking something in.
         self._command = command
         self._date = date
         self._began = 0.0
@@ -46,7 +46,10 @@ class Drive:
         self._late = False
 
     def run(self, steps: Sequence[script.Step]) -> bool:
-        """Whether it came to its end by itself, before the deadline. Raises ConfigError if it cannot be started."""
+        """Run it, and return whether it came to its end by itself, before the deadline.
+
+        Raises ConfigError if it cannot be started.
+        """
         process = start(
             self._command,
             stdin=subprocess.PIPE,
@@ -81,17 +84,19 @@ class Drive:
         return in_time
 
     def interrupt(self) -> None:
-        """End it now, from a signal's handler: what came is kept."""
+        """End the run now; what came is kept. For a signal's handler, so it takes no lock."""
         self._interrupted = True
         self._kill()
 
     def _kill(self) -> None:
+        """Kill the agent, and what it started in its group."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     @property
     def capture(self) -> Capture:
+        """Everything that came, without secrets, also after an interrupt or when the deadline has passed."""
         redactor = Redactor(self._secrets)
         argv = [redactor.whole(os.fsencode(word)).decode(errors="replace") for word in self._command]
         with self._changed:
@@ -101,6 +106,7 @@ class Drive:
         return time.monotonic() - self._began
 
     def _wait(self, process: subprocess.Popen[bytes]) -> bool:
+        """Wait for the end of the agent, or the deadline; return whether it came to its end by itself."""
         try:
             process.wait(max(0.0, self._deadline - self._now()))
         except subprocess.TimeoutExpired:
@@ -112,17 +118,19 @@ class Drive:
         return not self._interrupted
 
     def _join(self, *threads: Thread) -> None:
-        """Until they have taken in what is left; not for ever on a pipe that somebody else holds open."""
+        """Wait until the threads have taken in what is left; not for ever on a pipe that somebody else holds open."""
         patience = self._now() + _PATIENCE
         for thread in threads:
             while thread.is_alive() and (self._working or self._now() < patience):
                 thread.join(0.05)
 
     def _undone(self) -> str:
+        """Return the end of a sentence that says so if what was asked is not over."""
         with self._changed:
             return "" if self._pending.over(self._now()) else "; what was asked was not over"
 
     def _send(self, stdin: IO[bytes], steps: Sequence[script.Step]) -> None:
+        """Carry out the script, and close the agent's stdin. Runs in its own thread."""
         try:
             for step in steps:
                 match step:
@@ -146,12 +154,14 @@ class Drive:
                 stdin.close()
 
     def _wait_until_over(self) -> None:
+        """Wait until what was asked is over, or nothing more can come."""
         with self._changed:
             while not (self._finished or self._silent) and not self._pending.over(self._now()):
                 left = self._pending.quiet_until - self._now()
                 self._changed.wait(left if left > 0 else None)
 
     def _read(self, pipe: IO[bytes], kind: Kind) -> None:
+        """Take in what the agent prints, to the end of the pipe. Runs in its own thread."""
         while chunk := os.read(pipe.fileno(), _CHUNK):
             with self._changed:
                 self._working += 1
@@ -170,11 +180,12 @@ class Drive:
         pipe.close()
 
     def _end(self, kind: Kind) -> None:
-        """What was held back, and a last line without its LF. Nothing more is expected; a second time there is none."""
+        """Record what was held back, and a last line without its LF. Idempotent. With the lock held."""
         self._add(kind, self._splitters[kind].feed(self._redactors[kind].finish()))
         self._add(kind, self._splitters[kind].finish(), torn=True)
 
     def _take(self, kind: Kind, data: bytes) -> None:
+        """Record the lines that are whole now, without secrets. With the lock held."""
         if not self._finished:
             self._add(kind, self._splitters[kind].feed(self._redactors[kind].feed(data)))
 
@@ -191,7 +202,7 @@ class Drive:
 
 
 def _write(stdin: IO[bytes], data: bytes) -> None:
-    """All of it: an unbuffered pipe takes what it has room for."""
+    """Write all of it: an unbuffered pipe takes what it has room for."""
     view = memoryview(data)
     while view:
         view = view[os.write(stdin.fileno(), view) :]

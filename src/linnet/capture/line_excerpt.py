@@ -1,4 +1,4 @@
-"""A captured line as a report shows it: its fields in alphabetical order, long texts cut. Pure."""
+"""Formats captured lines for a report: fields in alphabetical order, long texts cut. Pure."""
 
 import json
 import re
@@ -12,11 +12,12 @@ _BODY = re.compile(r"(http \d{3}: ).+", re.DOTALL)
 
 
 def shown(said: dict[str, Any]) -> str:
+    """Return a line as it is shown."""
     return json.dumps(_cut(said), ensure_ascii=False, sort_keys=True, separators=(",", ":"))
 
 
 def shown_all(said: list[dict[str, Any]]) -> Iterator[str | int]:
-    """Every line as it is shown; of a long run of one type, the first and last, and between them how many more."""
+    """Yield every line as it is shown; of a long run of one type the first and last, and between them how many more."""
     start = 0
     while start < len(said):
         type = said[start].get("type")
@@ -33,7 +34,7 @@ def shown_all(said: list[dict[str, Any]]) -> Iterator[str | int]:
 
 
 def without_body(text: str) -> str:
-    """An error without what the vendor's server said."""
+    """Return an error without what the vendor's server said."""
     return _BODY.sub(r"\1...", text)
 
 

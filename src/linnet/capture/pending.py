@@ -1,4 +1,4 @@
-"""Whether what was asked of an agent is over. Pure; times come with the events."""
+"""Follows whether what was asked of an agent is over. Pure: times come with the events."""
 
 from typing import Any, Final
 
@@ -16,20 +16,21 @@ _AGAIN: Final = frozenset(
 
 
 class Pending(Struct):
-    """Every line wants an answer, every prompt and compaction an end besides.
+    """What is not over yet: every line that is sent wants an answer, every prompt and compaction an end besides.
 
     In zot's words each has one of its own. In pi's, several prompts may share a run, a compaction ends with its answer,
     and a run is over with `agent_settled`, or with an `agent_end` that nothing follows.
     """
 
     dialect: DialectName | None = None
-    _answers: int = 0
-    _ends: int = 0
+    _answers: int = 0  # That are to come.
+    _ends: int = 0  # That are to come, in zot's protocol.
     _running: bool = False
-    _expected: bool = False
-    _ended: float | None = None
+    _expected: bool = False  # Whether a run is to begin.
+    _ended: float | None = None  # When a run ended that may not be over.
 
     def said(self, line: bytes) -> None:
+        """Take in a line that was sent."""
         if not line.strip():
             return
         type = fields(line).get("type")
@@ -37,6 +38,7 @@ class Pending(Struct):
         self._ends += type in ("prompt", "compact")
 
     def heard(self, at: float, line: bytes) -> None:
+        """Take in a line that the agent printed."""
         said = fields(line)
         type = said.get("type")
         if not isinstance(type, str):
@@ -59,6 +61,7 @@ class Pending(Struct):
             self._running, self._ended = False, at
 
     def over(self, now: float) -> bool:
+        """Return whether everything is over."""
         if self._answers > 0 or self._running or self._expected:
             return False
         if self.dialect == "pi":
@@ -67,9 +70,11 @@ class Pending(Struct):
 
     @property
     def quiet_until(self) -> float:
+        """Until when nothing may follow for the last run to be over."""
         return 0.0 if self._ended is None else self._ended + QUIET
 
     def _answered(self, said: dict[str, Any]) -> None:
+        """Take in a response."""
         self._answers = max(0, self._answers - 1)
         command, data = said.get("command"), said.get("data")
         if said.get("success") is not True:

@@ -1,4 +1,4 @@
-"""A capture: what was said in both directions, with times, as lines of JSON. Pure."""
+"""The format of a capture: what was said in both directions, with times, as lines of JSON. Pure."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -15,40 +15,46 @@ _MARKS: Final = frozenset(("capture", "argv", "ms", *_KINDS))
 
 
 class Record(Struct, frozen=True):
-    """`at` is in seconds since the program was started.
-
-    `line` is what was sent (`in`), printed (`out`, `err`) or is to be said about it (`note`), without its LF; `torn`
-    says that it had none. `end` is the end of what is sent, `exit` that of the program, with its code if it is known.
-    """
+    """Something that happened in a run."""
 
     at: float
+    """Seconds since the program was started."""
     kind: Kind
+    """`end` is the end of what is sent, `exit` that of the program; the others have a line."""
     line: bytes = b""
+    """What was sent (`in`), printed (`out`, `err`) or is to be said about it (`note`), without its LF."""
     torn: bool = False
+    """Whether the line had no LF."""
     code: int | None = None
+    """The exit code, if it is known."""
 
 
 class Capture(Struct):
-    """`date` is when it was made, in RFC 3339; `argv` is the program."""
+    """A whole run."""
 
     date: str = ""
+    """When it was made, in RFC 3339."""
     argv: list[str] = field(default_factory=list)
+    """The program."""
     records: list[Record] = field(default_factory=list)
 
     def lines(self, kind: Kind) -> list[bytes]:
+        """Return all lines of a kind."""
         return [record.line for record in self.records if record.kind == kind]
 
     @property
     def notes(self) -> list[str]:
+        """What is to be said about the run."""
         return [line.decode(errors="replace") for line in self.lines("note")]
 
     @property
     def code(self) -> int | None:
+        """The exit code; None if it is not known."""
         return next((record.code for record in reversed(self.records) if record.kind == "exit"), None)
 
 
 def dump(capture: Capture) -> Iterable[str]:
-    """The lines of the file, each with its LF. Bytes that are no UTF-8 are spelled as JSON spells half a pair."""
+    """Yield the lines of the file, each with its LF. Bytes that are no UTF-8 are escaped as lone surrogates."""
     yield json.dumps({"capture": VERSION, "date": capture.date, "argv": capture.argv}) + "\n"
     for record in capture.records:
         said: dict[str, Any] = {"ms": round(record.at * 1000, 3)}
@@ -64,9 +70,12 @@ def dump(capture: Capture) -> Iterable[str]:
 
 
 def load(text: str, name: str) -> Capture:
-    """Read a capture, one of the older transcripts, or just what an agent printed. Raises ConfigError."""
+    """Return the capture in a text, which may also be an older transcript, or just what an agent printed.
+
+    Raises ConfigError.
+    """
     lines = text.split("\n")
-    first = next((said for line in lines if (said := _object(line)) is not None), None)
+    first = next((said for line in lines if (said := as_object(line)) is not None), None)
     if first is None:
         raise ConfigError(f"{name} is no capture: it has no line of JSON")
     if "type" in first or not _MARKS & first.keys():
@@ -76,7 +85,7 @@ def load(text: str, name: str) -> Capture:
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        said = _object(line)
+        said = as_object(line)
         if said is None:
             if number == len(lines):
                 capture.records.append(Record(last, "note", b"the capture ends in the middle of a line"))
@@ -89,6 +98,7 @@ def load(text: str, name: str) -> Capture:
 
 
 def _take(capture: Capture, said: dict[str, Any], at: float) -> None:
+    """Add what a line of the file says."""
     if isinstance(said.get("argv"), list):
         capture.argv = [str(word) for word in said["argv"]]
         capture.date = str(said.get("date") or "")
@@ -107,7 +117,7 @@ def _take(capture: Capture, said: dict[str, Any], at: float) -> None:
 
 
 def _line(value: Any) -> bytes:
-    """A line as it was; older transcripts have the object that it was."""
+    """Return a line as it was; older transcripts have the object that it was."""
     if isinstance(value, dict) and value.keys() == {"raw"}:
         value = str(value["raw"])
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, separators=(",", ":"))
@@ -117,7 +127,8 @@ def _line(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _object(line: str) -> dict[str, Any] | None:
+def as_object(line: str | bytes) -> dict[str, Any] | None:
+    """Return the JSON object that a line is; None if it is none."""
     try:
         value = json.loads(line)
     except (ValueError, RecursionError):
@@ -126,5 +137,5 @@ def _object(line: str) -> dict[str, Any] | None:
 
 
 def objects(lines: Sequence[bytes]) -> list[dict[str, Any] | None]:
-    """Each line as the object that it is, or None."""
-    return [_object(line.decode("utf-8", "replace")) for line in lines]
+    """Return each line as the JSON object that it is, or None."""
+    return [as_object(line.decode("utf-8", "replace")) for line in lines]

@@ -9,7 +9,7 @@ MARK: Final = b"[REDACTED]"
 
 
 class Redactor:
-    """Bytes in, bytes out, with every secret replaced by a mark.
+    """Replaces every secret in a stream by a mark.
 
     Invariant: what was given out is what would have been given out had everything come in one piece. Only what may be
     the beginning of a secret is held back, until it is known or `finish` is called.
@@ -25,21 +25,23 @@ class Redactor:
         self._body: re.Pattern[bytes] | None = None  # While inside a secret whose end has not come.
 
     def feed(self, chunk: bytes) -> bytes:
+        """Take the next chunk, and return what can be given out by now."""
         return self._take(self._held + chunk, last=False)
 
     def finish(self) -> bytes:
-        """The rest: at the end of the stream a beginning is all there will be."""
+        """Return the rest, at the end of the stream: the beginning of a secret is all there will be of it."""
         return self._take(self._held, last=True)
 
     def spans(self, data: bytes) -> list[tuple[int, int]]:
-        """Where the secrets in it are: from, to, in order. `data` is all there is."""
+        """Return where the secrets in `data` are, which is all there is: start and end of each, in order."""
         return self._scan(data, last=True)[0]
 
     def whole(self, data: bytes) -> bytes:
-        """All of it at once."""
+        """Return `data`, which is all there is, without its secrets."""
         return self._take(data, last=True)
 
     def _take(self, data: bytes, last: bool) -> bytes:
+        """Return what can be given out, and hold back the rest."""
         inside = self._body is not None
         spans, held = self._scan(data, last)
         out: list[bytes] = []
@@ -54,7 +56,7 @@ class Redactor:
         return b"".join(out)
 
     def _scan(self, data: bytes, last: bool) -> tuple[list[tuple[int, int]], int]:
-        """The secrets, and from where on it is too early to tell."""
+        """Return where the secrets are, and from where on it is too early to tell."""
         spans: list[tuple[int, int]] = []
         at = self._swallow(data, 0)
         if at:
@@ -76,7 +78,7 @@ class Redactor:
         return spans, len(data) if last else len(data) - self._beginning(data, at)
 
     def _match(self, data: bytes, at: int, last: bool) -> int | None:
-        """Where the secret that begins here ends; `at` if none does; None if more has to come to know."""
+        """Return where the secret that begins here ends; `at` if none does; None if more has to come to know."""
         best, waiting = at, False
         for value in self._values:
             if data.startswith(value.anchor, at):
@@ -98,7 +100,7 @@ class Redactor:
         return best
 
     def _swallow(self, data: bytes, at: int) -> int:
-        """Past the rest of a secret that goes on for as long as its bytes do."""
+        """Return the place after the rest of a secret that goes on for as long as its bytes do."""
         if self._body is None:
             return at
         found = self._body.match(data, at)
@@ -108,7 +110,7 @@ class Redactor:
         return end
 
     def _beginning(self, data: bytes, at: int) -> int:
-        """How many of the last bytes may be the beginning of a secret."""
+        """Return how many of the last bytes may be the beginning of a secret."""
         for size in range(min(self._longest - 1, len(data) - at), 0, -1):
             if data[len(data) - size :] in self._beginnings:
                 return size
@@ -116,7 +118,7 @@ class Redactor:
 
 
 def _common(form: bytes, data: bytes, at: int) -> int:
-    """How many bytes are the same from here on."""
+    """Return how many bytes of `form` are in the data from here on."""
     there = data[at : at + len(form)]
     if there == form:
         return len(form)

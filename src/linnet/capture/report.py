@@ -1,4 +1,4 @@
-"""A capture as a report in Markdown: what was asked, what came, and which of it a monitor understands. Pure."""
+"""Writes a report on a capture in Markdown: what was asked, what came, and what of it a monitor understands. Pure."""
 
 import shlex
 from collections import Counter
@@ -36,12 +36,12 @@ class _Seen:
 
 
 def _is_wrapped(frame: dict[str, Any]) -> bool:
-    """Whether an object is an envelope: a question of an agent's has a `method`, too."""
+    """Return whether an object is an envelope of JSON-RPC. A `method` alone is not: questions of agents have one."""
     return "jsonrpc" in frame or {"method", "params"} <= frame.keys()
 
 
 def folded(capture: Capture, dialect: DialectName | None = None) -> Watch:
-    """The watch after the last line, and before the end."""
+    """Return the watch after the last line of a capture, before the end of the stream."""
     watch = Watch(dialect)
     for record in capture.records:
         if record.kind == "out":
@@ -52,7 +52,7 @@ def folded(capture: Capture, dialect: DialectName | None = None) -> Watch:
 
 
 def report(capture: Capture, dialect: DialectName | None = None) -> str:
-    """The whole report. `dialect` is recognised by the stream if it is not given."""
+    """Return the whole report. The dialect is recognised by the stream if it is not given."""
     seen = _Seen(capture, dialect)
     parts = [
         *_title(capture),
@@ -68,6 +68,7 @@ def report(capture: Capture, dialect: DialectName | None = None) -> str:
 
 
 def _title(capture: Capture) -> Iterator[str]:
+    """Yield the head of the report: the program, the date and how it ended."""
     words = capture.argv[len(capture.argv) - capture.argv[::-1].index("--") :] if "--" in capture.argv else capture.argv
     name = " ".join(words[:2] if len(words) > 1 and not words[1].startswith("-") else words[:1]) or "agent"
     flags = dict(pairwise(words))
@@ -191,6 +192,7 @@ def _ending(seen: _Seen) -> str:
 
 
 def _status(seen: _Seen, kind: str) -> str:
+    """Say whether all frames of a kind have the fields that are documented."""
     type = _type(kind)
     lacking = {
         name
@@ -203,7 +205,7 @@ def _status(seen: _Seen, kind: str) -> str:
 
 
 def _kind(frame: dict[str, Any]) -> str:
-    """How a type is named in a table. Whether a response was successful makes two of it."""
+    """Return how a frame's type is named in a table; successful and other responses are two."""
     type = _cell(str(frame["type"]))
     if type != "response":
         return f"`{type}`"
@@ -223,7 +225,7 @@ def _is_frame(said: dict[str, Any] | None) -> bool:
 
 
 def _cell(text: str) -> str:
-    """A name that someone else chose, fit for a table."""
+    """Return a name that an agent chose, fit for a table."""
     plain = "".join(char if char.isprintable() and char not in "`|" else "?" for char in text[:60])
     return plain or "?"
 
@@ -238,7 +240,7 @@ def _table(head: str, rows: list[str]) -> Iterator[str]:
 
 
 def _block(lines: list[str | int]) -> Iterator[str]:
-    """Lines that are left out are named in words, and then the block is no longer JSON."""
+    """Yield a block of lines; where some are left out it says how many, and is no longer JSON."""
     yield "```text" if any(isinstance(line, int) for line in lines) else "```jsonl"
     for line in lines:
         yield line if isinstance(line, str) else f"… {line:,} more of the same type …"

@@ -1,4 +1,4 @@
-"""A script of requests: lines to send, and waits between them. Pure."""
+"""Parses a script of requests: lines to send, and waits between them. Pure."""
 
 import re
 from typing import TypeAlias
@@ -11,14 +11,18 @@ _SPAN = re.compile(r"(\d+(?:\.\d+)?)(ms|s)")
 
 
 class Send(Struct, frozen=True):
+    """Send a line."""
+
     line: bytes
 
 
 class WaitDone(Struct, frozen=True):
-    """Until everything that was asked is answered and over."""
+    """Wait until everything that was asked is answered and over."""
 
 
 class WaitFor(Struct, frozen=True):
+    """Wait so long."""
+
     seconds: float
 
 
@@ -26,7 +30,7 @@ Step: TypeAlias = Send | WaitDone | WaitFor
 
 
 def parse(text: str, name: str) -> list[Step]:
-    """Raises ConfigError. Blank lines, and lines that begin with #, are not sent."""
+    """Return the steps of a script, without blank lines and those that begin with #. Raises ConfigError."""
     steps: list[Step] = []
     for number, line in enumerate(text.split("\n"), 1):
         words = line.split()

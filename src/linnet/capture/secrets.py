@@ -1,12 +1,12 @@
-"""What must not be in a capture: keys by their shape, and values that the environment or a flag calls secret. Pure."""
+"""Knows what must not be in a capture: keys by their shape, and values that the environment or a flag names. Pure."""
 
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 from msgspec import Struct
 
+from linnet.capture.record import as_object
 from linnet.core.text.secret_forms import ANCHOR, SHORTEST, forms
 
 _NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
@@ -14,22 +14,19 @@ _FIELDS = re.compile(r"(?:^|[a-z_-])(?:key|token|secret|password)$", re.IGNORECA
 
 
 class Value(Struct, frozen=True):
-    """Bytes that are known. Any beginning of them that is as long as `anchor` counts."""
+    """A secret whose bytes are known. Any beginning of them that has the anchor counts."""
 
-    anchor: bytes
-    form: bytes
+    anchor: bytes  # What it begins with.
+    form: bytes  # All of it.
 
 
 class Shape(Struct, frozen=True):
-    """What begins with `anchor`, matches `least`, and goes on for as long as bytes are in `body`.
+    """Secrets that are known by what they look like."""
 
-    `open` matches as much as may still become one, so that a stream knows how long to wait.
-    """
-
-    anchor: bytes
-    least: re.Pattern[bytes]
-    open: re.Pattern[bytes]
-    body: bytes
+    anchor: bytes  # What they begin with.
+    least: re.Pattern[bytes]  # What they match, from the anchor on.
+    open: re.Pattern[bytes]  # What may still become one, so that a stream knows how long to wait.
+    body: bytes  # They go on for as long as bytes are in this class.
 
 
 _WORD = rb"A-Za-z0-9_\-"
@@ -73,16 +70,17 @@ SHAPES: Final[tuple[Shape, ...]] = (
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a variable or a flag of this name holds one: it ends in key, token, secret or password."""
+    """Return whether a variable or a flag of this name holds a secret: it ends in key, token, secret or password."""
     return bool(_NAMES.search(name))
 
 
 def of_environment(environ: Mapping[str, str]) -> list[str]:
+    """Return the secrets in the environment."""
     return [value for name, value in environ.items() if is_secret_name(name)]
 
 
 def of_flags(argv: Sequence[str]) -> list[str]:
-    """`--api-key VALUE`, `--api-key=VALUE`, and `NAME_KEY=VALUE` as `env` takes it."""
+    """Return the secrets in `--api-key VALUE`, `--api-key=VALUE`, and `NAME_KEY=VALUE` as `env` takes it."""
     found = []
     for word, following in zip(argv, [*argv[1:], ""], strict=True):
         name, equals, value = word.partition("=")
@@ -92,16 +90,12 @@ def of_flags(argv: Sequence[str]) -> list[str]:
 
 
 def of_request(line: bytes) -> list[str]:
-    """What a request that is sent calls a token or a key, such as the `hello` of the zot protocol."""
-    try:
-        asked = json.loads(line)
-    except (ValueError, RecursionError):
-        return []
-    fields = asked.items() if isinstance(asked, dict) else ()
-    return [value for name, value in fields if isinstance(value, str) and _FIELDS.search(name)]
+    """Return the secrets in a request, by the names of its fields, such as in the `hello` of the zot protocol."""
+    fields = as_object(line) or {}
+    return [value for name, value in fields.items() if isinstance(value, str) and _FIELDS.search(name)]
 
 
 def values(secrets: Iterable[str]) -> tuple[Value, ...]:
-    """Every form in which they may be printed, the longest first. Values shorter than SHORTEST are not looked for."""
+    """Return every form in which the secrets may be printed, the longest first, without those below SHORTEST."""
     found = {form for secret in secrets if len(secret) >= SHORTEST for form in forms(secret) if len(form) >= SHORTEST}
     return tuple(Value(form[:ANCHOR], form) for form in sorted(found, key=lambda form: (-len(form), form)))

@@ -1,15 +1,15 @@
-"""Secrets that no single line holds: a model's words come in pieces, and whoever joins them has it whole. Pure."""
+"""Takes out secrets that no single line holds: a model's words come in pieces, which anybody can join. Pure."""
 
 import json
 from collections.abc import Iterator
 from typing import Any
 
-from linnet.capture.record import Record
+from linnet.capture.record import Record, as_object
 from linnet.capture.redact import MARK, Redactor
 
 
 def mended(records: list[Record], redactor: Redactor) -> list[Record]:
-    """The same records without the secrets that only joined pieces show, or only text whose escapes are undone."""
+    """Return the records without secrets that show only when pieces are joined, or when escapes are undone."""
     made = list(records)
     pieces: dict[tuple[str, ...], list[tuple[int, dict[str, Any], dict[str, Any], str]]] = {}
     for index, record in enumerate(records):
@@ -17,7 +17,7 @@ def mended(records: list[Record], redactor: Redactor) -> list[Record]:
             continue
         spelled = b"\\u00" in record.line or b"\\/" in record.line
         piece = b'"delta"' in record.line or b'"tool_progress"' in record.line
-        said = _object(record.line) if spelled or piece else None
+        said = as_object(record.line) if spelled or piece else None
         if said is None:
             continue
         if spelled and (plain := _walked(said, redactor)) != said:
@@ -32,7 +32,7 @@ def mended(records: list[Record], redactor: Redactor) -> list[Record]:
 
 
 def _deltas(said: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, Any], str]]:
-    """Where a frame holds a piece of something longer: what that is, the object that holds it and under which name."""
+    """Yield the pieces of something longer in a frame: what that is, the object that holds the piece, and its name."""
     inner = said.get("assistantMessageEvent")
     for holder, index in ((said, "id"), (inner, "contentIndex")):
         if isinstance(holder, dict):
@@ -44,7 +44,7 @@ def _deltas(said: dict[str, Any]) -> Iterator[tuple[tuple[str, ...], dict[str, A
 def _joined(
     group: list[tuple[int, dict[str, Any], dict[str, Any], str]], redactor: Redactor
 ) -> Iterator[tuple[int, dict[str, Any]]]:
-    """The frames that change when secrets are taken out of what they say together."""
+    """Yield the frames that change when secrets are taken out of what they say together, with their index."""
     texts = [holder[name].encode("utf-8", "replace") for _, _, holder, name in group]
     spans = redactor.spans(b"".join(texts))
     start = 0
@@ -62,19 +62,12 @@ def _joined(
 
 
 def _walked(value: Any, redactor: Redactor) -> Any:
+    """Return a value of JSON without secrets in any of its strings."""
     if isinstance(value, str):
         return redactor.whole(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
     if isinstance(value, dict):
         return {_walked(name, redactor): _walked(each, redactor) for name, each in value.items()}
     return [_walked(each, redactor) for each in value] if isinstance(value, list) else value
-
-
-def _object(line: bytes) -> dict[str, Any] | None:
-    try:
-        said = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return said if isinstance(said, dict) else None
 
 
 def _with(record: Record, said: dict[str, Any]) -> Record:

@@ -1,1 +1,1 @@
-"""The command line: flags, one module for each command, and the composition root."""
+"""The command line: parses flags, runs each command in a module of its own, and puts the parts of linnet together."""

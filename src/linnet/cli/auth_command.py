@@ -1,4 +1,4 @@
-"""`linnet login`, `linnet logout` and `linnet auth`: the keys that linnet keeps, and those that it finds."""
+"""The commands `linnet login`, `linnet logout` and `linnet auth`: keep, remove and list keys of providers."""
 
 import os
 import sys
@@ -58,17 +58,18 @@ Flags
 
 
 class Account(Struct, frozen=True):
-    """A line of `linnet auth`. `source`: variable, file, or none; `command`: the key is what a command will print."""
+    """A line of `linnet auth --json`."""
 
     provider: str
-    key: bool
-    source: str | None
-    place: str
-    command: bool
-    problem: str
+    key: bool  # Whether there is one.
+    source: str | None  # variable or file; None if there is none.
+    place: str  # The name of the variable, or the path of the file.
+    command: bool  # Whether the key is what a command will print.
+    problem: str  # Why there is none although one is kept.
 
 
 def run(word: str, argv: Sequence[str]) -> int:
+    """Run one of the three commands, and return the exit code. Raises UsageError and ConfigError."""
     program = {"login": LOGIN, "logout": LOGOUT, "auth": AUTH}[word]
     flags = parse(argv, program)
     if flags.help:
@@ -84,6 +85,7 @@ def run(word: str, argv: Sequence[str]) -> int:
 
 
 def login(provider: str) -> int:
+    """Ask for a key, and keep it. Raises ConfigError."""
     info = _with_key(provider)
     keys = StoredKeys(home_folder(os.environ))
     keys.check()  # What cannot be changed is said before anybody types a key.
@@ -95,6 +97,7 @@ def login(provider: str) -> int:
 
 
 def logout(provider: str) -> int:
+    """Remove a key that is kept. Raises ConfigError if there is none."""
     info = _with_key(provider)
     keys = StoredKeys(home_folder(os.environ))
     if not keys.remove(provider):
@@ -106,6 +109,7 @@ def logout(provider: str) -> int:
 
 
 def auth(*, as_json: bool) -> int:
+    """Print where the key of each provider comes from."""
     accounts = _accounts()
     found = [_account(info, accounts.key(name)) for name, info in _keyed(accounts).items()]
     if as_json:
@@ -138,11 +142,12 @@ def _accounts() -> Accounts:
 
 
 def _keyed(accounts: Accounts) -> dict[str, catalog.ProviderInfo]:
-    """linnet's providers and those of one's own, but for the one that needs no key."""
+    """Return linnet's providers and those of the user, but for the one that needs no key."""
     return {name: info for name, info in accounts.providers.items() if name != "scripted"}
 
 
 def _with_key(provider: str) -> catalog.ProviderInfo:
+    """Return a provider that has a key. Raises UnknownProvider."""
     known = _keyed(_accounts())
     if provider not in known:
         raise UnknownProvider(provider, known)
@@ -150,7 +155,7 @@ def _with_key(provider: str) -> catalog.ProviderInfo:
 
 
 def _asked(provider: str) -> str:
-    """From a person, who does not see it, or from whatever stdin is."""
+    """Return the key that a person types, unseen, or that is piped in. Raises ConfigError."""
     if sys.stdin is None:
         raise UsageError("there is no stdin to take the key from")
     if not sys.stdin.isatty():
@@ -164,6 +169,7 @@ def _asked(provider: str) -> str:
 
 
 def _checked(text: str) -> str:
+    """Return the key without white space around it. Raises ConfigError if it can be none."""
     word = text.strip()
     if not word.removeprefix(COMMAND).strip():
         raise ConfigError("the key is empty; nothing was kept")

@@ -1,4 +1,4 @@
-"""`linnet config`: what holds and who said so; one setting written; the schema of the file."""
+"""The command `linnet config`: shows the settings that hold and where they come from, writes one, prints the schema."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -34,6 +34,7 @@ Flags
 
 
 def config(argv: Sequence[str]) -> int:
+    """Run the command, and return the exit code. Raises UsageError and ConfigError."""
     flags = parse(argv, CONFIG)
     if flags.help:
         tell(help_text(CONFIG))
@@ -57,6 +58,7 @@ def config(argv: Sequence[str]) -> int:
 
 
 def _show(words: Sequence[str], said: Mapping[str, Any], dialect: str, *, as_json: bool) -> int:
+    """Print the setting that is named, or all of them."""
     from msgspec import json
 
     from linnet.runtime.config.setting_keys import keys
@@ -81,6 +83,7 @@ def _show(words: Sequence[str], said: Mapping[str, Any], dialect: str, *, as_jso
 
 
 def _layers(said: Mapping[str, Any], dialect: str) -> "Layers":
+    """Return all places that say something about settings, with a remark if the project is not trusted."""
     from linnet.runtime.config.config import PI, ZOT, Config
     from linnet.runtime.project.project import Project
     from linnet.runtime.settings.layers import found
@@ -95,11 +98,12 @@ def _layers(said: Mapping[str, Any], dialect: str) -> "Layers":
 
 
 def left_out(folder: str) -> str:
+    """Return the sentence that says that a project is not trusted."""
     return f"what {folder} brings is left out, since nobody has said that it is trusted; see linnet trust"
 
 
 def _row(key: "SettingKey", layers: "Layers") -> dict[str, Any]:
-    """What holds, and where it came from: all places, where what they say is collected."""
+    """Return the value that holds and where it comes from: all places, for settings whose values are collected."""
     from linnet.runtime.config.config import ROWS, layered
 
     saying = [layer for layer in layers.all if getattr(layer.config, key.name) not in (None, ())]
@@ -112,6 +116,7 @@ def _row(key: "SettingKey", layers: "Layers") -> dict[str, Any]:
 
 
 def _plain(key: "SettingKey", value: Any) -> Any:
+    """Return a value as plain JSON."""
     if key.name == "rules":
         return list(map(str, value or ()))
     if key.name == "mcp_servers" and value is not None:
@@ -122,7 +127,7 @@ def _plain(key: "SettingKey", value: Any) -> Any:
 
 
 def _hidden(server: Any) -> Any:
-    """Without what may be a secret."""
+    """Return the configuration of an MCP server without what may be a secret."""
     if not isinstance(server, dict):
         return server
     secret = {
@@ -138,6 +143,7 @@ def _shown(value: Any) -> str:
 
 
 def _key(name: str) -> "SettingKey":
+    """Return the setting of this name. Raises ConfigError."""
     from linnet.runtime.config.setting_keys import EXCLUDED, keys
 
     name = name.replace("-", "_")
@@ -152,6 +158,7 @@ def _key(name: str) -> "SettingKey":
 
 
 def _write(name: str, word: str | None, said: Mapping[str, Any], *, in_project: bool) -> int:
+    """Write a setting to the user's file, or to the project's, and print its path; None removes the setting."""
     from linnet.runtime.config.settings_text import parsed
     from linnet.runtime.settings.saved_settings import user_file, written
     from linnet.runtime.settings.settings import home_folder, work_folder

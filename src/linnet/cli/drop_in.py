@@ -1,5 +1,7 @@
-"""`linnet-pi` and `linnet-zot`: what they accept besides linnet's own flags, so that a client which spawns pi or zot by
-name works when it is pointed here. Only tables and pi's way with words; the parser is the one in `flags`.
+"""The flags that `linnet-pi` and `linnet-zot` accept besides linnet's own: those of pi and zot.
+
+So a client which spawns pi or zot by name works when it is pointed here. Here are only tables, and how pi makes prompts
+of words; the parser is the one in `flags`.
 """
 
 import os
@@ -25,18 +27,18 @@ _LIST_MODELS = Flag(("--list-models",), "list_models", "list the models that can
 
 
 def _like(name: str, *aliases: str, **changes: Any) -> Flag:
-    """linnet's own flag, with more names or another way to read its word."""
+    """Return linnet's own flag with more names, or with other fields."""
     own = next(flag for flag in TABLE if name in flag.names)
     return replace(own, names=(*own.names, *aliases), **changes)
 
 
 def _accepted(*names: str, word: str = "", note: str = "") -> Flag:
-    """Taken, and without effect."""
+    """Return a flag that is accepted, and has no effect."""
     return Flag(names, "", "accepted, without effect", str if word else None, word, note=note)
 
 
 def _text_or_file(word: str) -> str:
-    """pi takes a text, or the name of a file that holds it."""
+    """Return the content of a file, if this is the name of one, or else the word, as pi does. Raises ConfigError."""
     if not os.path.isfile(word):
         return word
     from linnet.files.reading import required
@@ -48,7 +50,9 @@ def _text_or_file(word: str) -> str:
 
 
 def _amend(flags: Flags) -> None:
-    """pi's --model may name the thinking level too; its rpc mode takes no words, and says little."""
+    """Read what is said as pi does: --model may name the thinking level, too; extensions written for pi are left out;
+    rpc mode takes no words. Raises ConfigError.
+    """
     id, colon, level = flags.config.get("model", "").rpartition(":")
     if colon and level in get_args(Reasoning):
         flags.config.setdefault("reasoning", level)
@@ -65,7 +69,7 @@ def _amend(flags: Flags) -> None:
 
 
 def _amend_zot(flags: Flags) -> None:
-    """Of zot's --with-skills and --no-skills, the second wins."""
+    """Read what is said as zot does: of --with-skills and --no-skills, the second wins."""
     if flags.config.pop("with_skills", False):
         flags.config.setdefault("skills", True)
 
@@ -144,8 +148,8 @@ Flags
 
 
 def prompts(words: Sequence[str], piped: str = "") -> "list[Prompt]":
-    """One for each word. What was piped in and files, which are words that start with @, are shown to the model with
-    the first, in that order.
+    """Return one prompt for each word. What was piped in and files, which are words that start with @, are shown to the
+    model with the first, in that order. Raises ConfigError if a file cannot be read.
     """
     from base64 import b64encode
 

@@ -1,4 +1,4 @@
-"""The ways in from the command line. What they save is most of what can be saved of the time to the first answer."""
+"""The entry points of the three executables. They prepare the process such that the first answer comes soon."""
 
 import _signal  # type: ignore[import-not-found]  # `signal` takes 5 ms more, for names of constants.
 import gc
@@ -14,7 +14,7 @@ def main() -> NoReturn:
 
 
 def pi() -> NoReturn:
-    """`linnet-pi`, for clients that spawn pi."""
+    """Run `linnet-pi`, for clients that spawn pi."""
     prepare()
     from linnet.cli.drop_in import PI
     from linnet.cli.main import main
@@ -23,7 +23,7 @@ def pi() -> NoReturn:
 
 
 def zot() -> NoReturn:
-    """`linnet-zot`, for clients that spawn zot."""
+    """Run `linnet-zot`, for clients that spawn zot."""
     prepare()
     from linnet.cli.drop_in import ZOT
     from linnet.cli.main import main
@@ -32,6 +32,7 @@ def zot() -> NoReturn:
 
 
 def prepare() -> None:
+    """Undo what whoever starts us did to signals, and save time where it is safe. To be called before other imports."""
     # Whoever starts us may block or ignore signals, those that tell of a child's end among them.
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)

@@ -1,4 +1,4 @@
-"""Flags that extensions have registered: looked up only where the command line has one that linnet does not know."""
+"""Parses flags that extensions have registered. Used only where the command line has one that linnet does not know."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from linnet.errors import LinnetError
 
 
 def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
-    """As `parse`, with the flags of all extensions besides. Those are loaded for this, and once more for the session.
+    """Return what `parse` does, with the flags of all extensions besides, which are loaded for this.
 
-    Raises UsageError for a flag that nobody knows.
+    They are loaded once more for the session. Raises UsageError for a flag that nobody knows.
     """
     try:
         known = _registered(parse(argv, program, tolerant=True))
@@ -28,7 +28,7 @@ def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
 
 
 def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
-    """Of every extension in Python that can be loaded: a description and a default for each name."""
+    """Return the flags of every extension in Python that can be loaded: a description and a default by name."""
     from linnet.extensions.installed import installed
     from linnet.extensions.loader import found
     from linnet.extensions.python.loading import register
@@ -57,6 +57,7 @@ def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
 
 
 def _flag(name: str, description: str, default: Any) -> Flag:
+    """Return the flag, which takes a word unless its default is False."""
     field = "extension_flags"
     if default is False:
         return Flag((f"--{name}",), field, description, value=[(name, True)], repeatable=True)
@@ -64,7 +65,7 @@ def _flag(name: str, description: str, default: Any) -> Flag:
 
 
 def _reading(name: str, default: Any) -> Callable[[str], list[tuple[str, Any]]]:
-    """A whole number where the default is one, and text otherwise."""
+    """Return a function that reads the flag's word: as a whole number if the default is one, else as text."""
 
     def read(word: str) -> list[tuple[str, Any]]:
         if isinstance(default, int):

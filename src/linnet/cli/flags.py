@@ -1,5 +1,6 @@
-"""The flags of every mode, in one table: what `linnet` accepts and what `linnet --help` says. Those of settings are
-read off their rows, in `runtime/config/config.py`.
+"""The table of all flags, which `linnet` accepts and `linnet --help` shows, and the parser.
+
+Flags of settings are made from their rows in `runtime/config/config.py`.
 
 A table and a loop instead of argparse, whose import and set-up would be a tenth of the time to the first answer.
 What `linnet-pi` and `linnet-zot` accept besides is in `drop_in`.
@@ -39,32 +40,30 @@ Flags
 
 
 class UsageError(ConfigError):
+    """The command line makes no sense."""
+
     code = "usage"
 
 
 class UnknownFlag(UsageError):
-    """One that an extension may know."""
+    """A flag that linnet does not know, but an extension may."""
 
 
 class Flag(Struct, frozen=True):
-    """`parse` turns the flag's word into a value; a flag without one takes no word and means `value`.
-
-    One without a `field` is accepted and changes nothing; `note` says so where that would mislead, and continues a
-    sentence that starts with the flag's name.
-    """
+    """One flag, and what it sets."""
 
     names: tuple[str, ...]
-    field: str
+    field: str  # What it sets; one without is accepted and changes nothing.
     help: str
-    parse: Callable[[str], Any] | None = None
-    word: str = ""
-    value: Any = True
+    parse: Callable[[str], Any] | None = None  # Makes a value of the flag's word; without it, the flag takes no word.
+    word: str = ""  # What `--help` calls the word.
+    value: Any = True  # What a flag without a word means.
     repeatable: bool = False
-    note: str = ""
+    note: str = ""  # Said when it is used, where it would mislead; continues a sentence that starts with its name.
 
 
 class Flags(Struct):
-    """What the command line said, and nothing more. `config` holds what the runtime is configured with."""
+    """What the command line said, and nothing more. What the runtime is configured with is in `config`."""
 
     mode: str | None = None
     dialect: str | None = None
@@ -162,7 +161,7 @@ def _choice(field: str) -> Callable[[str], str]:
 
 
 def _reader(field: str, name: str, word: str) -> Callable[[str], Any]:
-    """Return what reads a value of this setting: that depends on the word that stands for it, or else on its type."""
+    """Return a function that reads a value of this setting, by the word that stands for it, or else by its type."""
     match word, Keywords.__annotations__[field].partition(" | ")[0]:
         case (("S" | "SECONDS"), _):
             return _number("seconds")
@@ -185,7 +184,7 @@ def _reader(field: str, name: str, word: str) -> Callable[[str], Any]:
 
 
 def _of_settings() -> Iterator[Flag]:
-    """Make the flags of each row. How a value is read is found out when there is one."""
+    """Yield the flags of each setting. How a value is read is found out when there is one, which saves time."""
     for field, row in ROWS.items():
         for spelled, help in row.spelled().items():
             *names, word = spelled.replace(",", "").split()
@@ -223,22 +222,23 @@ TABLE = (
 
 
 class Program(Struct, frozen=True):
-    """An executable. Its own flags come before the table's where they share a name.
-
-    `dialect` is what it speaks unless a flag says otherwise; without one, that depends on how rpc mode is spelled.
-    `stands_in_for`: the agent that whoever spawns it means. `amend` has the last word on what the command line said.
-    """
+    """An executable, or one of its commands."""
 
     name: str
     usage: str
     flags: tuple[Flag, ...] = ()
+    """Its own, which come before the table's where they share a name."""
     dialect: Literal["zot", "pi"] | None = None
+    """What it speaks unless a flag says otherwise; None is that it depends on how rpc mode is spelled."""
     stands_in_for: Literal["pi", "zot"] | None = None
+    """The agent that whoever spawns it means."""
     version: str = "{name} {version}"
     amend: Callable[[Flags], None] = lambda flags: None
+    """Called last, to change what the command line said."""
     table: tuple[Flag, ...] = TABLE
 
     def by_name(self) -> dict[str, Flag]:
+        """Return all its flags by name."""
         return {name: flag for flag in (*self.table, *self.flags) for name in flag.names}
 
 
@@ -246,8 +246,9 @@ LINNET = Program("linnet", USAGE)
 
 
 def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = False) -> Flags:
-    """Raises UsageError with a sentence that names the flag and what it wants; `tolerant`: not for one that is unknown,
-    which may then leave a word behind.
+    """Return what the command line says. Raises UsageError with a sentence that names the flag and what it wants.
+
+    With `tolerant`, an unknown flag is passed over; its value, if it has one, is then taken for a word.
     """
     flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
@@ -289,6 +290,7 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
 
 
 def help_text(program: Program = LINNET) -> str:
+    """Return what `--help` prints."""
     known = program.by_name()
     flags = [flag for flag in (*program.table, *program.flags) if known[flag.names[0]] is flag]
     rows = [(", ".join(flag.names) + (f" {flag.word}" if flag.word else ""), flag.help) for flag in flags]
@@ -300,5 +302,6 @@ _MEANT = {"--hook": "--extension", "--plugin": "--extension", "--cost": "--max-c
 
 
 def _nearest(name: str, known: Iterable[str]) -> str:
+    """Return a question that names a similar flag; nothing if there is none."""
     near = _MEANT.get(name) or nearest(name, known)
     return f" (did you mean {near}?)" if near else ""

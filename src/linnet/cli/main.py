@@ -1,4 +1,4 @@
-"""The command line: puts the pieces together, and turns a failure into one sentence and an exit code."""
+"""Runs the command line: puts the parts of linnet together, and turns a failure into one sentence and an exit code."""
 
 import os
 import sys
@@ -43,6 +43,7 @@ COMMANDS = (
 
 
 def main(program: Program = LINNET) -> NoReturn:
+    """Run the command line of this process, and exit: 0, 1 for a failure, 2 for a command line that makes no sense."""
     try:
         if isinstance(sys.stdout, TextIOWrapper):
             sys.stdout.reconfigure(errors="backslashreplace")  # A file name need not be text.
@@ -65,6 +66,7 @@ def main(program: Program = LINNET) -> NoReturn:
 
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
+    """Run a command line, and return the exit code. Raises LinnetError and OSError."""
     token = _token(watching=argv[:1] in (["monitor"], ["capture"]) and program is LINNET)
     if argv[:1] in (["help"], ["version"]) and program is LINNET:
         argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
@@ -129,6 +131,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
 
 
 def _no_command(word: str, program: Program) -> str:
+    """Return the sentence that says that there is no such command."""
     known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
     guess = nearest(word, known)
     hint = f' (did you mean "{guess}"?)' if guess else ""
@@ -136,8 +139,9 @@ def _no_command(word: str, program: Program) -> str:
 
 
 def _token(*, watching: bool) -> str:
-    """Take the token out of what others see of this process, whatever it was started for. An agent that is
-    watched has it in its environment, as it would without us.
+    """Take the token out of what others see of this process, and return it.
+
+    When we watch an agent, it stays in our environment, which the agent inherits, and nothing is returned.
     """
     if "ZOTCORE_RPC_TOKEN" not in os.environ:
         return ""
@@ -151,6 +155,7 @@ def _token(*, watching: bool) -> str:
 
 
 def _rpc(flags: Flags, program: Program, token: str) -> int:
+    """Serve a client on stdin and stdout, and return the exit code."""
     from linnet.server.gate import TokenGate
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
@@ -179,6 +184,7 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
 
 
 def _dialect(flags: Flags, name: str) -> "Dialect":
+    """Return the dialect of this name."""
     if name == "zot":
         from linnet.wire.zot.dialect import Zot
 
@@ -193,6 +199,7 @@ def _dialect(flags: Flags, name: str) -> "Dialect":
 
 
 def _once(flags: Flags, program: Program) -> int:
+    """Do one prompt, or several, print what came of it, and return the exit code."""
     dialect = flags.dialect or program.dialect or "zot"
     from msgspec.structs import replace
 
@@ -225,7 +232,7 @@ def _once(flags: Flags, program: Program) -> int:
 
 
 def _form(path: str) -> "Form":
-    """Raises ConfigError for a file that cannot be used."""
+    """Return the form of output that the JSON Schema in this file asks for. Raises ConfigError."""
     from msgspec import DecodeError
     from msgspec.json import decode
 
@@ -245,7 +252,7 @@ def _form(path: str) -> "Form":
 
 
 def _asked(settings: "Settings") -> "Settings":
-    """Return them with the project trusted, if it has to be asked about and somebody says so."""
+    """Return the settings; with what a person answers, if the project must be asked about."""
     if settings.project.decided or not settings.project.folders:
         return settings
     from linnet.cli.trust_command import asked
@@ -254,7 +261,7 @@ def _asked(settings: "Settings") -> "Settings":
 
 
 def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
-    """What was piped in comes first, as it does in pi; a blank line sets it apart."""
+    """Return the prompts: what was piped in comes first, as in pi, and a blank line is between it and the words."""
     if words and piped.strip():
         piped = piped.rstrip("\n") + "\n\n"
     elif words:
@@ -269,7 +276,9 @@ def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
 
 
 def _factory(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "SessionFactory":
-    """`keyless`: a missing key is no reason not to start. `client_tools`: clients may bring tools."""
+    """Return what opens sessions. With `keyless`, a missing key does not keep it from that; with `client_tools`,
+    clients may bring tools.
+    """
     from linnet.runtime.config.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
     from linnet.runtime.session_factory import SessionFactory
 
@@ -295,6 +304,7 @@ def _concealed(settings: "Settings") -> "Settings":
 
 
 def _trace(settings: "Settings") -> "Trace":
+    """Return the trace of `--debug`, which writes to stderr without secrets."""
     from linnet.capture.redact import Redactor
     from linnet.capture.secrets import of_environment, of_flags, values
     from linnet.server.trace import Trace

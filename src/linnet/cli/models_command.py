@@ -1,4 +1,4 @@
-"""`linnet models`: which models can be used, what they cost, and where the key comes from."""
+"""The command `linnet models`: lists the models that can be used, what they cost, and where the key comes from."""
 
 import os
 import sys
@@ -41,15 +41,16 @@ _RIGHT = range(3, 7)
 
 
 class ModelRow(Struct, frozen=True):
-    """`default`: it is what would be used. `key` says where the provider's key comes from, or what to do about it."""
+    """A row of the list."""
 
     model: Model
-    default: bool
+    default: bool  # Whether it is what would be used.
     usable: bool
-    key: str
+    key: str  # Where the provider's key comes from, or what to do about it.
 
 
 def models(argv: Sequence[str]) -> int:
+    """Run the command, and return the exit code. Raises UsageError and ConfigError."""
     flags = parse(argv, MODELS)
     if flags.help:
         tell(help_text(MODELS))
@@ -58,7 +59,7 @@ def models(argv: Sequence[str]) -> int:
 
 
 def list_models(flags: Flags, program: str) -> int:
-    """Print what can be used with these flags. Raises ConfigError if something said in them or in a file cannot be."""
+    """Print the models that can be used with these flags. Raises ConfigError if flags or a file make no sense."""
     from linnet.runtime.models.accounts import Accounts
     from linnet.runtime.settings.settings import home_folder
 
@@ -91,13 +92,14 @@ def _variables(accounts: "Accounts") -> str:
 
 
 def table(rows: Sequence[ModelRow]) -> list[str]:
+    """Return the lines of the table, with its header."""
     lines = [HEADER, *map(_line, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
 
 
 def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[ModelRow]:
-    """The provider that would be used comes first."""
+    """Return the rows of usable models, or of all; those of the provider that would be used come first."""
     names = sorted(accounts.providers, key=lambda name: name != default.provider)
     rows: list[ModelRow] = []
     for name in names:

@@ -1,4 +1,4 @@
-"""`linnet monitor` and `linnet capture`: any agent, watched and recorded."""
+"""The commands `linnet monitor` and `linnet capture`: watch and record any agent."""
 
 import os
 import signal
@@ -75,6 +75,7 @@ Flags
 
 
 def monitor(argv: Sequence[str]) -> int:
+    """Watch a command, or show a capture again; return the exit code. Raises UsageError and ConfigError."""
     flags, command = _parsed(argv, MONITOR)
     if flags.help:
         tell(help_text(MONITOR))
@@ -89,6 +90,7 @@ def monitor(argv: Sequence[str]) -> int:
 
 
 def capture(argv: Sequence[str]) -> int:
+    """Record a command, or report on captures; return the exit code. Raises UsageError and ConfigError."""
     flags, command = _parsed(argv, CAPTURE)
     given = flags.config
     if flags.help:
@@ -111,8 +113,9 @@ def capture(argv: Sequence[str]) -> int:
 
 
 def _parsed(argv: Sequence[str], program: Program) -> tuple[Flags, list[str]]:
-    """The command is everything behind the first --. Secrets that the agent gets are hidden from its children, who
-    could read in /proc what we were started with.
+    """Return the flags, and the command, which is everything after the first `--`.
+
+    Secrets that the agent gets are hidden from its children, who could read in /proc what we were started with.
     """
     at = list(argv).index("--") if "--" in argv else len(argv)
     flags = parse(argv[:at], program)
@@ -140,6 +143,7 @@ def _refuse_command(command: list[str], flag: str) -> None:
 
 
 def _watch(command: list[str], flags: Flags) -> int:
+    """Run an agent, show what it does on stderr, and return its exit code."""
     import subprocess
 
     from linnet.monitor.board import Board
@@ -158,6 +162,7 @@ def _watch(command: list[str], flags: Flags) -> int:
 
 
 def _replay(name: str, flags: Flags) -> int:
+    """Print every state that the agent of a capture was in."""
     from linnet.monitor.watch import Watch
 
     capture = _load(name)
@@ -187,6 +192,7 @@ def _show(watch: "Watch", flags: Flags) -> None:
 
 
 def _run(command: list[str], flags: Flags) -> int:
+    """Run an agent with a script, and write the capture or the report."""
     from datetime import UTC, datetime
 
     from linnet.capture import script, secrets
@@ -242,6 +248,7 @@ def _load(name: str) -> "Capture":
 
 
 def _text(name: str) -> str:
+    """Return what is in a file. Raises ConfigError."""
     try:
         return Path(name).read_bytes().decode("utf-8", "surrogateescape")
     except OSError as error:
@@ -249,6 +256,7 @@ def _text(name: str) -> str:
 
 
 def _write(text: str, name: str | None) -> None:
+    """Write to a file, or to stdout. Raises ConfigError."""
     if name in (None, "-"):
         hand_over(text.removesuffix("\n"))
         return

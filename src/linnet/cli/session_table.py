@@ -1,4 +1,4 @@
-"""A list of sessions as a table for a terminal."""
+"""Formats a list of sessions as a table for a terminal."""
 
 from collections.abc import Sequence
 from itertools import pairwise
@@ -15,7 +15,7 @@ SHORTEST_ID = 8
 
 
 def rows(found: Sequence[SessionInfo], *, folders: bool) -> list[str]:
-    """`folders`: they are not all of one."""
+    """Return the lines of the table, with its header; with `folders`, each row says which folder it is of."""
     ids = _short([session.id for session in found])
     table = [HEADER, *(_row(session, id, folders=folders) for session, id in zip(found, ids, strict=True))]
     widths = [max(_width(row[column]) for row in table) for column in range(len(HEADER) - 1)]
@@ -35,7 +35,7 @@ def _row(session: SessionInfo, id: str, *, folders: bool) -> tuple[str, ...]:
 
 
 def _cost(session: SessionInfo) -> str:
-    """With a question mark for what nobody knows the price of."""
+    """Return what a session has cost, with a question mark for what nobody knows the price of."""
     dollars = f"${session.known_cost:.2f}"
     if session.cost_known:
         return dollars
@@ -43,7 +43,7 @@ def _cost(session: SessionInfo) -> str:
 
 
 def _short(ids: Sequence[str]) -> list[str]:
-    """As much of each as tells it from the others; whoever reads it will write it. What is no UUID stays whole."""
+    """Return as much of each id as tells it from the others, since people will type it. What is no UUID stays whole."""
     ordered = sorted(set(ids))
     needed = dict.fromkeys(ordered, SHORTEST_ID)
     for one, other in pairwise(ordered):
@@ -53,12 +53,12 @@ def _short(ids: Sequence[str]) -> list[str]:
 
 
 def _shown(text: str) -> str:
-    """On one line, and nothing in it that a terminal would obey: neither codes nor a change of direction."""
+    """Return a text on one line, with nothing that a terminal would obey: neither codes nor a change of direction."""
     return spelled_out(" ".join(text.split()))
 
 
 def _width(text: str) -> int:
-    """In columns; some characters take two."""
+    """Return the width of a text in columns; some characters take two."""
     return sum(2 if east_asian_width(each) in "WF" else 1 for each in text)
 
 
@@ -67,6 +67,7 @@ def _padded(text: str, width: int) -> str:
 
 
 def _cut(text: str, widest: int) -> str:
+    """Return the beginning of a text, within so many columns."""
     if _width(text) <= widest:
         return text
     while _width(text) >= widest:

@@ -1,4 +1,4 @@
-"""`linnet sessions` and `linnet export`: what can be done with sessions without going on with one."""
+"""The commands `linnet sessions` and `linnet export`: list sessions, and write one as a page."""
 
 import os
 import sys
@@ -51,6 +51,7 @@ Flags
 
 
 def sessions(argv: Sequence[str]) -> int:
+    """List sessions, and return the exit code. Raises UsageError."""
     flags = parse(argv, LIST)
     if flags.help:
         tell(help_text(LIST))
@@ -87,6 +88,7 @@ def sessions(argv: Sequence[str]) -> int:
 
 
 def export(argv: Sequence[str]) -> int:
+    """Write a session as a page, and return the exit code. Raises as `export_to`."""
     flags = parse(argv, EXPORT)
     if flags.help:
         tell(help_text(EXPORT))
@@ -97,6 +99,10 @@ def export(argv: Sequence[str]) -> int:
 
 
 def export_to(word: str, out: str | None, flags: Flags) -> int:
+    """Write the session that a path or the beginning of an id names, and print where; `-` is stdout.
+
+    Raises UsageError, SessionError and ConfigError.
+    """
     from linnet.runtime.run.background import Exporting, default_name
     from linnet.store.session_folder import find, folders, open_store
 

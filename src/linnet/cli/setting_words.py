@@ -1,4 +1,4 @@
-"""Every key of `settings.json` in words: for `linnet config`, its schema and the page in `docs`."""
+"""Describes every key of `settings.json` in words: for the schema of `linnet config`, and for the page in `docs`."""
 
 from typing import Annotated, Any, Literal, get_args, get_origin
 
@@ -7,12 +7,12 @@ from linnet.runtime.config.setting_keys import SettingKey, file_type, keys
 
 
 def about(key: SettingKey) -> str:
-    """Return one phrase that says what it means."""
+    """Return one phrase that says what a setting means."""
     return ROWS[key.name].about
 
 
 def kind(key: SettingKey) -> str:
-    """Return what is expected, as the page and people say it."""
+    """Return what is expected as a value, in words for people."""
     return _kind(key.kind)
 
 

@@ -1,4 +1,4 @@
-"""`linnet trust` and `linnet untrust`, and the question that is put to people in a terminal."""
+"""The commands `linnet trust` and `linnet untrust`, and the question that is put to people in a terminal."""
 
 import os
 import sys
@@ -47,6 +47,7 @@ _ANSWERS: "dict[str, Answer]" = {"o": "once", "a": "always", "v": "never"}
 
 
 def trust(argv: Sequence[str]) -> int:
+    """Trust a project, or never, or list what was said; return the exit code. Raises UsageError."""
     flags = parse(argv, TRUST)
     if _done(flags, TRUST):
         return 0
@@ -70,6 +71,7 @@ def trust(argv: Sequence[str]) -> int:
 
 
 def untrust(argv: Sequence[str]) -> int:
+    """Forget what was said about a project; return the exit code. Raises UsageError."""
     flags = parse(argv, UNTRUST)
     if _done(flags, UNTRUST):
         return 0
@@ -82,7 +84,10 @@ def untrust(argv: Sequence[str]) -> int:
 
 
 def asked(settings: "Settings") -> "Settings":
-    """Ask whoever sits at the terminal, once, what may be used; return the settings that follow from the answer."""
+    """Ask the person at the terminal whether the project may be used; return the settings that follow.
+
+    Without a terminal nobody is asked, and stderr says what is left out.
+    """
     project = settings.project
     found = project.survey()
     if found is None:
@@ -102,6 +107,7 @@ def asked(settings: "Settings") -> "Settings":
 
 
 def _lines(found: "ProjectUntrusted") -> list[str]:
+    """Return what a project brings, or what has changed of it, as lines; not too many."""
     changed = [f"  changed    {one_line(path)}" for path in found.changed]
     brought = [f"  {each.kind:<13}  {one_line(os.path.relpath(each.path, found.path))}" for each in found.found]
     lines = changed or brought
@@ -118,6 +124,7 @@ def _project(flags: Flags) -> "Project":
 
 
 def _done(flags: Flags, program: Program) -> bool:
+    """Print the help if that is asked for, and return whether it was. Raises UsageError for words."""
     if flags.help:
         tell(help_text(program))
     elif flags.words:

@@ -1,4 +1,4 @@
-"""The other side of the pipe: start an agent that speaks zot's or pi's protocol, and talk to it.
+"""Clients that start an agent which speaks zot's or pi's protocol, and talk to it.
 
 >>> from linnet.client import ZotClient
 """
@@ -64,7 +64,7 @@ _MODULES = {"pi": "linnet.wire.pi.incoming", "pi_results": "linnet.wire.pi.resul
 
 
 def __getattr__(name: str) -> object:
-    """Importing costs nothing; what is used is loaded when it is used, asyncio only by those who want it."""
+    """Import a name when it is used: importing this module costs nothing, and asyncio is only for those who want it."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module

@@ -1,4 +1,4 @@
-"""How an agent is started and spoken to, whichever kind of client does it."""
+"""What both kinds of client share: starts an agent, sends it commands, and waits for it."""
 
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from pathlib import Path
@@ -27,9 +27,10 @@ PATIENCE = 5.0  # Seconds that an agent has to finish, once its stdin is closed.
 
 
 class Speech(Struct, Generic[E], frozen=True):
-    """A protocol, from the client's side. `words` start linnet in it."""
+    """A protocol, from the client's side."""
 
     words: tuple[str, ...]
+    """The flags by which linnet speaks it."""
     reader: Callable[[int], Reader[E]]
     work: Callable[[], Work]
     result: Callable[[], RunResult]
@@ -99,7 +100,7 @@ class Agent(Generic[E]):
 
     @property
     def stderr(self) -> str:
-        """Return the end of what the agent printed there, up to 256 KiB."""
+        """The end of what the agent printed on stderr, up to 256 KiB."""
         return self._link.stderr
 
     @property
@@ -109,7 +110,7 @@ class Agent(Generic[E]):
 
     @property
     def exit_code(self) -> int | None:
-        """Return the exit code: None while it runs, negative for a signal."""
+        """The exit code: None while the agent runs, negative for a signal."""
         gone = self._link.gone
         return gone.exit_code if gone else None
 
@@ -119,7 +120,7 @@ class Agent(Generic[E]):
     def call(self: "Awaits", request: Request[R]) -> Coroutine[Any, Any, R]: ...
     @once_overloaded
     def call(self, request: Request[Any]) -> Steps[Any]:
-        """Send it; return what it is answered. Raises Refused, TimedOut, BadAnswer, AgentGone."""
+        """Send a command; return what it is answered. Raises Refused, TimedOut, BadAnswer, AgentGone."""
         pending = self._link.ask(request)
         seconds = self._timeout if request.timeout is None else request.timeout
         try:
@@ -131,7 +132,7 @@ class Agent(Generic[E]):
         return request.result(pending.reply)
 
     def tell(self, type: str, /, **fields: Any) -> None:
-        """Send something that is not answered."""
+        """Send a frame that is not answered. Raises AgentGone."""
         self._link.tell({"type": type, **fields})
 
     @once
@@ -151,11 +152,11 @@ class Agent(Generic[E]):
         return code
 
     def _begin(self, request: Request[Any]) -> Any:
-        """Send it; return the run that it begins."""
+        """Send a command; return the run that it begins."""
         return self._run_type(self, request)
 
     def _answer(self, pending: Pending, what: str, timeout: float | None) -> Steps[None]:
-        """Wait until it is completed. Raises TimedOut, AgentGone."""
+        """Wait until a Pending is completed. Raises TimedOut, AgentGone."""
         if not pending.ready:
             yield from self._waits.until(self._link, pending, what, timeout)
         if pending.error:

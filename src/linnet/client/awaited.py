@@ -1,4 +1,4 @@
-"""Clients for asyncio: the same names, awaited. The pipes have a thread of their own, so no loop is ever blocked."""
+"""Clients for asyncio: the methods of those that block, awaited. A thread reads the pipes, so no loop is blocked."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -23,10 +23,11 @@ E = TypeVar("E")
 
 
 class InLoop:
-    """How a client that is awaited waits: in an event loop, which the thread that reads tells of each change."""
+    """Waits in an event loop, which the thread that reads tells of each change."""
 
     @awaits
     async def until(self, link: Link[Any], waited: Pending | Stream[Any], what: str, timeout: float | None) -> None:
+        """Wait until something is ready. Raises TimedOut."""
         loop = asyncio.get_running_loop()
         arrived = asyncio.Event()
 
@@ -50,11 +51,12 @@ class InLoop:
 
     @awaits
     async def close(self, link: Link[Any], patience: float) -> int:
+        """Close a link, in a thread, since that blocks; return the exit code."""
         return await asyncio.to_thread(link.close, patience)
 
 
 class AsyncEvents(Taken[E], Awaited, AsyncIterator["E | UnknownEvent | BadLine"]):
-    """Ends when the client is closed; raises AgentGone if the agent ends by itself."""
+    """Events as they come. Ends when the client is closed; raises AgentGone if the agent ends by itself."""
 
     async def __anext__(self) -> E | UnknownEvent | BadLine:
         event = self._take() if self._taken else await self.next()

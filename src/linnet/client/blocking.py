@@ -1,4 +1,4 @@
-"""Clients that block. Any thread may use one, several at a time."""
+"""Clients whose methods block. Any thread may use one, several at a time."""
 
 from collections.abc import Iterator
 from types import TracebackType
@@ -20,20 +20,22 @@ E = TypeVar("E")
 
 
 class InThread:
-    """How a client that blocks waits: in the thread that calls it."""
+    """Waits in the thread that calls."""
 
     @blocks
     def until(self, link: Link[Any], waited: Pending | Stream[Any], what: str, timeout: float | None) -> None:
+        """Wait until something is ready. Raises TimedOut."""
         if not link.wait(lambda: waited.ready, timeout):
             raise TimedOut(what, timeout or 0)
 
     @blocks
     def close(self, link: Link[Any], patience: float) -> int:
+        """Close a link; return the exit code."""
         return link.close(patience)
 
 
 class Events(Taken[E], Blocking, Iterator["E | UnknownEvent | BadLine"]):
-    """Ends when the client is closed; raises AgentGone if the agent ends by itself."""
+    """Events as they come. Ends when the client is closed; raises AgentGone if the agent ends by itself."""
 
     def __next__(self) -> E | UnknownEvent | BadLine:
         event = self._take() if self._taken else self.next()

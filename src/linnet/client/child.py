@@ -1,4 +1,4 @@
-"""The agent's process: started, waited for, ended. What goes over its pipes is not known here."""
+"""Starts the agent's process, waits for it and ends it. What goes over its pipes is not known here."""
 
 import os
 import signal
@@ -9,8 +9,8 @@ from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 
-CHUNK = 256 * 1024
-KEPT = 256 * 1024  # Of stderr, in bytes: its end.
+CHUNK = 256 * 1024  # Bytes that are read or written at once.
+KEPT = 256 * 1024  # Bytes of the end of stderr.
 
 
 def linnet(*words: str) -> list[str]:
@@ -25,10 +25,12 @@ class Tail:
         self._kept = bytearray()
 
     def add(self, chunk: bytes) -> None:
+        """Append what was printed, and keep the end."""
         self._kept += chunk
         del self._kept[:-KEPT]
 
     def text(self, most: int = KEPT) -> str:
+        """Return the last bytes as text, at most so many."""
         return self._kept[-most:].decode("utf-8", "replace")
 
 
@@ -43,12 +45,12 @@ def read(file: int) -> bytes | None:
 
 
 class Child:
-    """A process of its own session, so that Ctrl-C in a terminal reaches us alone, with three pipes that never block.
-
-    `exit_code` is None until it has exited; then `exited` is called, in another thread.
+    """A process in a session of its own, so that Ctrl-C in a terminal reaches us alone, with three pipes that never
+    block.
     """
 
     def __init__(self, command: Sequence[str], cwd: str | Path | None, env: Mapping[str, str | None] | None) -> None:
+        """Start it. `env` is added to our environment; None takes a variable away. Raises OSError."""
         environment = {**os.environ, **(env or {})}
         self._process = subprocess.Popen(
             list(command),
@@ -69,6 +71,7 @@ class Child:
             os.set_blocking(file, False)
         self.pid = self._process.pid
         self.exit_code: int | None = None
+        """None until it has exited; negative for a signal. Set by the thread that watches it."""
 
     def watch(self, exited: Callable[[], None]) -> None:
         """Call a function, in a thread of its own, when the process has exited."""
@@ -90,9 +93,11 @@ class Child:
                 os.kill(self.pid, number)
 
     def close_stdin(self) -> None:
+        """End the input of the process."""
         self._files[0].close()
 
     def close(self) -> None:
+        """Close the pipes."""
         for file in self._files:
             file.close()
 

@@ -1,4 +1,4 @@
-"""Both directions of the pipe, without the pipe: commands to lines, and lines to answers, events and ends. Pure."""
+"""The conversation with an agent without its pipes: commands to lines, and lines to answers, events and ends. Pure."""
 
 from typing import Any, Generic, TypeAlias, TypeVar
 
@@ -13,11 +13,15 @@ E = TypeVar("E")
 
 
 class Heard(Struct, Generic[E], frozen=True, gc=False):
+    """An event came."""
+
     event: E | UnknownEvent | BadLine
-    line: bytes
+    line: bytes  # That it came as.
 
 
 class Answered(Struct, frozen=True):
+    """The answer to a command came."""
+
     id: str
     reply: Reply
 
@@ -30,7 +34,9 @@ Output: TypeAlias = Heard[E] | Answered | Begun | Ended | Idle
 
 
 class Conversation(Generic[E]):
-    """Every command that is asked is answered at most once; an answer that nobody waits for any more is dropped.
+    """The state of one conversation.
+
+    Invariant: every command that is asked is answered at most once; an answer that nobody waits for is dropped.
 
     An answer without an id belongs to the oldest command of its name, since some versions of pi lose ids; one that
     belongs to no command is an event, so that nobody has to wonder where it went.
@@ -38,10 +44,10 @@ class Conversation(Generic[E]):
 
     def __init__(self, work: Work) -> None:
         self.work = work
-        self._asked: dict[str, Request[Any]] = {}
-        self._forgotten: set[str] = set()
-        self._question = ""  # The id of the one that is not answered yet.
-        self._told_busy = False
+        self._asked: dict[str, Request[Any]] = {}  # Not answered yet, by id, in the order they were sent.
+        self._forgotten: set[str] = set()  # Those of them whose answers are dropped.
+        self._question = ""  # The id of the question whether it is idle, if that is not answered yet.
+        self._told_busy = False  # The agent answered that it is busy, and no event has come since.
         self._count = 0
         self._was_idle = True
 
@@ -104,6 +110,7 @@ class Conversation(Generic[E]):
         return self._told_busy and self.work.question is not None
 
     def _answered(self, reply: Reply, line: bytes) -> list[Output[E]]:
+        """Return what an answer means."""
         if self._question and reply.id == self._question:
             self._question = ""
             outputs: list[Output[E]] = [*self.work.learned(reply)]
@@ -120,6 +127,7 @@ class Conversation(Generic[E]):
         return [Answered(id, reply), *outputs]
 
     def _whose(self, reply: Reply) -> str | None:
+        """Return the id of the command that a reply answers; None if there is none."""
         if reply.id is not None:
             return reply.id if isinstance(reply.id, str) and reply.id in self._asked else None
         for id, request in self._asked.items():
@@ -134,6 +142,7 @@ class Conversation(Generic[E]):
 
 
 def _fields(reply: Reply) -> dict[str, Any]:
+    """Return a reply as the object that it came as."""
     from msgspec.json import decode
 
     fields = {"type": "response", "id": reply.id, "command": reply.command, "success": reply.success}

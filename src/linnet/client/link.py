@@ -1,8 +1,8 @@
-"""A conversation with a child process over its pipes. One thread reads, writes and delivers; anybody may ask and wait.
+"""A conversation with an agent over its pipes. One thread reads, writes and delivers; any thread may ask and wait.
 
-Theory of operation. All state is under one lock. The thread waits in one `poll` for stdout, stderr, room in
-stdin and a pipe of its own that wakes it. Lines are decoded without the lock, then applied under it in the order they
-came, so that whoever waits sees answers and events in the order of the stream.
+Theory of operation. All state is under one lock. The thread waits in one `poll` for stdout, stderr, room in stdin and a
+pipe of its own that wakes it. Lines are decoded without the lock, which only that thread does, then applied under it in
+the order they came, so that whoever waits sees answers and events in the order of the stream.
 
 Reading stops while a stream holds more than `room` bytes of events that nobody has taken, so that the agent notices and
 slows down; but never while somebody waits for anything, be it an answer, an end or the next event of another stream.
@@ -31,34 +31,37 @@ from linnet.errors import AgentGone
 from linnet.wire.incoming import Reader, TooLong
 
 E = TypeVar("E")
-ROOM = 64 * 1024 * 1024
+ROOM = 64 * 1024 * 1024  # Bytes of events.
 GRACE = 2.0  # Seconds that a process has to exit once its stdout has ended, and again once it was told to.
-ASK_AGAIN = 0.25
-TAIL = 4096
+ASK_AGAIN = 0.25  # Seconds after which an agent that said it is busy is asked again.
+TAIL = 4096  # Bytes of stderr in an error.
 
 
 class Link(Generic[E]):
-    """Every Pending is completed and every Stream ended once `gone` is set, which always happens in the end."""
+    """The pipes of one agent, and whoever waits for it.
+
+    Invariant: once `gone` is set, which always happens in the end, every Pending is completed and every Stream ended.
+    """
 
     def __init__(
         self, child: Child, reader: Reader[E], conversation: Conversation[E], *, room: int = ROOM, echo: bool = False
     ) -> None:
         """`echo` copies the agent's stderr to ours, besides keeping its end."""
-        self._asleep = self._bell = -1
+        self._asleep = self._bell = -1  # The pipe that wakes the thread.
         self._changes = Changes()
         self.lock = self._changes.lock
-        self.gone: AgentGone | None = None
+        self.gone: AgentGone | None = None  # Why nothing can be asked any more; None while the agent is there.
         self._child = child
         self._reader = reader
         self._conversation = conversation
         self._room = room
         self._echo = echo
         self._stderr = Tail()
-        self._outgoing = bytearray()
-        self._pending: dict[str, Pending] = {}
-        self._streams: WeakSet[Stream[E]] = WeakSet()
-        self._idle: list[Pending] = []
-        self._waiting = 0
+        self._outgoing = bytearray()  # Not written yet.
+        self._pending: dict[str, Pending] = {}  # By the id of the command.
+        self._streams: WeakSet[Stream[E]] = WeakSet()  # Weak: one that nobody reads any more must not stop reading.
+        self._idle: list[Pending] = []  # To be completed when the agent is idle.
+        self._waiting = 0  # How many are in `waiting`.
         self._closing = False  # Nothing more is asked; stdin ends when everything is written.
         self._stdin_open = self._stdout_open = self._stderr_open = True
         self._reason = ""
@@ -77,7 +80,7 @@ class Link(Generic[E]):
             raise
 
     def __del__(self) -> None:
-        """Not before: whoever holds this may ring the bell, and its number could be another file's by then."""
+        """Close the bell. Not before: whoever holds this may ring it, and its number could be another file's then."""
         if self._bell >= 0:
             os.close(self._asleep)
             os.close(self._bell)
@@ -93,9 +96,13 @@ class Link(Generic[E]):
             return self._conversation.work.is_idle
 
     def ask(self, request: Request[Any], stream: Stream[E] | None = None) -> Pending:
-        """Send a command. `stream` gets the events of what it begins. Raises AgentGone."""
+        """Send a command, and return what its answer completes. `stream` gets the events of what it begins.
+
+        Raises AgentGone.
+        """
         with self.lock:
             self._check()
+            # All under one lock: the answer may come as soon as the line is written, and must find who waits for it.
             id, line, outputs = self._conversation.ask(request)
             pending = self._pending[id] = Pending(id)
             if stream is not None:
@@ -122,7 +129,7 @@ class Link(Generic[E]):
             return stream
 
     def watch_idle(self) -> Pending:
-        """Return what is completed when the agent is idle."""
+        """Return a Pending that is completed when the agent is idle. Raises AgentGone."""
         with self.lock:
             self._check()
             pending = Pending()
@@ -136,7 +143,7 @@ class Link(Generic[E]):
     def take(self, stream: Stream[E]) -> deque[Heard[E]]:
         """Return the events that have come; none if there are none. Raises AgentGone after the last one."""
         with self.lock:
-            if stream.size > self._room:
+            if stream.size > self._room:  # It stopped reading because of this one.
                 self.wake()
             return stream.take()
 
@@ -165,7 +172,7 @@ class Link(Generic[E]):
                 self._waiting -= 1
 
     def wait(self, ready: Callable[[], bool], seconds: float | None) -> bool:
-        """Block until `ready`, which is called under the lock; False if that took too long."""
+        """Block until `ready`, which is called under the lock. Return False if that took too long."""
         with self.lock:
             if ready():
                 return True
@@ -187,13 +194,16 @@ class Link(Generic[E]):
         return self._child.exit_code
 
     def abandon(self) -> None:
-        """Have the thread see the process off: nobody holds the client any more. Does not wait, nor takes a lock."""
+        """Have the thread end the process: nobody holds the client any more. Does not wait.
+
+        Takes no lock: the garbage collector calls it, in any thread, perhaps in one that holds the lock.
+        """
         self._closing = True
         self._doomed = time.monotonic()
         self.wake()
 
     def _at_exit(self) -> None:
-        """See the process off while there still are threads: they stand still when the interpreter ends."""
+        """End the process while there still are threads: they stand still when the interpreter ends."""
         self.abandon()
         self._over(4 * GRACE)
 
@@ -222,7 +232,7 @@ class Link(Generic[E]):
                 self.wake()
 
     def wake(self) -> None:
-        """Let the thread look again at what there is to do. Takes no lock."""
+        """Have the thread look again at what there is to do. Takes no lock."""
         with suppress(OSError):  # Full: it will wake anyway. At the end nobody listens.
             os.write(self._bell, b"!")
 
@@ -284,7 +294,7 @@ class Link(Generic[E]):
             return ASK_AGAIN if self._is_watched() and self._conversation.is_unsure else None
 
     def _is_watched(self) -> bool:
-        """Whether anybody waits for an end. Nothing else is worth asking the agent for."""
+        """Return whether anybody waits for an end. Nothing else is worth asking the agent for."""
         return bool(self._idle) or any(stream.id for stream in self._streams)
 
     def _question(self, *, again: bool = False) -> None:
@@ -292,7 +302,7 @@ class Link(Generic[E]):
             self._send(self._conversation.question(again=again))
 
     def _turn(self, seconds: float | None) -> bool:
-        """Wait for one round of news and see to it. False if there was none."""
+        """Wait once for something to read or to write, and do that. Return False if there was nothing."""
         poll = select.poll()
         poll.register(self._asleep, select.POLLIN)
         with self.lock:
@@ -362,7 +372,7 @@ class Link(Generic[E]):
             self._changes.tell()
 
     def _finish(self) -> None:
-        """See the process off when nothing more comes, and tell whoever waits why."""
+        """End the process when nothing more comes, and tell whoever waits why."""
         for number in (signal.SIGTERM, signal.SIGKILL):
             with self.lock:
                 if self._child.exit_code is not None:

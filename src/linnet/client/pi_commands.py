@@ -30,7 +30,7 @@ Mode: TypeAlias = Literal["all", "one-at-a-time"]
 
 
 class PiCommands(SharedCommands, Agent[pi.Event]):
-    """`timeout` is in seconds; without one, the client's own counts."""
+    """The methods of pi's protocol. `timeout` is in seconds; without one, the client's own counts."""
 
     speech = Speech(("--mode", "rpc"), pi.reader, PiWork, PiRunResult)
 
@@ -279,7 +279,7 @@ class PiCommands(SharedCommands, Agent[pi.Event]):
 
 
 class PiLegacyCommands(Agent[pi.Event]):
-    """The protocol before it had answers. `timeout` is in seconds; without one, the client's own counts."""
+    """The methods of pi's protocol before it had answers. `timeout` is in seconds; without one, the client's counts."""
 
     speech = Speech(("--mode", "rpc", "--dialect", "pi-legacy"), pi.reader, LegacyWork, PiRunResult)
 

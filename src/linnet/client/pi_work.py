@@ -1,4 +1,4 @@
-"""What an agent that speaks pi's protocol is doing: runs, and what may follow them by itself."""
+"""Follows what an agent does that speaks pi's protocol: runs, and what may follow them by itself. Pure."""
 
 from typing import Any
 
@@ -9,27 +9,27 @@ from linnet.wire.incoming import Reply
 from linnet.wire.pi import incoming as pi
 from linnet.wire.pi import results
 
-_SAID = ("prompt", "steer", "follow_up")
-_MOVES = ("compact", "new_session", "switch_session", "branch", "fork", "clone", "navigate")
+_SAID = ("prompt", "steer", "follow_up")  # Commands from which a run may follow.
+_MOVES = ("compact", "new_session", "switch_session", "branch", "fork", "clone", "navigate")  # These end a run first.
 
 
 class PiWork:
-    """Busy from the moment something is sent that begins work until nothing is left that follows from it.
+    """The Work of pi: busy from the moment something is sent that begins work until nothing follows from it any more.
 
     `agent_end` is not the end: a retry, a compaction or a queued message may follow. Since 0.80 pi says
-    `agent_settled`. Before that nothing tells, so the agent is asked: `unsure` is that, and `question` what to ask.
+    `agent_settled`. Before that no event tells, so the agent is asked while `_unsure` is set.
     """
 
     answers = True
 
     def __init__(self) -> None:
         self._open: list[str] = []  # Prompts that have not ended.
-        self._unanswered: set[str] = set()
+        self._unanswered: set[str] = set()  # Of _SAID and _MOVES.
         self._owed = False  # A prompt was accepted, and its run has not begun.
         self._running = False
         self._retrying = False
         self._compacting = False
-        self._unsure = False
+        self._unsure = False  # Something may follow by itself, and only the agent can tell.
 
     @property
     def is_idle(self) -> bool:
@@ -90,7 +90,7 @@ class PiWork:
         return self._ended()
 
     def learned(self, reply: Reply) -> list[Begun | Ended]:
-        """Take in the state that was asked for. An agent that cannot be asked has told all it will."""
+        """Take in the state that was asked for. An agent that does not know the question is taken to be idle."""
         try:
             state = _state.result(reply)
         except ClientError:
@@ -125,7 +125,9 @@ class PiWork:
 
 
 class LegacyWork:
-    """The earlier protocol: no answers, and nothing tells what follows a run by itself. A run ends with `agent_end`."""
+    """The Work of pi's earlier protocol, which has no answers, and in which a run ends with `agent_end`: nothing tells
+    what follows by itself.
+    """
 
     answers = False
     question = None

@@ -29,11 +29,13 @@ Picture: TypeAlias = bytes | Image
 
 
 class Request(Struct, Generic[R], frozen=True):
-    """`read` makes the result of the answer's `data`, which is empty bytes if there is none."""
+    """A command to send, and how its answer is read."""
 
     name: str
     read: Callable[[bytes], R]
+    """Makes the result from the `data` of the answer, which is empty bytes if there is none."""
     timeout: float | None = None
+    """Seconds; None is the client's own."""
     fields: dict[str, Any] = field(default_factory=dict)
 
     def result(self, reply: Reply) -> R:
@@ -103,7 +105,7 @@ class Command(Generic[P, R]):
 
     @property
     def __wrapped__(self) -> Any:
-        """Where `inspect.signature` looks."""
+        """The function whose signature `inspect.signature` shows."""
         return self._method.__wrapped__
 
     @cached_property
@@ -115,7 +117,7 @@ class Command(Generic[P, R]):
 
 
 def command(build: Callable[Concatenate[Any, P], Request[R]]) -> Command[P, R]:
-    """Write a command once, for both kinds of client. What it returns is sent, and its answer awaited."""
+    """Make a method of both kinds of client from a function that returns a Request; the method returns its answer."""
     return Command(build)
 
 
@@ -147,7 +149,7 @@ class RunCommand(Generic[P]):
 
 
 def run_command(build: Callable[Concatenate[Any, P], Request[Any]]) -> RunCommand[P]:
-    """Write a command once that begins a run, whose events are iterated over."""
+    """Make a method of both kinds of client from a function that returns a Request; the method returns its run."""
     return RunCommand(build)
 
 

@@ -1,4 +1,4 @@
-"""Events of an agent, handed to whoever iterates over them: all that come, or those of one run."""
+"""Hands the events of an agent to whoever iterates over them: all that come, or those of one run."""
 
 import time
 from collections import deque
@@ -18,13 +18,11 @@ E = TypeVar("E")
 
 
 class Taken(Generic[E]):
-    """Events as they come, from the moment this was made. Letting go of it costs nothing; the agent goes on.
-
-    `line` is the line that the last event came as, with the fields that nobody knows of here.
-    """
+    """Events as they come, from the moment this was made. It need not be closed: the agent goes on without it."""
 
     def __init__(self, agent: Agent[E], stream: Stream[E]) -> None:
         self.line = b""
+        """The line that the last event came as, with the fields that are not known here."""
         self._agent = agent  # So that the agent lives as long as somebody listens to it.
         self._link = agent._link
         self._stream = stream
@@ -32,11 +30,11 @@ class Taken(Generic[E]):
 
     @once
     def next(self, timeout: float | None = None) -> Steps[E | UnknownEvent | BadLine | None]:
-        """Return the next event; None after the last one. Raises TimedOut; what runs goes on."""
+        """Return the next event; None after the last one. Raises TimedOut, and the run goes on."""
         return self._next(timeout)
 
     def close(self) -> None:
-        """Take no more."""
+        """Take no more events."""
         self._taken.clear()
         self._link.let_go(self._stream)
 

@@ -1,4 +1,4 @@
-"""What came of a run, folded from its events: the words of the agent, a value, and why it failed. Pure."""
+"""Folds the events of a run into its result: the words of the agent, a value, and why it failed. Pure."""
 
 from typing import Any
 
@@ -7,19 +7,20 @@ from linnet.wire.zot import frames
 
 
 class RunResult:
-    """`failure` is empty if all went well. `value` is the answer in the form that was asked for, or `no_value` says why
-    it is not there.
-    """
+    """What came of a run so far."""
 
     def __init__(self) -> None:
         self.failure = ""
+        """Why it failed; empty if all went well."""
         self.value: Any = None
+        """The answer in the form that was asked for."""
         self.no_value = "the agent was not asked for a value, or knows of none: give output_schema"
+        """Why there is no value; empty if there is one."""
         self._replies: list[list[str]] = []
 
     @property
     def text(self) -> str:
-        """Return what the agent said: its replies, with an empty line between two."""
+        """What the agent said: its replies, with an empty line between two."""
         return "\n\n".join(text for reply in self._replies if (text := "".join(reply)))
 
     def add(self, event: object) -> None:
@@ -39,6 +40,8 @@ class RunResult:
 
 
 class ZotRunResult(RunResult):
+    """The result of a run in zot's protocol."""
+
     def add(self, event: object) -> None:
         match event:
             case frames.TextDelta(delta):
@@ -57,6 +60,8 @@ class ZotRunResult(RunResult):
 
 
 class PiRunResult(RunResult):
+    """The result of a run in pi's protocol."""
+
     def add(self, event: object) -> None:
         match event:
             case pi.MessageUpdate(pi.TextDelta(delta)):

@@ -1,4 +1,4 @@
-"""What is handed from the thread that reads to whoever waits. Everything here is touched under the link's lock only."""
+"""What the thread that reads hands to whoever waits: answers and events. Used under the link's lock only."""
 
 from collections import deque
 from collections.abc import Callable
@@ -16,9 +16,10 @@ def _nobody() -> None:
 
 
 class Awaitable:
-    """`notify` is called after each change, by the thread that reads, for those who cannot block."""
+    """Something that can be waited for."""
 
     notify: Callable[[], None] = staticmethod(_nobody)
+    """Called after each change, by the thread that reads, for those who cannot block."""
 
 
 class Pending(Awaitable):
@@ -31,7 +32,7 @@ class Pending(Awaitable):
         self.ready = False  # Whether it is completed.
 
     def complete(self, reply: Reply | None, error: AgentGone | None = None) -> None:
-        """Tell whoever waits. Only the first call counts."""
+        """Take the reply or the error, and tell whoever waits. Only the first call counts."""
         if not self.ready:
             self.reply, self.error, self.ready = reply, error, True
             self.notify()
@@ -42,7 +43,7 @@ class Stream(Awaitable, Generic[E]):
 
     def __init__(self, id: str = "") -> None:
         self.id = id
-        self.size = 0  # Of the lines that are kept, in bytes.
+        self.size = 0  # Bytes of the lines that are kept.
         self.error: AgentGone | None = None
         self._events: deque[Heard[E]] = deque()
         self._begun = not id
@@ -55,9 +56,11 @@ class Stream(Awaitable, Generic[E]):
 
     @property
     def ended(self) -> bool:
+        """Whether no more events come; some may be left to take."""
         return self._ended
 
     def put(self, heard: Heard[E]) -> None:
+        """Keep an event, if the work of this stream has begun and not ended."""
         if self._begun and not self._ended:
             self._events.append(heard)
             self.size += len(heard.line)

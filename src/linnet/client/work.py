@@ -1,4 +1,4 @@
-"""What an agent is doing, as far as its client can tell. Pure: sent commands, answers and events in, ends out."""
+"""The interface of state machines that follow what an agent does, by what is sent to it and what comes back. Pure."""
 
 from typing import Any, Protocol
 
@@ -21,7 +21,10 @@ class Ended(Struct, frozen=True):
 
 
 class Work(Protocol):
-    """Every command that begins something is Ended once, in the end, or its answer was a refusal."""
+    """What an agent is doing, as far as its client can tell.
+
+    Invariant: every command that begins something is Ended once, in the end, or its answer was a refusal.
+    """
 
     answers: bool
     """Whether commands are answered at all."""
@@ -32,7 +35,7 @@ class Work(Protocol):
 
     @property
     def question(self) -> Request[Any] | None:
-        """Return what to ask the agent to learn whether it is idle, where events do not tell."""
+        """What to ask the agent to learn whether it is idle, where events do not tell; None if there is no need."""
 
     def sent(self, id: str, request: Request[Any]) -> list[Begun | Ended]:
         """Take in that a command was sent; return what begins or ends by that, as the others do."""

@@ -14,14 +14,14 @@ from linnet.wire.zot import incoming as zot
 
 
 class ZotCommands(SharedCommands, Agent[frames.Event]):
-    """`timeout` is in seconds; without one, the client's own counts."""
+    """The methods of zot's protocol. `timeout` is in seconds; without one, the client's own counts."""
 
     speech = Speech(("rpc",), zot.reader, ZotWork, ZotRunResult)
 
     def __init__(
         self, command: Sequence[str] | None = None, *, token: str | None = None, **options: Unpack[Options]
     ) -> None:
-        """`token`: the agent is given it in its environment and sent it in a `hello`, before anything else."""
+        """Start an agent. It is given `token` in its environment, and sent it in a `hello`, before anything else."""
         if token:  # Without one, whatever the environment says holds.
             options["env"] = {**(options.get("env") or {}), "ZOTCORE_RPC_TOKEN": token}
         super().__init__(command, **options)

@@ -1,4 +1,4 @@
-"""What an agent that speaks zot's protocol is doing: one prompt or compaction at a time, the others wait."""
+"""Follows what an agent does that speaks zot's protocol: one prompt or compaction at a time, the others wait. Pure."""
 
 from typing import Any
 
@@ -11,7 +11,8 @@ _WORDS = (frames.UserMessage, frames.TurnStart, frames.AssistantStart, frames.Te
 
 
 class ZotWork:
-    """Invariant: `active` was answered and has not ended; each of `waiting` was sent and not answered.
+    """The Work of zot. Invariant: what is `active` was answered or has begun, and has not ended; each that is `waiting`
+    was sent, and is neither.
 
     A compaction that fails or is aborted is taken to be over at once: zot itself prints no terminator then, and
     linnet's finds nothing left to end. Words without an answer before them mean that the oldest that waits has begun.
@@ -21,8 +22,8 @@ class ZotWork:
     question = None
 
     def __init__(self) -> None:
-        self.waiting: dict[str, str] = {}
-        self.active: tuple[str, str] | None = None
+        self.waiting: dict[str, str] = {}  # The names of commands, by id, in the order they were sent.
+        self.active: tuple[str, str] | None = None  # The id and the name.
 
     @property
     def is_idle(self) -> bool:

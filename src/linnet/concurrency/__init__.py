@@ -1,1 +1,1 @@
-"""Threads that wait, one event loop, and how an abort reaches whatever blocks."""
+"""Threads that are kept for reuse, one event loop, and the token that interrupts whatever blocks on an abort."""

@@ -1,4 +1,4 @@
-"""Functions that others wrote, called in such a way that none of them holds up an abort."""
+"""Calls functions of others, plain or asynchronous, such that none of them holds up an abort."""
 
 import inspect
 from collections.abc import Awaitable, Callable, Coroutine
@@ -16,17 +16,19 @@ T = TypeVar("T")
 
 
 class EventLoop(Protocol):
+    """Where coroutines run: linnet's own loop, or that of the program that uses the SDK."""
+
     def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-        """Begin this in the loop. To cancel the future is to cancel the work. Raises Closed."""
+        """Begin this in the loop, and return its future; to cancel that is to cancel the work. Raises Closed."""
 
     def close(self) -> None: ...
 
 
 class Foreign:
-    """Plain functions are called in threads that are kept for the next call, coroutines in an event loop.
+    """Calls plain functions in threads that are kept for the next call, and coroutines in an event loop.
 
-    Invariant: whoever calls waits until the function has returned or there is an abort, and no longer. A coroutine is
-    then cancelled; what a plain function is still doing it does unheard.
+    Invariant: whoever calls waits until the function has returned or there is an abort, and no longer. An abort cancels
+    a coroutine; a plain function runs on, and what it returns is dropped.
     """
 
     def __init__(self, loop: EventLoop | None = None) -> None:
@@ -34,11 +36,11 @@ class Foreign:
         self._threads = Threads()
 
     def call(self, function: Callable[..., Any], cancel: Cancel, *args: Any, **keywords: Any) -> Any:
-        """What it returns, or raises; if that is to be awaited, what comes of it. Raises Cancelled."""
+        """Return what the function returns, awaited if it is awaitable, or raise what it raises. Raises Cancelled."""
         if inspect.iscoroutinefunction(function):
             return self._await(lambda: function(*args, **keywords), cancel)
         outcomes: SimpleQueue[Outcome] = SimpleQueue()
-        with cancel.interrupting(lambda: outcomes.put((None, None))):
+        with cancel.interrupting(lambda: outcomes.put((None, None))):  # Wakes `get`; leaving the body raises Cancelled.
             self._threads.begin(lambda: function(*args, **keywords), outcomes.put)
             value, fault = outcomes.get()
         if fault is not None:
@@ -46,7 +48,7 @@ class Foreign:
         return self._await(lambda: value, cancel) if inspect.isawaitable(value) else value
 
     def begin(self, function: Callable[[], T]) -> "Future[T]":
-        """Call a plain function in another thread; whoever wants to knows what comes of it."""
+        """Call a plain function in another thread, and return the future of what it returns or raises."""
         future: Future[T] = Future()
 
         def settle(outcome: Outcome) -> None:
@@ -61,7 +63,7 @@ class Foreign:
         return future
 
     def close(self) -> None:
-        """Threads end as soon as they have nothing to do."""
+        """End the threads as soon as they have nothing to do, and close the loop. Idempotent."""
         self._threads.close()
         self._loop.close()
 
@@ -69,6 +71,7 @@ class Foreign:
         self._threads.close()  # Of a runtime that nobody closed, nothing is left waiting.
 
     def _await(self, work: Callable[[], Awaitable[Any]], cancel: Cancel) -> Any:
+        """Await what `work` makes, in the loop, and return what comes of it. Raises Cancelled."""
         cancel.check()
         future = self._loop.submit(lambda: _contained(work()))
 
@@ -87,7 +90,7 @@ class Foreign:
 
 
 async def _contained(work: Awaitable[T]) -> T:
-    """What would end the loop, and with it everything else that runs there, is a failure like any other."""
+    """Await this. Raises ToolFailed for what would end the loop, and with it everything else that runs there."""
     try:
         return await work
     except (SystemExit, KeyboardInterrupt) as fault:

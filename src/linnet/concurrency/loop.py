@@ -1,4 +1,4 @@
-"""The one event loop of the process, in a thread of its own, for what needs one: asynchronous tools, MCP servers."""
+"""An asyncio event loop in a thread of its own, for what needs one: asynchronous tools and MCP servers."""
 
 from collections.abc import Callable, Coroutine
 from threading import Lock, Thread
@@ -11,11 +11,14 @@ if TYPE_CHECKING:
     from concurrent.futures import Future
 
 T = TypeVar("T")
-PATIENCE = 5.0
+PATIENCE = 5.0  # Seconds that `close` gives tasks to end after they were cancelled.
 
 
 class Loop:
-    """Invariant: the thread exists from the first `submit` to `close`, and nothing that was submitted outlives it."""
+    """An EventLoop of our own.
+
+    Invariant: the thread exists from the first `submit` to `close`, and nothing that was submitted outlives it.
+    """
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -24,7 +27,7 @@ class Loop:
         self._closed = False
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-        """Begin this in the loop's thread. To cancel the future is to cancel the work. Raises Closed."""
+        """Begin this in the loop's thread. Return its future: to cancel that is to cancel the work. Raises Closed."""
         import asyncio  # 50 ms that most processes do not pay.
 
         with self._lock:
@@ -37,7 +40,7 @@ class Loop:
             return asyncio.run_coroutine_threadsafe(work(), self._loop)
 
     def close(self, patience: float = PATIENCE) -> None:
-        """Cancel what is left, and wait for its end: as long as patience lasts. Idempotent.
+        """Cancel all tasks, and wait for their end for at most `patience` seconds. Idempotent.
 
         The thread may be importing something, which nothing can interrupt; then it is left to end by itself.
         """
@@ -59,5 +62,5 @@ class Loop:
         ended = asyncio.run_coroutine_threadsafe(end(), loop)
         ended.add_done_callback(lambda _: loop.call_soon_threadsafe(loop.stop))
         thread.join(patience)
-        if not thread.is_alive():
+        if not thread.is_alive():  # A loop that runs cannot be closed.
             loop.close()

@@ -1,1 +1,1 @@
-"""What others bring to the agent: programs that give it tools."""
+"""Extensions of the agent: in Python, as programs in any language, and as MCP servers."""

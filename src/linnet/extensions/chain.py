@@ -1,4 +1,4 @@
-"""All extensions of a session, asked one after the other. What goes wrong in one is told, and stops no other."""
+"""Asks and tells all extensions of a session, one after the other. A failure of one is reported, and stops no other."""
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -13,14 +13,16 @@ from linnet.errors import BadInput, Cancelled
 from linnet.extensions.extension import Extension, ExtensionCommand
 
 Asked = TypeVar("Asked", bound=Hook)
-PATIENCE = 10.0
+PATIENCE = 10.0  # Seconds that an extension has for one question.
 TOO_LONG = "took longer than {:g} s"
 DENIED = "Denied: the extension {} could not be asked: {}"
 
 
 class Chain:
-    """Invariants: handlers are asked in the order of the extensions, and each sees what those before it changed; a
-    guard that fails says no; any other that fails has said nothing.
+    """The extensions of one session, in order. May be used by any thread.
+
+    Invariants: handlers are asked in the order of the extensions, and each sees what those before it changed; a guard
+    that fails says no; any other that fails has said nothing.
     """
 
     def __init__(
@@ -29,43 +31,46 @@ class Chain:
         failed: Callable[[str, str, str], None],
         patience: float = PATIENCE,
     ) -> None:
-        """`failed` is told the path of an extension, the event and the error."""
+        """`failed` is called with the path of an extension, the event and the error."""
         self.extensions = tuple(extensions)
         self._failed = failed
         self._patience = patience
 
     def handles(self, name: Name) -> bool:
-        """Whether anybody wants to be asked about it."""
+        """Return whether any extension wants to be asked about it."""
         return any(name in extension.asked for extension in self.extensions)
 
     def hears(self, name: Told) -> bool:
-        """Whether anybody wants to be told of it."""
+        """Return whether any extension wants to be told of it."""
         return any(name in extension.told for extension in self.extensions)
 
     @property
     def hears_passing(self) -> bool:
-        """Whether anybody wants to be told of every word."""
+        """Whether any extension wants to be told of each piece of a reply, or of a tool's output."""
         return self.hears("message_update") or self.hears("tool_execution_update")
 
     def ask(self, event: Asked, cancel: Cancel) -> Outcome[Asked]:
-        """What everybody made of it. Not to be called under the session's lock. Raises Cancelled, and nothing else."""
+        """Ask all who want it, and return what they decided. Not to be called under the session's lock.
+
+        Raises Cancelled, and nothing else.
+        """
         asked = (extension for extension in self.extensions if event.name in extension.asked)
         return folded(event, (partial(self._asked, extension, cancel) for extension in asked))
 
     def tell(self, event: Observed) -> None:
-        """Returns at once. Never raises."""
+        """Tell all who want it. Returns at once; never raises."""
         for extension in self.extensions:
             if event.name in extension.told:
                 extension.tell(event)
 
     def close(self, patience: float) -> None:
-        """All of them, who share so many seconds. Never raises."""
+        """Close all of them, who share `patience` seconds. Never raises."""
         deadline = monotonic() + patience
         for extension in self.extensions:
             extension.close(max(0.0, deadline - monotonic()))
 
     def commands(self) -> Iterator[tuple[Extension, ExtensionCommand]]:
-        """Those that can be called: of a name that two have, the first one's."""
+        """Yield the commands that can be called; of a name that two have, the first one's."""
         seen: set[str] = set()
         for extension in self.extensions:
             for command in extension.commands:
@@ -74,10 +79,11 @@ class Chain:
                     yield extension, command
 
     def has_command(self, name: str) -> bool:
+        """Return whether any extension has a command of this name."""
         return any(command.name == name for _, command in self.commands())
 
     def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
-        """To its end. What goes wrong in it is told. Raises Cancelled; BadInput if nobody has such a command."""
+        """Run a command to its end; a failure of it is reported. Raises Cancelled; BadInput if nobody has it."""
         for extension, command in self.commands():
             if command.name == name:
                 self._run_command(extension, name, arguments, cancel)
@@ -94,6 +100,7 @@ class Chain:
             self._failed(extension.path, "command", f"/{name}: {explained(fault)}")
 
     def _asked(self, extension: Extension, cancel: Cancel, event: Asked) -> Outcome[Asked]:
+        """Ask one extension, and return what it decided; if it fails, that is reported. Raises only Cancelled."""
         cancel.check()
         try:
             decision: Decision | None = extension.ask(event, cancel, self._patience)
@@ -111,5 +118,5 @@ class Chain:
 
 
 def explained(fault: Exception) -> str:
-    """In the words of whoever raised it."""
+    """Return the words of an exception, or its name if it has none."""
     return str(fault) or type(fault).__name__

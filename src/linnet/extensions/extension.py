@@ -1,4 +1,4 @@
-"""What an extension is to the runtime, in whatever language it is written."""
+"""The interface between the runtime and an extension, in whatever language that is written."""
 
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Protocol
@@ -14,35 +14,37 @@ if TYPE_CHECKING:
 
 
 class ExtensionCommand(Struct, frozen=True):
-    """What a user may type as `/name arguments`."""
+    """A command that a user can type as `/name arguments`."""
 
     name: str
     description: str = ""
 
 
 class Extension(Protocol):
-    """Loaded, and given its host. What it offers may change at any time; it is asked for it each time it is needed.
+    """An extension that is loaded, and has its host. What it offers may change at any time, so nothing of it is kept.
 
-    Invariant: nothing that it does wrong leaves it, but as an exception from `ask`, `run_command` and its tools.
+    Invariant: a failure of its code leaves it only as an exception from `ask`, `run_command` and its tools.
     """
 
     @property
     def name(self) -> str:
-        """A word for it, which no other has: what it shows and keeps is told apart by it."""
+        """Its name, which no other has: what it shows and keeps is told apart by it."""
 
     @property
     def path(self) -> str:
-        """Where it is from: what `hook_error` names."""
+        """Where it is on disk, or its module: what `hook_error` names."""
 
     @property
-    def location(self) -> Location: ...
+    def location(self) -> Location:
+        """Whether it is the user's or the project's, or was named."""
 
     @property
-    def commands(self) -> Sequence[ExtensionCommand]: ...
+    def commands(self) -> Sequence[ExtensionCommand]:
+        """The commands that it has now."""
 
     @property
     def tools(self) -> "Toolset | None":
-        """None if it has no tools."""
+        """Its tools; None if it has none."""
 
     @property
     def replaces_tools(self) -> bool:
@@ -50,32 +52,35 @@ class Extension(Protocol):
 
     @property
     def asked(self) -> Collection[hooks.Name]:
-        """What it wants to be asked about."""
+        """The hooks that it wants to be asked about."""
 
     @property
     def told(self) -> Collection[extension_events.Name]:
-        """What it wants to be told of."""
+        """The events that it wants to be told of."""
 
     def wait_ready(self, patience: float, hurry: Cancel) -> None:
-        """Until it has said what it offers, or until `hurry` is set: nobody wants to wait any more. Called once, before
-        anything else. Raises what keeps it from being used; TimeoutError when the time is over.
+        """Wait until it has said what it offers, or until `hurry` is set: then nobody wants to wait any more.
+
+        Called before anything else. Raises what keeps it from being used; TimeoutError after `patience` seconds.
         """
 
     def ask(self, event: hooks.Hook, cancel: Cancel, patience: float) -> hooks.Decision | None:
-        """None if it has nothing to say about it. It has so many seconds, not counted while it waits for the user.
+        """Ask it, and return what it decides; None if it has nothing to say about it.
 
-        Raises Cancelled as soon as there is an abort, TimeoutError when the time is over, and whatever goes wrong.
+        It has `patience` seconds, not counted while it waits for the user. Raises Cancelled as soon as there is an
+        abort, TimeoutError when the time is over, and whatever goes wrong.
         """
 
     def tell(self, event: extension_events.Observed) -> None:
-        """Returns at once; its handlers hear one event at a time, in order. Called under the session's lock. Never
-        raises.
+        """Tell it of an event; its handlers hear one at a time, in order.
+
+        Called under the session's lock, so it returns at once. Never raises.
         """
 
     def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
-        """To its end. Raises Cancelled as soon as there is an abort, and whatever goes wrong."""
+        """Run a command of its to the end. Raises Cancelled as soon as there is an abort, and whatever goes wrong."""
 
     def close(self, patience: float) -> None:
-        """It was told that the session ends. Wait no longer than so many seconds for it to have heard that, then leave
-        nothing of it behind that can be ended. Idempotent.
+        """Wait, `patience` seconds at most, until it has heard that the session ends, of which it was told before; then
+        end all of it that can be ended. Idempotent.
         """

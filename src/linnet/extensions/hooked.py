@@ -1,4 +1,4 @@
-"""Tools whose calls and results extensions are asked about."""
+"""Puts a toolset behind extensions: they are asked about each call, and about its result."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -19,7 +19,7 @@ BLOCKED = "Tool execution was blocked by an extension"
 class Hooked:
     """A toolset behind extensions. Invariant: a call that one of them blocked has not run.
 
-    Nobody is asked about a call that cannot be one: of a tool that is not there, or with arguments that are no object.
+    They are not asked about a call that cannot run: of a tool that is not there, or with arguments that are no object.
     """
 
     def __init__(self, inner: Toolset, chain: Chain) -> None:
@@ -28,9 +28,11 @@ class Hooked:
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
+        """The tools of the toolset."""
         return self._inner.specs
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Run the call as extensions changed it, and return its output as they changed that. Raises Cancelled."""
         chain, cancel = self._chain, context.cancel
         if call.unparsed or not any(spec.name == call.name for spec in self._inner.specs):
             return self._inner.run(call, context)
@@ -53,7 +55,7 @@ class Hooked:
 
 
 def _copied(value: Any) -> Any:
-    """Plain JSON that a handler may change without changing what was said."""
+    """Return a copy of plain JSON, which a handler may change without changing the conversation."""
     if isinstance(value, dict):
         return {key: _copied(each) for key, each in value.items()}
     return [_copied(each) for each in value] if isinstance(value, list) else value

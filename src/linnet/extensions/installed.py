@@ -1,4 +1,4 @@
-"""Extensions of installed packages, by their entry points in the group `linnet.extensions`."""
+"""Finds extensions of installed packages by their entry points in the group `linnet.extensions`. Pure."""
 
 from collections.abc import Iterable
 
@@ -8,15 +8,16 @@ GROUP = "linnet.extensions"
 
 
 class Installed(Struct, frozen=True):
-    """`module` has the function that `function` names, which is called `extend` unless somebody says otherwise."""
+    """An entry point."""
 
     name: str
     module: str
     function: str = "extend"
+    """The function of the module to call."""
 
 
 def installed(texts: Iterable[str]) -> list[Installed]:
-    """What files of entry points say of our group; of a name that two have, the first one's."""
+    """Return the entry points of our group in these texts of `entry_points.txt`; of a name that two have, the first."""
     found: dict[str, Installed] = {}
     for text in texts:
         for entry in _parsed(text):
@@ -25,6 +26,7 @@ def installed(texts: Iterable[str]) -> list[Installed]:
 
 
 def _parsed(text: str) -> list[Installed]:
+    """Return the entry points of our group in one text."""
     entries: list[Installed] = []
     group = ""
     for line in map(str.strip, text.splitlines()):

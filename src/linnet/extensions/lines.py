@@ -1,9 +1,9 @@
-"""The bytes that a program prints, as lines, however they come and however long they are. Pure."""
+"""Splits the bytes that a program prints into lines, in bounded memory however long they are. Pure."""
 
 from msgspec import Struct
 
-LONGEST = 32 * 1024 * 1024
-END = 256
+LONGEST = 32 * 1024 * 1024  # Bytes of a line.
+END = 256  # Bytes that are kept of each end of a longer one.
 
 
 class Oversized(Struct, frozen=True):
@@ -15,7 +15,7 @@ class Oversized(Struct, frozen=True):
 
 
 class ProgramLines:
-    """Invariant: never holds more than the limit and what was fed last."""
+    """Collects lines. Invariant: never holds more than the limit and what was fed last."""
 
     def __init__(self, limit: int = LONGEST) -> None:
         self._limit = limit
@@ -36,6 +36,7 @@ class ProgramLines:
         return found
 
     def _add(self, piece: bytes) -> None:
+        """Append to the line that is being read; of one that is too long, keep only its ends."""
         if not piece:
             return
         self._size += len(piece)
@@ -53,6 +54,7 @@ class ProgramLines:
             self._tail = (self._tail + piece[-END:])[-END:]
 
     def _take(self) -> bytes | Oversized:
+        """Return the line that was read, and begin the next."""
         size, self._size = self._size, 0
         if size <= self._limit:
             line = b"".join(self._parts)

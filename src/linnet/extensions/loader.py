@@ -1,4 +1,4 @@
-"""Finds extensions and loads them, whatever they are written in. What cannot be loaded is told, and stops no other."""
+"""Finds extensions and loads them, whatever they are written in. One that cannot be loaded stops no other."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,34 +17,37 @@ if TYPE_CHECKING:
     from linnet.extensions.extension import Extension
 
 MANIFEST = "extension.json"
-MODULES = "linnet_extension_"  # What the names of their modules begin with, if they are in Python.
+MODULES = "linnet_extension_"  # What the names of modules of extensions in Python begin with.
 NOT_OURS = "linnet runs extensions in Python, and programs with an extension.json; {} is neither"
 MISSING = "there is no such file or folder"
 
 
 class FoundExtensions(Struct, frozen=True):
-    """Somewhere that an extension should be: a file or a folder, or the module of an installed package."""
+    """One place where an extension should be: a file or a folder, or the module of an installed package."""
 
     path: str
     location: Location
     entry: Installed | None = None
+    """The entry point, if it is of an installed package."""
 
     @property
     def named(self) -> bool:
-        """Whether somebody asked for this one: then nothing goes on without it."""
+        """Whether somebody asked for this one by its path: then nothing goes on without it."""
         return self.location == "path"
 
 
 class LoadedExtensions(Struct, frozen=True):
-    """`failures`: a path, and why there is no extension. `missing` are those of them that were named."""
+    """What came of loading."""
 
     extensions: Sequence["Extension"]
     failures: Sequence[tuple[str, str]]
+    """A path, and why there is no extension, or not all of it."""
     missing: Sequence[tuple[str, str]] = ()
+    """Those of the failures whose extension was named."""
 
 
 def listed(folder: str) -> list[str]:
-    """What is an extension in a folder of extensions, by name. Nothing is read; a folder that is not there is empty."""
+    """Return the paths in a folder that look like extensions, by name; none if there is no such folder. Reads none."""
     try:
         names = sorted(os.listdir(folder))
     except OSError:
@@ -58,7 +61,7 @@ def found(
     packages: Sequence[Installed] = (),
     zots: Sequence[tuple[str, Location]] = (),
 ) -> list[FoundExtensions]:
-    """Those that were named, then those of each folder, of zot's folders and of installed packages; each once."""
+    """Return the extensions that were named, then those of each folder, of zot's folders and of packages; each once."""
     everything = [
         *(FoundExtensions(path, "path") for path in named),
         *(FoundExtensions(path, location) for folder, location in folders if folder for path in listed(folder)),
@@ -76,9 +79,10 @@ def found(
 def load(
     places: Sequence[FoundExtensions], host: Host, patience: float, wait: float, hook_timeout: float, hurry: Cancel
 ) -> LoadedExtensions:
-    """All of them, in their order; programs are begun first, for they get ready side by side. One that takes longer
-    than `patience` seconds, or `wait` if it was named, is left out; once `hurry` is set, none is waited for that can
-    join later. `hook_timeout`: seconds that each of their handlers has for an event.
+    """Load all of them, in their order; programs are started first, for they get ready side by side.
+
+    One that takes longer than `patience` seconds, or `wait` if it was named, is left out; once `hurry` is set, none is
+    waited for that can join later. `hook_timeout` are the seconds that each of their handlers has for an event.
     """
     programs = [place for place in places if _is_program(place)]
     begun: list[Extension] = []
@@ -113,6 +117,7 @@ def load(
 
 
 def _load(place: FoundExtensions, name: str, host: Host, patience: float, hook_timeout: float) -> "Extension":
+    """Load one that is no program. Raises whatever keeps it from being loaded."""
     path = place.path
     if place.entry is not None or path.endswith(".py") or os.path.isfile(os.path.join(path, "__init__.py")):
         from linnet.extensions.python import loading
@@ -122,10 +127,12 @@ def _load(place: FoundExtensions, name: str, host: Host, patience: float, hook_t
 
 
 def _is_program(place: FoundExtensions) -> bool:
+    """Return whether a place has a manifest."""
     return place.entry is None and os.path.isfile(os.path.join(place.path, MANIFEST))
 
 
 def _is_extension(path: str) -> bool:
+    """Return whether something in a folder of extensions looks like one."""
     name = os.path.basename(path)
     if name.startswith((".", "_")):
         return False
@@ -135,11 +142,13 @@ def _is_extension(path: str) -> bool:
 
 
 def _unique(place: FoundExtensions, taken: set[str]) -> str:
+    """Return a name for an extension that is not taken."""
     stem = place.entry.name if place.entry is not None else os.path.basename(place.path).removesuffix(".py")
     return next(name for name in _numbered(stem) if name not in taken)
 
 
 def _numbered(stem: str) -> Iterator[str]:
+    """Yield a name, and the same with 2, 3 and so on."""
     yield stem
     number = 2
     while True:
@@ -148,7 +157,7 @@ def _numbered(stem: str) -> Iterator[str]:
 
 
 def _conflicts(extensions: Sequence["Extension"]) -> Iterator[tuple[str, str]]:
-    """Tools and commands that cannot be had, since another one came first."""
+    """Yield the path of an extension, and a sentence, for each tool and command that another one had first."""
     owners: dict[str, str] = {}
     for extension in extensions:
         tools = () if extension.tools is None else extension.tools.specs
@@ -158,7 +167,7 @@ def _conflicts(extensions: Sequence["Extension"]) -> Iterator[tuple[str, str]]:
 
 
 def tell_failure(path: str, error: str) -> None:
-    """Without a handler of the program's own, this is a line on stderr."""
+    """Log that an extension could not be loaded; without a handler of the program's own, this is a line on stderr."""
     from linnet.core.text.terminal_text import one_line
 
     warn("linnet.extensions", f"extension load: {one_line(path)}: {error}")

@@ -1,4 +1,4 @@
-"""Extensions that somebody named must be there: what can be seen of that without running any of them."""
+"""Checks, without running any, that extensions which somebody named can be started: nothing goes on without them."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,18 +10,20 @@ WITHOUT = "{} was named as an extension, and linnet does not go on without it: {
 
 
 def check(paths: Sequence[str], environ: Mapping[str, str]) -> None:
-    """Raises ConfigError about the first of these files and folders that cannot be an extension, or not be started."""
+    """Raise ConfigError for the first of these files and folders that cannot be an extension, or not be started."""
     for path, why in _problems(paths, environ):
         raise unusable(path, why)
 
 
 def unusable(path: str, why: str) -> ConfigError:
+    """Return the error of a named extension that cannot be used."""
     from linnet.core.text.printable import printable
 
     return ConfigError(WITHOUT.format(printable(path), printable(why)))
 
 
 def _problems(paths: Sequence[str], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield a path, and what is wrong, for each that cannot be used."""
     programs = [path for path in paths if os.path.isfile(os.path.join(path, MANIFEST))]
     for path in paths:
         if not os.path.exists(path):
@@ -40,9 +42,11 @@ def _problems(paths: Sequence[str], environ: Mapping[str, str]) -> Iterator[tupl
 
 
 def _is_python(path: str) -> bool:
+    """Return whether a path is a module or a package."""
     return (path.endswith(".py") and os.path.isfile(path)) or os.path.isfile(os.path.join(path, "__init__.py"))
 
 
 def _can_be_run(word: str, folder: str, path: str) -> bool:
+    """Return whether a program is there: a path, or a name in PATH, whose relative entries start in the folder."""
     places = [word] if "/" in word else [os.path.join(folder, each, word) for each in path.split(os.pathsep)]
     return any(os.path.isfile(place) and os.access(place, os.X_OK) for place in places)

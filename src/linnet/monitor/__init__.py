@@ -1,1 +1,1 @@
-"""Any agent's stream folded into one state: what it does now, for how long, and what it has cost."""
+"""Watches an agent's stream: folds it into what the agent does now, for how long, and what it has cost."""

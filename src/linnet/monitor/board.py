@@ -1,4 +1,4 @@
-"""Where a watch is shown: one line that rewrites itself on a terminal, else a line for each change."""
+"""Shows a watch: in one line that rewrites itself on a terminal, else in a line for each change."""
 
 import os
 from collections import deque
@@ -13,7 +13,7 @@ from linnet.monitor.tap import put
 from linnet.monitor.watch import Watch
 from linnet.wire.jsonl import encode_lines
 
-MOST_WAITING: Final = 10_000
+MOST_WAITING: Final = 10_000  # Lines of JSON.
 _PACE: Final = 1.0  # Seconds between two lines for people.
 _PATIENCE: Final = 2.0  # Seconds to wait for a reader of the last line.
 
@@ -21,11 +21,11 @@ _PATIENCE: Final = 2.0  # Seconds to wait for a reader of the last line.
 class Board:
     """Writes in a thread of its own, so that a reader who is slow, or gone, never slows the agent.
 
-    `now` tells the time as the watch's events have it. Changes that nobody reads are dropped, the oldest first, and
-    `lost` in the next line of JSON says how many.
+    Changes that nobody reads are dropped, the oldest first, and `lost` in the next line of JSON says how many.
     """
 
     def __init__(self, watch: Watch, now: Callable[[], float], fd: int = 2, json: bool = False) -> None:
+        """`now` returns the time as the watch's events have it."""
         self._watch = watch
         self._now = now
         self._fd = fd
@@ -40,7 +40,7 @@ class Board:
         self._thread.start()
 
     def change(self) -> None:
-        """The watch is in another state. Never waits for the reader."""
+        """Have it shown that the watch is in another state. Never waits for the reader."""
         line = self._line() if self._json else b""
         with self._changed:
             if self._json:
@@ -52,7 +52,7 @@ class Board:
             self._changed.notify()
 
     def close(self) -> None:
-        """Show how it ended."""
+        """Show the last state, and end the thread; a reader who is too slow for that is not waited for."""
         with self._changed:
             self._closed = True
             self._changed.notify()
@@ -62,6 +62,7 @@ class Board:
         return encode_lines([snapshot(self._watch)])
 
     def _show(self) -> None:
+        """Write until it is closed, or nobody reads any more. Runs in the board's thread."""
         with suppress(OSError):  # Nobody reads it any more.
             closed = False
             while not closed:
@@ -77,6 +78,7 @@ class Board:
                         self._changed.wait_for(lambda: self._closed, _PACE / 10 if self._terminal else _PACE)
 
     def _write(self, waiting: list[bytes], lost: int, closed: bool) -> None:
+        """Write the lines that wait, or the one line for people. Raises OSError."""
         if self._json:
             missing = [encode_lines([{"lost": lost}])] if lost else []
             put(self._fd, b"".join([*missing, *waiting]))

@@ -1,4 +1,4 @@
-"""A watch in words: one line for people, one object for programs. Pure."""
+"""Describes a watch: in one line for people, in one object for programs. Pure."""
 
 from typing import Any, assert_never
 
@@ -23,7 +23,7 @@ from linnet.monitor.watch import Watch
 
 
 def describe(watch: Watch, now: float) -> str:
-    """One line, without LF or control characters: what it does, for how long, what it did, its last words."""
+    """Return one line without control characters: what the agent does, for how long, what it did, its last words."""
     parts = [f"{state_words(watch.state)}{_for(watch, now)}", *_sums(watch)]
     if watch.unmapped:
         unknown = ", ".join(f"{short(name) or '?'} ×{count:,}" for name, count in list(watch.unmapped.items())[:3])
@@ -37,7 +37,7 @@ def describe(watch: Watch, now: float) -> str:
 
 
 def snapshot(watch: Watch) -> dict[str, Any]:
-    """Everything that is known, as JSON has it. `state` and its fields come first."""
+    """Return everything that is known as plain JSON. `state` and its fields come first."""
     known = {name: value for name, value in to_builtins(watch).items() if not name.startswith("_")}
     del known["state"]
     times = {"at": round(known.pop("at"), 3), "since": round(known.pop("since"), 3)}
@@ -45,6 +45,7 @@ def snapshot(watch: Watch) -> dict[str, Any]:
 
 
 def state_words(state: State) -> str:
+    """Return a state in words for people."""
     match state:
         case Starting():
             return "starting"
@@ -76,7 +77,7 @@ def state_words(state: State) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Whole units; a clock that jumped back is no time at all."""
+    """Return a duration in words, in whole units; a negative one, of a clock that jumped back, is 0."""
     whole = int(max(0.0, min(seconds, 1e9)))
     if whole < 60:
         return f"{whole} s"
@@ -86,16 +87,18 @@ def duration(seconds: float) -> str:
 
 
 def short(text: str) -> str:
-    """On one line, with nothing in it that would move a cursor."""
+    """Return a text on one line, with nothing in it that would move a cursor."""
     return "".join(char if char.isprintable() else " " for char in text).strip()
 
 
 def _for(watch: Watch, now: float) -> str:
+    """Say for how long the state has lasted; nothing below a second."""
     lasted = now - watch.since
     return f" for {duration(lasted)}" if lasted >= 1 and not isinstance(watch.state, Gone) else ""
 
 
 def _sums(watch: Watch) -> list[str]:
+    """Return what was counted, in words, without what is 0."""
     spent = watch.spent
     counted = (
         (watch.turns, "turn"),

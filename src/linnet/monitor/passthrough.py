@@ -1,4 +1,4 @@
-"""`linnet monitor -- COMMAND…`: the agent's stdout passed on byte for byte, and watched on the way.
+"""Runs the agent of `linnet monitor -- COMMAND…`: passes its stdout on byte for byte, and watches it on the way.
 
 stdin and stderr are the agent's own: it inherits them, so nothing of ours is in between.
 """
@@ -21,7 +21,7 @@ _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal
 
 
 def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
-    """See it to its end and return its exit code. Whatever it prints is passed on first and looked at afterwards.
+    """Pass on what the agent prints until it ends, and return its exit code. All is looked at after it was passed on.
 
     An agent that prints faster than can be looked at in a thirtieth of the time is looked at in samples; whenever it
     pauses, what it printed last is looked at.
@@ -45,7 +45,7 @@ def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
 
 
 def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
-    """Until the stream ends. Raises BrokenPipeError when our reader is gone, also while there is nothing to pass on."""
+    """Pass on and look until the stream ends. Raises BrokenPipeError when our reader is gone, also in a pause."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
     poll.register(1, 0)
@@ -69,7 +69,7 @@ def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
 
 
 def _look(tap: Tap, stream: Stream, began: float) -> bool:
-    """Look at a slice of what went by. Whether there is more."""
+    """Look at a slice of what went by. Return whether there is more."""
     lost, data = tap.take()
     if lost:
         stream.skip(lost)
@@ -79,14 +79,14 @@ def _look(tap: Tap, stream: Stream, began: float) -> bool:
 
 
 def _close_stdout() -> None:
-    """Our reader learns of the end of the stream now, and not only when the agent is gone."""
+    """Close our stdout, so that our reader learns of the end of the stream now, and not when the agent is gone."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
 
 
 def _pass_signals(process: "subprocess.Popen[bytes]") -> None:
-    """What is sent to us reaches the agent; what a terminal sends, it sends to both."""
+    """Pass on the signals that we get to the agent, but for those that a terminal sends to both."""
 
     def pass_on(number: int, _: object) -> None:
         if number in (signal.SIGINT, signal.SIGQUIT) and _in_the_foreground():
@@ -100,6 +100,7 @@ def _pass_signals(process: "subprocess.Popen[bytes]") -> None:
 
 
 def _in_the_foreground() -> bool:
+    """Return whether our group is the one that the terminal sends signals to."""
     for fd in (0, 2, 1):
         with suppress(OSError):
             return os.tcgetpgrp(fd) == os.getpgrp()

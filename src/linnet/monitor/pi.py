@@ -1,4 +1,4 @@
-"""pi's stream in the monitor's words, of every generation: the earliest, the documented one and today's. Pure."""
+"""Maps pi's frames to the monitor's events, of every generation: the earliest, the documented and today's. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -89,7 +89,7 @@ class _Said(Struct):
 
 
 class _Update(Struct, rename="camel"):
-    """What repeats the whole message is passed over."""
+    """An update, without the whole message that it repeats."""
 
     assistant_message_event: _Said | None = None
 
@@ -109,7 +109,7 @@ _KINDS: Final[dict[str, Any]] = {"text": "text", "thinking": "thinking", "toolca
 
 
 def detail(type: str, line: bytes) -> Detail:
-    """What a line says besides its type. Fields of another kind than expected count as absent."""
+    """Return what a line says besides its type. Fields of another kind than expected count as absent."""
     if type == "message_update":
         return _updated(line)
     if type in ("agent_start", "agent_end", "turn_start"):
@@ -149,7 +149,10 @@ def detail(type: str, line: bytes) -> Detail:
 
 
 def pieces(lines: Sequence[bytes]) -> Detail:
-    """What many updates in a row come to; `lines` are the last of them. `whole` if the text is all that was said."""
+    """Return what many updates in a row come to, of which `lines` are the last.
+
+    It is `whole` if the text is the end of all that was said.
+    """
     last = _updated(lines[-1])
     if len(lines[-1]) > LONG:
         return last
@@ -183,7 +186,7 @@ def _updated(line: bytes) -> Detail:
 
 
 def _message(message: Any, ended: bool) -> Detail:
-    """The usage of a message counts once, when it has ended."""
+    """Return what a message says. Its usage counts once, when it has ended."""
     if not isinstance(message, dict):
         return NOTHING
     role = _ROLES.get(message.get("role") if isinstance(message.get("role"), str) else None, "other")

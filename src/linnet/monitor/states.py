@@ -1,4 +1,4 @@
-"""What an agent can be doing: a closed set. Pure."""
+"""The states that a watched agent can be in: a closed set. Pure."""
 
 from typing import TypeAlias
 
@@ -10,13 +10,13 @@ class _State(Struct, frozen=True, tag_field="state"):
 
 
 class Starting(_State, frozen=True, tag="starting"):
-    """Nothing has come from it yet."""
+    """Nothing has come from the agent yet."""
 
 
 class Idle(_State, frozen=True, tag="idle"):
-    """It waits to be asked. `aborted` is how its last run ended."""
+    """The agent waits to be asked."""
 
-    aborted: bool = False
+    aborted: bool = False  # How its last run ended.
 
 
 class Thinking(_State, frozen=True, tag="thinking"):
@@ -28,60 +28,62 @@ class Speaking(_State, frozen=True, tag="speaking"):
 
 
 class Running(_State, frozen=True, tag="running"):
-    """A tool works, since the time `since`; `others` wait or work beside it."""
+    """A tool runs."""
 
     tool: str
-    call: str
+    call: str  # Its id.
     since: float
-    others: int = 0
+    others: int = 0  # Calls that wait or run beside it.
 
 
 class Asking(_State, frozen=True, tag="asking"):
-    """Whoever drives it is asked something, and it waits for the answer."""
+    """The agent waits for an answer of whoever drives it."""
 
     question: str
 
 
 class Retrying(_State, frozen=True, tag="retrying"):
-    """It waits before it tries again. `delay` is in seconds."""
+    """The agent waits before it tries again."""
 
     attempt: int
     attempts: int
-    delay: float
+    delay: float  # Seconds.
     reason: str
 
 
 class Compacting(_State, frozen=True, tag="compacting"):
+    """The agent replaces old messages by a summary."""
+
     reason: str = ""
 
 
 class Failed(_State, frozen=True, tag="failed"):
-    """Its last run, or part of it, failed. It can be asked again."""
+    """The last run, or part of it, failed. The agent can be asked again."""
 
     reason: str
 
 
 class Refused(_State, frozen=True, tag="refused"):
-    """It answered a request without success. Lasts until its next line; `during` is what it was doing."""
+    """The agent answered a request without success. Lasts until its next line."""
 
     command: str
     reason: str
-    during: str
+    during: str  # What it was doing.
 
 
 class Garbled(_State, frozen=True, tag="garbled"):
-    """It printed a line that is no frame. Lasts until its next line; `during` is what it was doing."""
+    """The agent printed a line that is no frame. Lasts until its next line."""
 
     line: str
     reason: str
-    during: str
+    during: str  # What it was doing.
 
 
 class Gone(_State, frozen=True, tag="gone"):
-    """Its stream has ended. `code` is how the process did, if that is known; `during` is what it was doing."""
+    """The stream of the agent has ended."""
 
-    code: int | None
-    during: str
+    code: int | None  # The exit code of the process, if it is known.
+    during: str  # What it was doing.
 
 
 State: TypeAlias = (
@@ -90,4 +92,5 @@ State: TypeAlias = (
 
 
 def name(state: State) -> str:
+    """Return the name of a state, as it is in JSON."""
     return str(state.__struct_config__.tag)

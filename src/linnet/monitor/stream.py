@@ -1,4 +1,4 @@
-"""The bytes of an agent's stdout, fed to its watch as they come. Pure, and cheap enough for an agent at full speed."""
+"""Feeds the bytes of an agent's stdout to its watch, cheaply enough for an agent at full speed. Pure."""
 
 import re
 from collections.abc import Callable
@@ -9,7 +9,7 @@ from linnet.monitor import pi, zot
 from linnet.monitor.watch import Watch
 
 LONGEST: Final = 16 * 1024 * 1024  # Bytes of one line that are kept. Beyond them only its two ends are.
-_END: Final = 4096
+_END: Final = 4096  # Bytes of each end.
 _LOOKED_AT: Final = 40  # Of many pieces in a row, so many of the last are read for their words.
 _FEW: Final = 2  # Pieces in a row that are taken one by one.
 _MODULES: Final[dict[str, ModuleType]] = {"zot": zot, "pi": pi}
@@ -19,12 +19,10 @@ _LAST = re.compile(rb'"type"\s*:\s*"([^"\\]{1,60})"\s*\}\s*$')
 
 
 class Stream:
-    """Splits chunks into lines. Pieces of a reply are counted as a whole; only the last are read.
-
-    `changed` is called after every line that left the watch in another state.
-    """
+    """Splits chunks into lines. Of many pieces of a reply in a row, all are counted and only the last are read."""
 
     def __init__(self, watch: Watch, changed: Callable[[], None] = lambda: None, longest: int = LONGEST) -> None:
+        """`changed` is called after every line that left the watch in another state."""
         self.watch = watch
         self._changed = changed
         self._state = watch.state
@@ -32,7 +30,7 @@ class Stream:
         self._partial = bytearray()
         self._head = b""  # Of a line that has become too long.
         self._size = 0
-        self._torn = False
+        self._torn = False  # Whether what comes up to the next LF is the rest of a line that was not seen whole.
 
     def feed(self, at: float, chunk: bytes) -> None:
         """Take in what came. A line ends at LF and at nothing else; the unfinished last one waits for its end."""
@@ -55,13 +53,13 @@ class Stream:
         self._keep(chunk[end:])
 
     def skip(self, size: int) -> None:
-        """So many bytes went by that nobody looked at: what is left of a line on either side of them is no line."""
+        """Note that so many bytes went by unseen; what is left of a line on either side of them is dropped."""
         self._forget()
         self._torn = True
         self.watch.skipped += size
 
     def finish(self, at: float, code: int | None = None) -> None:
-        """The stream has ended. A last line without its LF counts; if it was torn, it is no JSON."""
+        """Take in the end of the stream. A last line without its LF counts; if it was cut off, it is no JSON."""
         if self._size > self._longest:
             self._oversize(at)
         elif self._size:
@@ -83,6 +81,7 @@ class Stream:
             self._partial, self._head, self._size = bytearray(), b"", 0
 
     def _oversize(self, at: float) -> None:
+        """Take in a line that is too long, by its type if one of its ends shows it."""
         found = _FIRST.match(self._head) or _LAST.search(self._partial)
         if found:
             self.watch.frame(at, found[1].decode(errors="replace"), b"")
@@ -92,7 +91,7 @@ class Stream:
         self._forget()
 
     def _block(self, at: float, block: bytes) -> None:
-        """Whole lines, each with its LF. What is nothing but pieces of a reply is not even split."""
+        """Take in whole lines, each with its LF. A block of nothing but pieces of a reply is not even split."""
         count = block.count(b"\n")
         module = _MODULES.get(self.watch.dialect or "")
         if module and count > _LOOKED_AT and _all_pieces(module, block, count):
@@ -106,7 +105,7 @@ class Stream:
             start = self._run(at, lines, start, module) if module else self._one(at, lines, start)
 
     def _run(self, at: float, lines: list[bytes], start: int, module: ModuleType) -> int:
-        """Take in pieces in a row, or one line of another kind. The index of the line behind."""
+        """Take in pieces in a row, or one line of another kind. Return the index of the line after them."""
         line = lines[start]
         text = line.startswith(module.PIECE_HEAD)
         if not line.endswith(b"}") or not (text or line.startswith(module.CALL_PIECE_HEAD)):
@@ -134,12 +133,14 @@ class Stream:
         self._look()
 
     def _look(self) -> None:
+        """Call `changed` if the watch is in another state."""
         if self.watch.state is not self._state:
             self._state = self.watch.state
             self._changed()
 
 
 def _all_pieces(module: ModuleType, block: bytes, count: int) -> bool:
+    """Return whether all lines of a block are pieces of a reply."""
     head, tail = module.PIECE_HEAD, module.PIECE_TAIL
     if block.startswith(head):
         return bool(block.count(b"\n" + head) == count - 1 and block.count(b"}\n") == count)

@@ -1,4 +1,4 @@
-"""Passes a pipe on, byte for byte, and keeps a copy of what went by for whoever has the time to look at it."""
+"""Passes a pipe on, byte for byte, and keeps a copy of what went by, to be looked at when there is time."""
 
 import errno
 import os
@@ -15,27 +15,33 @@ _NON_BLOCKING: Final = 2  # SPLICE_F_NONBLOCK
 
 
 class Tap(Protocol):
-    """`forward` passes on what is there, False at the end; `take` gives some of the copy, after a gap of `lost` bytes.
+    """Passes bytes from one pipe to another, and keeps a copy of them, which has a limit.
 
-    The copy has a limit. When it is `full`, somebody has to take from it, or to `make_room` and lose what is in it:
-    looking must not slow what is looked at. `waiting` is how many bytes there are to look at.
+    When the copy is full, somebody has to take from it, or to make room and lose what is in it: looking must not slow
+    what is looked at.
     """
 
     waiting: int
+    """How many bytes there are to look at."""
 
-    def forward(self) -> bool: ...
+    def forward(self) -> bool:
+        """Pass on what is there. Return False at the end of the source."""
 
-    def make_room(self) -> None: ...
+    def make_room(self) -> None:
+        """Drop the copy."""
 
-    def full(self) -> bool: ...
+    def full(self) -> bool:
+        """Return whether there is no room in the copy."""
 
-    def take(self) -> tuple[int, bytes]: ...
+    def take(self) -> tuple[int, bytes]:
+        """Take some of the copy; return it, and how many bytes before it were lost."""
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        """Close what it opened itself."""
 
 
 def open_tap(source: int, target: int) -> Tap:
-    """Without copying where the kernel can pass pages from pipe to pipe; else by reading and writing."""
+    """Return a tap: one that copies nothing where the kernel can pass pages from pipe to pipe, else one that does."""
     for pipe in (source, target):
         widen(pipe)
     tee = _tee() if hasattr(os, "splice") else None
@@ -56,7 +62,7 @@ class Pages:
         self.waiting = 0
 
     def forward(self) -> bool:
-        """Call it when the source is readable and the copy is not full."""
+        """Pass on what is there; to be called when the source is readable and the copy is not full."""
         size = self._tee(self._source, self._in, ROOM)
         if size < 0:
             self._full = True
@@ -88,6 +94,7 @@ class Pages:
             os.close(fd)
 
     def _move(self, size: int) -> None:
+        """Move so many bytes, of which the copy has been made, from the source to the target."""
         while size and self._splices:
             try:
                 size -= os.splice(self._source, self._target, size)
@@ -104,6 +111,8 @@ class Pages:
 
 
 class Copies:
+    """Reads and writes, and keeps what was read."""
+
     def __init__(self, source: int, target: int) -> None:
         self._source, self._target = source, target
         self._parts: deque[bytes] = deque()
@@ -136,7 +145,7 @@ class Copies:
 
 
 def put(fd: int, data: bytes) -> None:
-    """All of it, however little the other side takes at a time."""
+    """Write all of it, however little the other side takes at a time."""
     view = memoryview(data)
     while view:
         try:
@@ -146,13 +155,14 @@ def put(fd: int, data: bytes) -> None:
 
 
 def _wait_for_room(fd: int) -> None:
-    """Somebody who shares our stdout does not want to wait for it; we do."""
+    """Wait until there is room: somebody who shares our stdout has made it non-blocking."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     poll.poll()
 
 
 def widen(pipe: int) -> None:
+    """Give a pipe more room, where that can be done."""
     if sys.platform == "linux":
         from fcntl import F_SETPIPE_SZ, fcntl
 
@@ -161,7 +171,10 @@ def widen(pipe: int) -> None:
 
 
 def _tee() -> Callable[[int, int, int], int] | None:
-    """The kernel's `tee`: how many bytes it copied, 0 at the end, -1 if there was no room."""
+    """Return a function that calls the kernel's `tee`, or None where there is none.
+
+    It returns how many bytes were copied, 0 at the end of the source, and -1 if there was no room.
+    """
     from ctypes import CDLL, c_int, c_size_t, c_ssize_t, c_uint, get_errno
 
     function = getattr(CDLL(None, use_errno=True), "tee", None)

@@ -1,4 +1,4 @@
-"""One agent, watched: its stream folded into what it does and what it has done. Pure; times come with the events."""
+"""Folds the stream of one agent into what it does and what it has done. Pure: times come with the events."""
 
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ TABLES: Final[dict[str, dict[str, Word | None]]] = {
 }
 MOST_TYPES: Final = 100  # Distinct names that are counted one by one; the rest share one count.
 MOST_CALLS: Final = 1000
-REST: Final = "…"
+REST: Final = "…"  # The name of that count.
 _BOTH: Final = TABLES["zot"].keys() & TABLES["pi"].keys()
 _ENDS_THE_RUN: Final = frozenset(("compact", "new_session", "switch_session", "branch", "fork", "clone"))
 _ANSWERS: Final = frozenset(("answer", "extension_ui_response"))
@@ -47,21 +47,16 @@ _head = decoder_of(_Head)
 
 
 class Watch(Struct):
-    """Invariant: its size does not depend on how much was heard.
+    """What is known of one agent. Invariant: its size does not depend on how much was heard."""
 
-    `dialect` is None until the stream shows what it is, unless it was told. `types` counts every frame by its type,
-    `unmapped` those whose type is in no table. `since` is when `state` began, `at` when something was last heard.
-    `skipped` bytes went by too fast to be looked at: the counts are then what was seen.
-    """
-
-    dialect: DialectName | None = None
+    dialect: DialectName | None = None  # None until the stream shows what it is, unless it was told.
     state: State = Starting()
-    since: float = 0.0
-    at: float = 0.0
-    types: dict[str, int] = field(default_factory=dict)
-    unmapped: dict[str, int] = field(default_factory=dict)
+    since: float = 0.0  # When `state` began.
+    at: float = 0.0  # When something was last heard.
+    types: dict[str, int] = field(default_factory=dict)  # Frames by type.
+    unmapped: dict[str, int] = field(default_factory=dict)  # Those whose type is in no table.
     frames: int = 0
-    skipped: int = 0
+    skipped: int = 0  # Bytes that went by too fast to be looked at: the counts are then what was seen.
     prompts: int = 0
     turns: int = 0
     tools: int = 0
@@ -72,10 +67,10 @@ class Watch(Struct):
     retries: int = 0
     compactions: int = 0
     spent: Tokens = field(default_factory=Tokens)
-    words: str = ""
-    notice: str = ""
-    _calls: dict[str, Running] = field(default_factory=dict)
-    _under: State = Starting()  # What it is in besides a line that was refused or garbled.
+    words: str = ""  # The end of what the agent said last.
+    notice: str = ""  # The last one.
+    _calls: dict[str, Running] = field(default_factory=dict)  # Those that have not ended, by id.
+    _under: State = Starting()  # The state but for a line that was refused or garbled.
     _at_work: bool = False
     _aborted: bool = False
 
@@ -127,7 +122,7 @@ class Watch(Struct):
             self.words = (before + said.text)[-MOST_TEXT:]
 
     def passed(self, type: str, count: int) -> None:
-        """So many frames of this type came which the one that comes next makes old."""
+        """Count frames of this type that need not be looked at, since the next one repeats what they say."""
         self.frames += count
         _count(self.types, type, count)
 
@@ -137,20 +132,21 @@ class Watch(Struct):
         self._take_garbled(head, f"it has {size:,} bytes")
 
     def said(self, at: float, line: bytes) -> None:
-        """Take in one line that the client sent. An agent is watched well without; this shows what has no event."""
+        """Take in one line that the client sent. It is not needed, but shows what has no event."""
         self.at = at
         asked = fields(line)
         if asked.get("type") == "compact" and self.dialect == "pi" and isinstance(self.state, _RESTING):
             self._enter(Compacting("manual"))
 
     def ended(self, at: float, code: int | None = None) -> None:
-        """Its stream has ended, and so has the process, with this code if that is known."""
+        """Take in that the stream has ended, and the process with this code, if that is known."""
         self.at = at
         during = "" if isinstance(self._under, Idle | Starting) else doing(self._under)
         self._calls.clear()
         self._enter(Gone(code, during))
 
     def _answered(self, line: bytes) -> None:
+        """Take in a response."""
         said = fields(line)
         if said.get("success") is True:
             self._enter(self._accepted(said))
@@ -163,7 +159,7 @@ class Watch(Struct):
         self._pass(Refused(command, beginning(said.get("error")) or "it did not say why", during))
 
     def _accepted(self, said: dict[str, Any]) -> State:
-        """A response with success means no change, but for one that has no event of its own.
+        """Return the state after a response with success: no change, but for what has no event of its own.
 
         zot answers a compaction when it starts, with that word. pi answers one when it is over, and ends the run before
         it, as before any move to another session; its earlier generations tell nothing else of that.
@@ -186,10 +182,11 @@ class Watch(Struct):
         self._pass(Garbled(shown, reason, doing(self._under)))
 
     def _pass(self, state: Refused | Garbled) -> None:
-        """A state that lasts until the next line."""
+        """Show a state that lasts until the next line, while `_under` stays."""
         self.state, self.since = state, self.at
 
     def _enter(self, state: State) -> None:
+        """Be in this state, and note since when, if it is another."""
         if isinstance(state, Failed) and not isinstance(self._under, Failed | Retrying):
             self.failures += 1  # It is told more than once: by the message, by the turn, by an error of its own.
         self._under = state
@@ -199,11 +196,11 @@ class Watch(Struct):
             self.state = state
 
     def _quiet(self) -> State:
-        """What it is in when something came that means no change: a sign of life at least."""
+        """Return the state after something that means no change: a sign of life at least."""
         return Idle() if isinstance(self._under, Starting) else self._under
 
     def _after(self, word: Word, said: Detail) -> State:
-        """The state that follows. Everything here is decided by the word and what came with it."""
+        """Return the state that follows from an event and what came with it."""
         now = self._quiet()
         match word:
             case "agent_start" | "turn_start":
@@ -258,7 +255,10 @@ class Watch(Struct):
                 return now
 
     def _started(self, said: Detail) -> State:
-        """A call that is written and one that runs have the same id: it runs from the last of its beginnings."""
+        """Note that a call runs from now on, and return the state.
+
+        A call that is written and one that runs have the same id: the last of its beginnings counts.
+        """
         known = self._calls.get(said.call)
         if known is None and len(self._calls) >= MOST_CALLS:
             self._calls.pop(next(iter(self._calls)))
@@ -267,6 +267,7 @@ class Watch(Struct):
         return self._tool() or Thinking()
 
     def _finished(self, said: Detail) -> State:
+        """Note that a call has ended, and return the state."""
         self._calls.pop(said.call, None)
         if self.dialect == "zot" and (following := next(iter(self._calls.values()), None)):
             # Its calls are announced together and carried out one after another.
@@ -274,15 +275,16 @@ class Watch(Struct):
         return self._tool() or Thinking()
 
     def _tool(self) -> State | None:
-        """The call that began first of those that have not ended."""
+        """Return the state of running the call that began first of those that have not ended; None without any."""
         first = next(iter(self._calls.values()), None)
         return first and Running(first.tool, first.call, first.since, len(self._calls) - 1)
 
     def _answered_question(self, now: State) -> State:
-        """It goes on with what it asked about."""
+        """Return the state after an answer: the agent goes on with what it asked about."""
         return (self._tool() or Thinking()) if isinstance(now, Asking) else now
 
     def _compacted(self, said: Detail, now: State) -> State:
+        """Count a compaction that has ended, and return the state."""
         if said.error:
             return Failed(said.error)
         self.compactions += not said.aborted
@@ -293,7 +295,7 @@ class Watch(Struct):
         return Idle(said.aborted)
 
     def _add(self, word: Word | None, said: Detail) -> None:
-        """Sums and last words."""
+        """Add to the sums, and keep the last words."""
         if said.total:
             self.spent = said.total
         elif said.spent:
@@ -321,18 +323,19 @@ class Watch(Struct):
 
 
 def recognised(type: str) -> DialectName | None:
-    """The dialect that alone has this type."""
+    """Return the dialect that alone has this type; None if none or both have."""
     if type in _BOTH:
         return None
     return "zot" if type in TABLES["zot"] else "pi" if type in TABLES["pi"] else None
 
 
 def doing(state: State) -> str:
-    """What it does, in two words at most."""
+    """Return what an agent does in this state, in a word or two."""
     return f"running {state.tool}" if isinstance(state, Running) else name(state)
 
 
 def _count(counts: dict[str, int], type: str, by: int) -> None:
+    """Add to the count of a type, or to that of the rest if there are too many."""
     name = type[:60]
     if name not in counts and len(counts) >= MOST_TYPES:
         name = REST

@@ -1,4 +1,4 @@
-"""The watched program as a child process that does not outlive whoever watches it."""
+"""Starts the watched program as a child process that does not outlive us."""
 
 import os
 import signal
@@ -11,9 +11,10 @@ from linnet.errors import ConfigError
 
 
 def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
-    """Start it from the main thread. Raises ConfigError with a sentence if there is no such program.
+    """Start a program. Raises ConfigError with a sentence if it cannot be started.
 
-    On Linux the kernel kills it when this process is gone, however that came. Elsewhere only an orderly end does.
+    On Linux the kernel kills it when the thread that called this is gone, so call it from the main thread. Elsewhere it
+    ends only if we end it.
     """
     try:
         return subprocess.Popen(list(command), preexec_fn=_dies_with_us(), **options)
@@ -26,11 +27,12 @@ def start(command: Sequence[str], **options: Any) -> subprocess.Popen[bytes]:
 
 
 def exit_code(returned: int) -> int:
-    """As a shell would say it: 128 and the signal's number, if one ended it."""
+    """Return the exit code as a shell would: 128 plus the signal's number, if one ended the program."""
     return returned if returned >= 0 else 128 - returned
 
 
 def _dies_with_us() -> Callable[[], None] | None:
+    """Return what a child calls before it becomes the program, so that it is killed when we are gone."""
     if sys.platform != "linux":
         return None
     from ctypes import CDLL  # Loaded before the fork: afterwards little is allowed.

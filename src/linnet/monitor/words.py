@@ -1,4 +1,4 @@
-"""The monitor's own words for what an agent does. Each dialect has a table from its types to these. Pure."""
+"""The events that a monitor knows, which each dialect has a table for, and what is read from a frame. Pure."""
 
 from typing import Any, Final, Literal, TypeAlias
 
@@ -33,16 +33,17 @@ MOST_TEXT: Final = 200  # Characters of anything said that are kept.
 
 
 class Tokens(Struct):
-    """What was spent. `cost` is in dollars; `cost_known`: of all of it, as far as the agent says."""
+    """Tokens that were spent, and what they cost."""
 
     input: int = 0
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
-    cost: float = 0.0
-    cost_known: bool = True
+    cost: float = 0.0  # Dollars.
+    cost_known: bool = True  # Whether `cost` is that of all of them, as far as the agent says.
 
     def add(self, other: "Tokens") -> None:
+        """Add what else was spent."""
         self.input += other.input
         self.output += other.output
         self.cache_read += other.cache_read
@@ -52,7 +53,7 @@ class Tokens(Struct):
 
 
 class Detail(Struct, frozen=True):
-    """What a frame says besides its word. `whole` means that `text` is the end of all that was said so far."""
+    """What a frame says besides which event it is."""
 
     role: Literal["", "user", "assistant", "other"] = ""
     kind: Literal["", "text", "thinking", "call"] = ""
@@ -61,13 +62,13 @@ class Detail(Struct, frozen=True):
     tool: str = ""
     error: str = ""
     aborted: bool = False
-    again: bool = False
+    again: bool = False  # Whether the run goes on after a compaction.
     attempt: int = 0
     attempts: int = 0
     delay: float = 0.0
-    spent: Tokens | None = None
-    total: Tokens | None = None
-    whole: bool = False
+    spent: Tokens | None = None  # By this message.
+    total: Tokens | None = None  # By the session so far.
+    whole: bool = False  # Whether `text` is the end of all that was said so far, and not of this piece.
 
 
 NOTHING: Final = Detail()
@@ -75,7 +76,7 @@ _object = decoder_of(dict[str, Any])
 
 
 def fields(line: bytes) -> dict[str, Any]:
-    """All fields of a frame, or none if it cannot be read after all."""
+    """Return all fields of a frame; none if it cannot be read after all."""
     try:
         return decode_line(_object, line)
     except BadInput:
@@ -83,7 +84,7 @@ def fields(line: bytes) -> dict[str, Any]:
 
 
 def text(value: Any) -> str:
-    """The end of a string; of a list of blocks, the end of their texts; of anything else, nothing."""
+    """Return the end of a string; of a list of blocks, the end of their texts; of anything else, nothing."""
     if isinstance(value, str):
         return value[-MOST_TEXT:]
     if isinstance(value, list):
@@ -93,18 +94,18 @@ def text(value: Any) -> str:
 
 
 def beginning(value: Any) -> str:
-    """The beginning of a string, which is where errors and names say what they are about."""
+    """Return the beginning of a string, which is where errors and names say what they are about."""
     return value[:MOST_TEXT] if isinstance(value, str) else ""
 
 
 def number(value: Any) -> float:
-    """A sum that can be added to; anything that is none counts nothing."""
+    """Return a number that can be added to a sum; 0 for anything else."""
     usable = isinstance(value, int | float) and not isinstance(value, bool) and 0 <= value < 1e15
     return value if usable else 0
 
 
 def tokens(value: Any, cache_read: str, cache_write: str, cost: Any, known: str) -> Tokens | None:
-    """The last four are what an agent calls the fields, but for the cost itself."""
+    """Return what a `usage` object says; None if it is no object. All but `cost` are names of its fields."""
     if not isinstance(value, dict):
         return None
     names = ("input", "output", cache_read, cache_write)

@@ -1,4 +1,4 @@
-"""zot's stream in the monitor's words. Pure."""
+"""Maps zot's frames to the monitor's events. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, Final
@@ -88,7 +88,7 @@ _SIMPLE = frozenset(("turn_start", "assistant_start", "done", "tool_use_end"))
 
 
 def detail(type: str, line: bytes) -> Detail:
-    """What a line says besides its type. Fields of another kind than expected count as absent."""
+    """Return what a line says besides its type. Fields of another kind than expected count as absent."""
     if type in _SIMPLE:
         return Detail(role="assistant") if type == "assistant_start" else _call(line) if type[0] == "t" else NOTHING
     said = fields(line)
@@ -123,7 +123,7 @@ def detail(type: str, line: bytes) -> Detail:
 
 
 def pieces(lines: Sequence[bytes]) -> Detail:
-    """What many pieces in a row come to; `lines` are the last of them."""
+    """Return what many pieces in a row come to, of which `lines` are the last."""
     said: list[str] = []
     for line in lines:
         try:

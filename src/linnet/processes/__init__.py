@@ -1,1 +1,1 @@
-"""Child processes: started by a supervisor, followed while they run, and killed with all they started."""
+"""Runs child processes: a supervisor starts them, and kills each with all that it started."""

@@ -1,4 +1,4 @@
-"""A program that stays and is talked to, such as an extension."""
+"""A child process that stays and is talked to by pipes, such as an extension or an MCP server."""
 
 import os
 import select
@@ -9,14 +9,14 @@ from time import monotonic
 
 from linnet.processes.spawner import PATIENCE, Spawned, Spawner
 
-KEPT = 64 * 1024
+KEPT = 64 * 1024  # Bytes of stderr.
 
 
 class Child:
-    """Invariant: once it is closed, nothing that the program started is running.
+    """A program that is running, with pipes to its stdin, stdout and stderr.
 
-    Lines are read from `stdout` and written with `write` or `offer`, by any thread; if one is blocked, a `kill` by
-    another shows it the end of the pipe.
+    Read its `stdout`, and `write` or `offer` what goes to its stdin, in any thread; if one is blocked, a `kill` by
+    another shows it the end of the pipe. Invariant: once it is closed, nothing that the program started is running.
     """
 
     def __init__(
@@ -30,11 +30,13 @@ class Child:
         errors: Callable[[bytes], None] = lambda data: None,
         exited: Callable[[], None] = lambda: None,
     ) -> None:
-        """Returns when it has started. Raises OSError or ValueError if it cannot be.
+        """Start it, and return when it has started. Raises OSError or ValueError if it cannot be.
 
-        `errors` takes what it prints on stderr; `exited` is called when it has ended. Both are in a thread of ours.
+        `errors` is given what it prints on stderr; `exited` is called when it has ended. Both are called in the thread
+        that watches it. `opened` are files that it can read from these descriptors.
         """
         self.closed = False
+        """Whether `close` was called."""
         self._take_errors = errors
         self._tell_exit = exited
         self._writing = Lock()
@@ -64,11 +66,14 @@ class Child:
 
     @property
     def stderr(self) -> str:
-        """The end of what it has printed there, up to 64 KiB."""
+        """The end of what it has printed on stderr, up to 64 KiB."""
         return bytes(self._errors).decode(errors="replace")
 
     def write(self, data: bytes) -> None:
-        """All of it, and nothing of another thread's in between. Raises BrokenPipeError if nobody reads it any more."""
+        """Write all of it, and nothing of another thread's in between; block while the pipe is full.
+
+        Raises BrokenPipeError if nobody reads it any more.
+        """
         with self._writing:
             if self._stdin is None:
                 raise BrokenPipeError
@@ -79,18 +84,20 @@ class Child:
                 poller.poll()
 
     def offer(self, data: bytes | memoryview) -> int:
-        """Write as much as there is room for, and return how much that was. Raises BrokenPipeError if nobody reads it
-        any more.
+        """Write as many bytes as there is room for, and return how many that were.
+
+        Raises BrokenPipeError if nobody reads them any more.
         """
         with self._writing:
             return self._write_some(data)
 
     @property
     def stdin(self) -> int | None:
-        """The descriptor that has room again when it can be written to; None when the input has ended."""
+        """The descriptor of its input, to poll for room; None when the input has ended."""
         return self._stdin
 
     def _write_some(self, data: bytes | memoryview) -> int:
+        """Write what there is room for, with `_writing` held, and return how many bytes that were."""
         if self._stdin is None:
             raise BrokenPipeError
         try:
@@ -99,19 +106,19 @@ class Child:
             return 0
 
     def wait(self, timeout: float | None = None) -> int | None:
-        """The exit code, negative for the signal that ended it; None if it is still running after `timeout` seconds.
+        """Return the exit code, negative for a signal; None if the program still runs after `timeout` seconds.
 
-        What the program started may still be running when it has exited.
+        What it started may still be running when it has exited.
         """
         self._exited.wait(timeout)
         return self._spawned.exit_code
 
     def kill(self) -> None:
-        """End it and all it started, at once."""
+        """Have it killed, with all it started. Returns at once; `close` waits."""
         self._spawned.kill()
 
     def close(self, grace: float = 0) -> None:
-        """End its input, give it so many seconds to exit by itself, kill what is left, and close the pipes."""
+        """End its input, give it `grace` seconds to exit by itself, kill what is left, and close the pipes."""
         if self.closed:
             return
         self.closed = True
@@ -119,15 +126,15 @@ class Child:
         self.end_input(grace)
         self._exited.wait(max(0, deadline - monotonic()))
         self.kill()
-        self._watcher.join(PATIENCE)
-        if self._watcher.is_alive():
+        self._watcher.join(PATIENCE)  # It ends when nothing of the program is left.
+        if self._watcher.is_alive():  # Whoever should have killed it did not.
             self._spawned.force()
             self._watcher.join(PATIENCE)
-        self.end_input(PATIENCE)
+        self.end_input(PATIENCE)  # Again: a thread that was blocked in `write` has let go of the lock by now.
         self.stdout.close()
 
     def end_input(self, patience: float = PATIENCE) -> None:
-        """The program reads to the end of its input, unless a thread is still writing when patience is over."""
+        """Close its input, unless a thread is still writing after `patience` seconds."""
         if self._writing.acquire(timeout=patience):
             stdin, self._stdin = self._stdin, None
             self._writing.release()
@@ -135,7 +142,7 @@ class Child:
                 os.close(stdin)
 
     def _watch(self) -> None:
-        """Keep what it prints on stderr, and notice its end, until nothing of it is left."""
+        """Keep what it prints on stderr, and report its exit, until nothing of it is left. Runs in its own thread."""
         poller = select.poll()
         poller.register(self._stderr, select.POLLIN)
         poller.register(self._spawned.fileno(), select.POLLIN)
@@ -154,7 +161,7 @@ class Child:
         os.close(self._stderr)
 
     def _read_errors(self) -> bool:
-        """False if there is nothing, or the pipe is at its end."""
+        """Read what it printed on stderr. Return False if there is nothing, or the pipe is at its end."""
         try:
             data = os.read(self._stderr, 1 << 16)
         except BlockingIOError:

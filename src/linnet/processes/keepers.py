@@ -1,7 +1,7 @@
-"""What the agent does when a command turns against supervisor and reapers: it may stop them, or kill them.
+"""Defends the supervisor and its reapers against a command that stops or kills them. Runs in the agent.
 
-They run as the same user, so nothing forbids it. Stopped ones are told to go on; the kernel tells them, too, when
-whoever is above them dies. Where that does not help, the agent kills what is below them by itself. And where it is a
+Commands run as the same user, so nothing forbids it. Stopped ones are told to go on; the kernel tells them, too, when
+whoever is above them dies. Where that does not help, the agent itself kills what is below them. And where it is a
 process of its own, it is a subreaper too: what has neither supervisor nor reaper any more becomes its child.
 """
 
@@ -14,34 +14,35 @@ from time import monotonic, sleep
 
 from linnet.processes.descendants import below, contents, groups_of, kill_group, listed_children
 
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.002, 0.1  # Seconds between two looks at who is left.
 
 
 def resume(supervisor: int) -> None:
-    """Have the supervisor go on, and its reapers, if somebody stopped them."""
+    """Send SIGCONT to the supervisor and to its reapers, in case somebody stopped them."""
     for pid in (supervisor, *listed_children(supervisor)):
         with suppress(OSError):
             os.kill(pid, SIGCONT)
 
 
 def kill_below(root: int, patience: float) -> bool:
-    """Kill everybody below a process, and not itself, as long as patience lasts. True if nobody is left.
+    """Kill everybody below a process, and not itself, for at most `patience` seconds. Return whether nobody is left.
 
-    It need not do anything about that, and may be stopped; but orphans must go to it.
+    The process itself need not help, and may be stopped; but it must be a subreaper, or orphans would get away.
     """
     return _until_none(lambda: below([root]), patience)
 
 
 def kill_adopted(spared: int | None, patience: float) -> bool:
-    """Kill what has become a child of this process, and all below it. True if nobody is left.
+    """Kill orphans of commands that have become our children, and all below them. Return whether nobody is left.
 
-    What this process started is in its session, but for the supervisor that is `spared`; no command's processes are.
+    They are told by their session: what this process itself started is in its own, but for the supervisor, which is
+    `spared`, and no process of a command is.
     """
     return _until_none(lambda: _adopted(spared), patience)
 
 
 def wait_for_end(process: int) -> bool:
-    """Block until a child of ours has ended, without reaping it. False where that cannot be seen."""
+    """Block until a child of ours has ended, without reaping it. Return False where the system cannot tell us."""
     try:
         fd = os.pidfd_open(process)
     except (AttributeError, OSError):
@@ -56,7 +57,8 @@ def wait_for_end(process: int) -> bool:
 
 
 def _adopted(spared: int | None) -> list[int]:
-    """Return our adopted children, and all below them. Those that had ended before are reaped, and not among them."""
+    """Reap our adopted children that have ended. Return the others, and all below them."""
+    # One by one: `waitpid(-1)` would take children of others in this process from under them.
     for pid in _adopted_children(spared):
         with suppress(ChildProcessError):
             os.waitpid(pid, os.WNOHANG)
@@ -65,6 +67,7 @@ def _adopted(spared: int | None) -> list[int]:
 
 
 def _adopted_children(spared: int | None) -> list[int]:
+    """Return our children in other sessions than ours, but for the supervisor."""
     session = os.getsid(0)
     found = []
     for pid in listed_children(os.getpid()):
@@ -75,9 +78,10 @@ def _adopted_children(spared: int | None) -> list[int]:
 
 
 def _until_none(look: Callable[[], list[int]], patience: float) -> bool:
-    """Kill whoever `look` finds until it finds nobody, or only the dead that it had found dead before.
+    """Kill whoever `look` finds until it finds nobody, or only zombies that it had found before.
 
-    Whoever dies during a look may leave children where that look has been already; the next one finds them.
+    Returns whether that came true within `patience` seconds. One look is not enough: whoever dies during it may leave
+    children where it has been already, and only the next one finds them.
     """
     deadline = monotonic() + patience
     pause = SHORTEST_PAUSE
@@ -101,6 +105,6 @@ def _until_none(look: Callable[[], list[int]], patience: float) -> bool:
 
 
 def _is_alive(pid: int) -> bool:
-    """A zombie is not; its parent may be stopped, and cannot take leave of it."""
+    """Return whether a process runs. A zombie does not: it stays while its parent is stopped and cannot reap it."""
     fields = contents(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     return bool(fields) and fields[0] not in (b"Z", b"X")

@@ -1,6 +1,6 @@
-"""The last step of a program that prepares something and then becomes another: part of what runs before a command.
+"""Replaces a small program of ours, such as one that sets up a sandbox, by the command that it was started for.
 
-It imports as little as it can: it is between every command and its start.
+It imports as little as it can: it delays the start of every such command.
 """
 
 import _signal as signal  # type: ignore[import-not-found]
@@ -10,7 +10,10 @@ from linnet.processes.descendants import contents
 
 
 def become(argv: list[str]) -> None:
-    """Never returns. Signals are as they would have been for the command; the interpreter ignores two."""
+    """Execute the command in place of this process; never returns.
+
+    Undoes what Python's start changed: two signals that it ignores, and a variable that it sets.
+    """
     for number in (signal.SIGPIPE, signal.SIGXFSZ):
         signal.signal(number, signal.SIG_DFL)
     if b"\0LC_CTYPE=" not in b"\0" + contents("/proc/self/environ"):

@@ -1,9 +1,9 @@
-"""Where programs are that linnet runs for itself: in PATH, and never in the folder that is worked on."""
+"""Finds the programs that linnet runs for itself: in PATH, and never in the folder that is worked on."""
 
 import os
 import sys
 
-MOST_LINKS = 40
+MOST_LINKS = 40  # As the kernel.
 
 # Where linnet is installed.
 PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -31,7 +31,10 @@ def installed(name: str, path: str, cwd: str) -> str | None:
 
 
 def leads_through(place: str, folder: str) -> bool:
-    """Whether an absolute path, or a link on its way, lies in this folder, which is a real path."""
+    """Return whether an absolute path, or a link on its way, lies in this folder, which is a real path.
+
+    True also if there are too many links to tell.
+    """
     at, todo, links = "/", place.split("/"), 0
     while todo:
         name = todo.pop(0)
@@ -51,6 +54,7 @@ def leads_through(place: str, folder: str) -> bool:
 
 
 def within(path: str, folder: str) -> bool:
+    """Return whether a path is this folder or below it, by their names alone."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 

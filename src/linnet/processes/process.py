@@ -1,4 +1,4 @@
-"""Child processes: commands that are followed while they run, programs that stay, and nothing of them left behind."""
+"""Runs commands and programs for a session: follows their output while they run, and leaves nothing of them behind."""
 
 import os
 import select
@@ -22,29 +22,32 @@ if TYPE_CHECKING:
     from linnet.processes.sandbox.files_only import FilesOnly
 
 _Confined: TypeAlias = tuple[Sequence[str], str | os.PathLike[str], Mapping[bytes, bytes], Mapping[int, str]]
+"""A command as it is started in the sandbox: its words, folder, environment, and files to open for it."""
 READ_SIZE = 1 << 16
 MOMENT = 0.05  # What is still there so long after its command has ended was put into the background.
-TOKEN = "ZOTCORE_RPC_TOKEN"
+TOKEN = "ZOTCORE_RPC_TOKEN"  # What a client must say to be let in: no command's business.
 
 
 class Sink(Protocol):
-    """Takes what a command prints."""
+    """Takes what a command prints, in the thread that runs the command."""
 
-    def feed(self, data: bytes) -> None: ...
+    def feed(self, data: bytes) -> None:
+        """Take the next piece."""
 
     def tick(self) -> float | None:
-        """Called between reads. Answers in how many seconds it wants to be called again, whatever happens."""
+        """Return in how many seconds to call this again even if nothing is printed. Called between reads."""
 
 
 class Finished(Struct, frozen=True):
-    """`exit_code` is negative for the signal that ended the command, and None when the time ran out."""
+    """How a command ended."""
 
     exit_code: int | None
+    """Negative for the signal that ended it; None when the time ran out."""
     timed_out: bool = False
 
 
 class Processes:
-    """Starts commands and programs, any number at once.
+    """Starts commands and programs, any number at once, from any thread.
 
     Invariant: after `close`, and also after the death of this process, nothing that one of them started is running.
     What a command puts in the background outlives the command. This process gets no child but one, the supervisor.
@@ -56,11 +59,11 @@ class Processes:
         shared: SharedSpawner | None = None,
         sandbox: "Sandbox | FilesOnly | None" = None,
     ) -> None:
-        """`hidden` are variables that no child gets, besides the token. Without a shared one, these have a supervisor
-        of their own. Commands run in the sandbox, if there is one; `close` closes it.
+        """`hidden` are variables that no child gets, besides the token. Without `shared` there is a supervisor for
+        these alone. Commands run in the sandbox, if there is one; `close` closes it.
         """
         self.sandbox = sandbox
-        self.confines_extensions = False  # Whether programs of extensions run in it, too.
+        self.confines_extensions = False  # Whether programs of extensions run in the sandbox, too.
         self.hide(hidden)
         self._shared = shared
         self._owner = os.getpid()
@@ -68,14 +71,14 @@ class Processes:
         self._lock = Lock()
         self._closed = False
         self._active: set[_Command] = set()
-        self._inside = 0
+        self._inside = 0  # How many are in `_entering`.
         self._background: list[Spawned] = []  # Commands that ended and left something running.
-        self._drains: list[Thread] = []
+        self._drains: list[Thread] = []  # They read what those go on to print.
         self._children: list[Child] = []
 
     @property
     def temporary(self) -> str | None:
-        """The folder for files that commands should find; None if it is that for all temporary files."""
+        """The folder for temporary files that commands should find; None is the system's."""
         return self.sandbox.temporary if self.sandbox is not None else None
 
     def warm(self) -> None:
@@ -92,10 +95,10 @@ class Processes:
         cancel: Cancel,
         timeout: float | None = None,
     ) -> Finished:
-        """Wait until the command itself has exited; its children in the background are not waited for.
+        """Run a command, and return how it ended. Its children in the background are not waited for.
 
         An abort kills the command and all it started at once and raises Cancelled; so does `close`. Raises OSError or
-        ValueError if it cannot be started.
+        ValueError if it cannot be started, and Closed after `close`.
         """
         cancel.check()
         with self._entering():
@@ -104,7 +107,7 @@ class Processes:
 
     def _run(self, command: "_Command", sink: Sink, cancel: Cancel, timeout: float | None) -> Finished:
         try:
-            self._add(command)
+            self._add(command)  # Before it starts: `close` then either finds it, or nothing is started.
             with cancel.interrupting(command.kill):
                 command.launch(self._spawner)
                 timed_out = command.follow(sink, timeout)
@@ -127,11 +130,11 @@ class Processes:
         errors: Callable[[bytes], None] = lambda data: None,
         exited: Callable[[], None] = lambda: None,
     ) -> Child:
-        """Start a program that stays. `env` is set besides what every command gets. One that is not trusted runs in the
-        sandbox, and finds the folder that it is started in there. `errors` is given what it prints on stderr, and
-        `exited` is called when it has ended.
+        """Start a program that stays, and return it when it has started.
 
-        Raises OSError or ValueError if it cannot be started.
+        `env` is set besides what every command gets. A program that is not trusted runs in the sandbox, and sees the
+        folder that it is started in there. `errors` is given what it prints on stderr, and `exited` is called when it
+        has ended, both in a thread of the child's. Raises OSError or ValueError if it cannot be started.
         """
         added = {os.fsencode(name): os.fsencode(value) for name, value in (env or {}).items()}
         environment: Mapping[bytes, bytes] = self._environment()
@@ -147,13 +150,13 @@ class Processes:
                 self._children = [each for each in self._children if not each.closed]
                 self._children.append(child)
                 late = self._closed
-        if late:  # `close` has not seen it.
+        if late:  # `close` ran while it was started, and has not seen it.
             child.close()
         return child
 
     def close(self) -> None:
-        """Kill whatever is still running."""
-        with self._lock:
+        """Kill whatever is still running, and wait until it is gone. Idempotent."""
+        with self._lock:  # Held only to take what is there: whoever runs a command needs it to end that.
             if self._closed:
                 return
             self._closed = True
@@ -182,12 +185,14 @@ class Processes:
             self.sandbox.close()
 
     def _add(self, command: "_Command") -> None:
+        """Have `close` know of a command that is about to start. Raises Closed."""
         with self._lock:
             if self._closed:
                 raise Closed
             self._active.add(command)
 
     def _end(self, command: "_Command") -> None:
+        """Forget a command that has ended, or keep what it left in the background for `close`."""
         drain = command.release()
         with self._lock:
             self._active.discard(command)
@@ -202,7 +207,7 @@ class Processes:
 
     @contextmanager
     def _entering(self) -> Iterator[None]:
-        """While the body runs, something may be in the sandbox."""
+        """Count the body among what may be in the sandbox, while it runs."""
         with self._lock:
             self._inside += 1
         try:
@@ -212,13 +217,17 @@ class Processes:
                 self._inside -= 1
 
     def _if_alone(self, action: Callable[[], None]) -> None:
-        """Do this if nothing is in the sandbox but what is about to enter, and let nothing else enter meanwhile."""
+        """Call `action` if nothing is in the sandbox but the caller's command, which is about to enter.
+
+        With the lock held, so that nothing else enters meanwhile.
+        """
         with self._lock:
             self._background = [spawned for spawned in self._background if not _is_over(spawned, MOMENT)]
             if self._inside == 1 and not self._background and all(child.closed for child in self._children):
                 action()
 
     def _confined(self, argv: Sequence[str], cwd: str | os.PathLike[str], shown: Sequence[str] = ()) -> "_Confined":
+        """Return what starts this command in the sandbox, where it also sees the paths that are `shown`."""
         assert self.sandbox is not None
         inside = {**self._environment(), **self.sandbox.variables}
         return self.sandbox.wrapped(argv, cwd, self._if_alone, shown), cwd, inside, self.sandbox.opened
@@ -228,11 +237,15 @@ class Processes:
         self._hidden = frozenset(map(os.fsencode, (TOKEN, *variables)))
 
     def _environment(self) -> dict[bytes, bytes]:
+        """Return our own environment without what is hidden."""
         return {name: value for name, value in os.environb.copy().items() if name not in self._hidden}
 
 
 class _Command:
-    """A command and the pipe that it prints to. Every descriptor but `spawned`'s is closed by `release`."""
+    """A command and the pipe that it prints to.
+
+    One thread calls all but `kill`, which any may call. `release` closes every descriptor but those of `spawned`.
+    """
 
     def __init__(
         self,
@@ -242,9 +255,9 @@ class _Command:
         opened: Mapping[int, str] | None = None,
     ) -> None:
         self.killed = False
-        self._lock = Lock()
+        self._lock = Lock()  # For `killed` and `_released`: after `release`, `_wake` may be anybody's descriptor.
         self._released = False
-        self._at_end = False
+        self._at_end = False  # Whether nobody holds the write end of the pipe any more.
         with ExitStack() as undo:
             # One pipe for both streams keeps their order. A pipe and not a file: a script that says `> /dev/stderr`
             # opens what is behind it again, and would truncate a file.
@@ -255,6 +268,7 @@ class _Command:
         os.set_blocking(self._output, False)
 
     def launch(self, spawner: Spawner) -> None:
+        """Return when it has started, or was killed before that. Raises OSError."""
         null = os.open(os.devnull, os.O_RDWR)
         try:
             self.spawned.launch(spawner, (null, self._write_end, self._write_end))
@@ -264,6 +278,7 @@ class _Command:
             self._write_end = -1
 
     def kill(self) -> None:
+        """Have it killed with all it started, and wake `follow`. Nothing happens after `release`."""
         with self._lock:
             if not self.killed and not self._released:
                 self.killed = True
@@ -271,7 +286,7 @@ class _Command:
                 os.write(self._wake, b"!")
 
     def follow(self, sink: Sink, timeout: float | None) -> bool:
-        """Wait for the end, natural or not. True if it came because the time ran out."""
+        """Feed the sink until the command has ended or was killed. Return whether it was because the time ran out."""
         deadline = None if timeout is None else monotonic() + timeout
         poller = select.poll()
         for fd in (self._output, self._woken, self.spawned.fileno()):
@@ -304,9 +319,11 @@ class _Command:
         return timed_out
 
     def release(self) -> Thread | None:
-        """Wait until all are gone, if it was killed. Otherwise a child in the background may still hold the pipe; then
-        go on reading, in a thread: were the pipe to close or to fill up, the next thing it prints would kill or stop
-        it."""
+        """Close the descriptors; if it was killed, wait until nothing of it is left.
+
+        Otherwise a child in the background may still hold the pipe. Then return a thread that goes on reading: were the
+        pipe to close or to fill up, the next thing that the child prints would kill or stop it.
+        """
         with self._lock:
             self._released = True
         if self.killed:
@@ -323,6 +340,7 @@ class _Command:
         return thread
 
     def _read(self, sink: Sink, size: int) -> None:
+        """Feed the sink with what is in the pipe, up to `size` bytes, and notice the end of the pipe."""
         try:
             data = os.read(self._output, size)
         except BlockingIOError:
@@ -334,6 +352,7 @@ class _Command:
 
 
 def _is_over(spawned: Spawned, seconds: float = 0) -> bool:
+    """Return whether nothing of it is left within so many seconds; if so, it is closed."""
     if not spawned.wait_until_gone(seconds):
         return False
     spawned.close()
@@ -341,6 +360,7 @@ def _is_over(spawned: Spawned, seconds: float = 0) -> bool:
 
 
 def _pipe(undo: ExitStack) -> tuple[int, int]:
+    """Return the read end and the write end of a pipe that `undo` closes."""
     ends = os.pipe()
     for end in ends:
         undo.callback(os.close, end)
@@ -348,6 +368,7 @@ def _pipe(undo: ExitStack) -> tuple[int, int]:
 
 
 def _discard(fd: int) -> None:
+    """Read to the end of the pipe, and close it."""
     while os.read(fd, READ_SIZE):
         pass
     os.close(fd)

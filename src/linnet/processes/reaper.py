@@ -1,4 +1,7 @@
-"""The parent of a command: starts it, says how it ended, and kills what came of it. Part of `supervisor`."""
+"""The process that is the parent of one command: starts it, reports how it ended, and kills all that came of it.
+
+The supervisor forks it off, so it imports as little as that does: see `supervisor`, also for what is sent.
+"""
 
 import _socket
 import marshal
@@ -18,17 +21,19 @@ from linnet.processes.descendants import (
     wait_for,
 )
 
-STREAMS = 3
+STREAMS = 3  # stdin, stdout and stderr.
 
 
 class Reaper:
-    """Invariant: while it waits for an order it has no children; while it has one, all are of one command.
+    """Waits for an order, sees its command through, and waits again or ends.
 
-    `place` is the supervisor's. The end of `lifeline` is the end of the supervisor. `adopting`: whether orphans come to
-    us, so that having no child left is the end of everything.
+    Invariant: while it waits for an order it has no children; while it has any, all came of one command.
     """
 
     def __init__(self, orders: _socket.socket, place: tuple[int, int], lifeline: int, *, adopting: bool) -> None:
+        """`place` is the supervisor's pipe. The end of `lifeline` is the end of the supervisor. `adopting` says whether
+        orphans may come to us, so that having no child left is the end of everything.
+        """
         go_on_when_parent_dies()
         self._orders = orders
         self._place = place
@@ -39,17 +44,17 @@ class Reaper:
     def run(self, resets: list[int]) -> None:
         """Take orders, one after the other, until another reaper waits for them or there are no more."""
         while fds := self._wait():
-            os.write(self._place[1], b".")
+            os.write(self._place[1], b".")  # Before the command starts: the supervisor sees to the next reaper now.
             control = _socket.socket(fileno=fds[0])
             SpawnOrder(control, self._lifeline, self._exits, adopting=self._adopting).run(fds[1:], resets)
             control.close()
             try:
                 os.read(self._place[0], 1)
-            except BlockingIOError:
+            except BlockingIOError:  # Another reaper waits.
                 return
 
     def _wait(self) -> list[int]:
-        """The descriptors of the next order; none if the supervisor or the agent is gone."""
+        """Return the descriptors of the next order; none if the supervisor or the agent is gone, or another waits."""
         poller = select.poll()
         for fd in (self._orders.fileno(), self._lifeline):
             poller.register(fd, select.POLLIN)
@@ -67,20 +72,20 @@ class Reaper:
 
 
 class SpawnOrder:
-    """One command, and everything that it starts."""
+    """One command from its start to the end of everything that it starts."""
 
     def __init__(self, control: _socket.socket, lifeline: int, exits: ChildExits, *, adopting: bool) -> None:
         self._control = control
         self._lifeline = lifeline
         self._exits = exits
         self._adopting = adopting
-        self._root = 0
-        self._exited = False
+        self._root = 0  # The command's process id, which is also that of its session and group.
+        self._exited = False  # Whether it was reaped; its id may be another's then.
 
     def run(self, streams: list[int], resets: list[int]) -> None:
-        """Until nothing is left of it."""
+        """Start it, and return when nothing is left of it. `resets` are signals that it must not inherit as ignored."""
         report = self._start(streams, resets)
-        for fd in streams:
+        for fd in streams:  # Or else whoever reads what it prints would never see the end.
             os.close(fd)
         try:
             self._control.sendall(report)
@@ -92,7 +97,7 @@ class SpawnOrder:
             self._kill()
 
     def _start(self, streams: list[int], resets: list[int]) -> bytes:
-        """What to tell the agent; nothing if it has changed its mind."""
+        """Start the command, and return what to tell the agent; nothing if that has changed its mind."""
         order = self._read_order()
         if order is None:
             return b""
@@ -111,14 +116,14 @@ class SpawnOrder:
             # Only where orphans go elsewhere is there something to look for that no signal announces.
             ready = {fd for fd, _ in poller.poll(LONGEST_PAUSE if self._exited and not self._adopting else None)}
             if self._exits.fd in ready or not ready:
-                self._exits.clear()
+                self._exits.clear()  # Before children are reaped: one that ends in between is announced again.
                 if not self._collect():
                     return
-            if ready - {self._exits.fd}:
+            if ready - {self._exits.fd}:  # The agent has shut its side, or the supervisor is gone.
                 return
 
     def _collect(self) -> bool:
-        """Take leave of children that have ended, and report the command's own end. False if nothing is left."""
+        """Reap children that have ended, and report the command's own end. Return whether anything is left."""
         ended, left = reap_children()
         self._exited = self._exited or self._root in ended
         left = left or (not self._adopting and group_exists(self._root))
@@ -127,6 +132,7 @@ class SpawnOrder:
         return left
 
     def _kill(self) -> None:
+        """Kill and reap all that is left of it."""
         # The id is the command's until it has been waited for, or, where orphans do not come to us, as long as anybody
         # is in its group.
         if not self._exited or (not self._adopting and group_exists(self._root)):
@@ -136,12 +142,13 @@ class SpawnOrder:
             wait_for(self._root)
 
     def _read_order(self) -> "tuple[list[bytes], bytes, dict[bytes, bytes], dict[int, bytes]] | None":
-        """None if the agent has changed its mind."""
+        """Return words, folder, environment and files to open; None if the agent has changed its mind."""
         size = self._read(8)
         body = self._read(int.from_bytes(size, "big")) if size else b""
         return marshal.loads(body) if body else None
 
     def _read(self, size: int) -> bytes:
+        """Return so many bytes from the agent; none if it has shut its side before."""
         parts = []
         while size:
             try:
@@ -156,11 +163,11 @@ class SpawnOrder:
 
 
 class SpawnRefused(Exception):
-    """The system would not start a command. `what` is `folder` or `command`."""
+    """The system would not start a command."""
 
     def __init__(self, error: OSError, what: bytes) -> None:
         self.errno = error.errno or 0
-        self.what = what
+        self.what = what  # `folder` or `command`: which of the two is at fault.
 
 
 def spawn(
@@ -173,7 +180,7 @@ def spawn(
 ) -> int:
     """Start a command that leads a session of its own; return its process id. Raises SpawnRefused."""
     try:
-        os.chdir(cwd)
+        os.chdir(cwd)  # posix_spawn has no way to give a child another folder than ours.
     except OSError as error:
         raise SpawnRefused(error, b"folder") from None
     actions: list[tuple[object, ...]] = [(os.POSIX_SPAWN_DUP2, fd, number) for number, fd in enumerate(streams)]
@@ -196,14 +203,17 @@ def spawn(
 
 
 def candidates(program: bytes, env: dict[bytes, bytes]) -> list[bytes]:
-    """The files that a program may be, in the order in which a shell would try them."""
+    """Return the files that a program may be, in the order in which a shell would try them."""
     if b"/" in program:
         return [program]
     return [os.path.join(folder, program) for folder in env.get(b"PATH", os.defpath.encode()).split(b":")]
 
 
 def receive(orders: _socket.socket) -> tuple[bytes, list[int]]:
-    """A byte and the descriptors that came with it; no byte if the agent is gone. Raises BlockingIOError."""
+    """Return a byte and the descriptors that came with it; no byte if the agent is gone.
+
+    Raises BlockingIOError if there is no order.
+    """
     space = _socket.CMSG_SPACE(4 * (1 + STREAMS))
     try:
         data, ancillary, _, _ = orders.recvmsg(1, space, _socket.MSG_DONTWAIT)
@@ -211,6 +221,6 @@ def receive(orders: _socket.socket) -> tuple[bytes, list[int]]:
         return b"", []
     whole = b"".join(body[: len(body) // 4 * 4] for _, _, body in ancillary)
     fds = [int.from_bytes(whole[at : at + 4], sys.byteorder) for at in range(0, len(whole), 4)]
-    for fd in fds:
+    for fd in fds:  # No command is started between the two: this process has one thread.
         os.set_inheritable(fd, False)
     return data, fds

@@ -1,4 +1,7 @@
-"""The agent's side of the supervisor: start it, give it commands, learn what became of them."""
+"""The agent's side of the supervisor: starts it, sends it commands, and reads what became of them.
+
+What is sent is described in `supervisor`; what is done when a command attacks the supervisor, in `keepers`.
+"""
 
 import _socket
 import marshal
@@ -25,25 +28,26 @@ DYING = 0.2
 
 
 class Spawner:
-    """Invariant: whatever `spawn` started ends with this process, however this one ends.
+    """A supervisor, and the socket that takes its orders. Any thread may use it.
 
-    There is a supervisor from the first command on, or from `warm`; if somebody kills it, the next command starts a new
-    one.
+    Invariant: whatever `spawn` started ends with this process, however this one ends. There is a supervisor from the
+    first command on, or from `warm`; if somebody kills it, the next command starts a new one.
     """
 
     def __init__(self, *, adopts: bool = False) -> None:
-        """`adopts`: this process is the agent's own, and is given what a command leaves behind that kills supervisor
-        and reaper at once. A program that hosts the agent may have other plans for its orphans.
+        """`adopts` says that this process is the agent's own. Then it becomes the parent of what a command leaves
+        behind that kills supervisor and reaper at once, and kills it. A program that hosts the agent may have other
+        plans for its orphans.
         """
         self._adopts = adopts
-        self._lock = Lock()
+        self._lock = Lock()  # For all below. It is held while a supervisor is started or dismissed, so there is one.
         self._closed = False
         self._process: subprocess.Popen[bytes] | None = None
         self._orders: _socket.socket | None = None
 
     @property
     def pid(self) -> int | None:
-        """Of the supervisor."""
+        """The supervisor's process id; None if there is none."""
         return self._process.pid if self._process else None
 
     def warm(self) -> None:
@@ -53,7 +57,10 @@ class Spawner:
                 self._launch()
 
     def spawn(self, control: _socket.socket, streams: tuple[int, int, int]) -> int:
-        """Hand over the other end of a control socket, and stdin, stdout and stderr. Returns the supervisor's id."""
+        """Hand over the other end of a control socket, and stdin, stdout and stderr. Return the supervisor's id.
+
+        Raises Closed, and OSError if no supervisor can be started.
+        """
         fds = b"".join(fd.to_bytes(4, sys.byteorder) for fd in (control.fileno(), *streams))
         ancillary = [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fds)]
         with self._lock:
@@ -68,26 +75,29 @@ class Spawner:
             return self._process.pid
 
     def has_lost(self, supervisor: int) -> bool:
-        """Whether the supervisor with this id is no more, or is just ending."""
+        """Return whether the supervisor with this id has ended, or is just ending."""
         with self._lock:
             process = self._process
+        # Without the lock: this may wait a moment, and others need not.
         return process is None or process.pid != supervisor or _has_ended(process, DYING)
 
     def resume(self) -> None:
-        """Somebody may have stopped the supervisor, or a reaper: have them go on."""
+        """Have the supervisor and the reapers go on, in case somebody stopped them."""
         from linnet.processes.keepers import resume
 
+        # Without the lock: whoever holds it may be waiting for a supervisor that is stopped.
         process = self._process
         if process is not None and process.returncode is None:
             resume(process.pid)
 
     def close(self) -> None:
-        """Have everything killed that is still running, and wait until it is."""
+        """End the supervisor, and with it everything that is still running; wait for that. Nothing is started later."""
         with self._lock:
             self._closed = True
             self._dismiss()
 
     def _launch(self) -> _socket.socket:
+        """Start a supervisor, with the lock held, and return the socket for its orders. Raises OSError."""
         ours, theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
         with ExitStack() as undo:
             undo.callback(ours.close)
@@ -111,13 +121,16 @@ class Spawner:
         return ours
 
     def _adopt(self, process: "subprocess.Popen[bytes]") -> None:
+        """Become a subreaper, and start a thread that kills what comes to us if this supervisor is killed."""
         from linnet.processes.descendants import adopt_orphans
         from linnet.processes.keepers import kill_adopted, wait_for_end
 
         def watch() -> None:
             over = not wait_for_end(process.pid)
             while not over:
-                with self._lock:  # Nothing is left to do if it was dismissed.
+                # With the lock, so that no other supervisor is started meanwhile: it would not be spared. Nothing is
+                # left to do if this one was dismissed.
+                with self._lock:
                     over = self._process is not process or kill_adopted(process.pid, PATIENCE)
                 if not over:
                     sleep(PATIENCE)
@@ -127,17 +140,18 @@ class Spawner:
                 Thread(target=watch, name="linnet-keepers", daemon=True).start()
 
     def _dismiss(self) -> None:
+        """End the supervisor, if there is one, with the lock held. Its process is reaped unless it cannot be killed."""
         process, self._process = self._process, None
         orders, self._orders = self._orders, None
         if process is None or orders is None:
             return
         from linnet.processes.keepers import kill_adopted, kill_below, resume
 
-        orders.close()
+        orders.close()  # It takes this as our end, and kills everything.
         resume(process.pid)
-        if not _has_ended(process, PATIENCE) and kill_below(
-            process.pid, PATIENCE
-        ):  # Somebody stops it again and again.
+        # If it has not ended, somebody stops it again and again. What is below it is killed first: it is the subreaper
+        # that keeps that together.
+        if not _has_ended(process, PATIENCE) and kill_below(process.pid, PATIENCE):
             process.kill()
         # If it does not end, something cannot be killed, and it stays to try again.
         if _has_ended(process, PATIENCE):
@@ -147,10 +161,9 @@ class Spawner:
 
 
 class Spawned:
-    """One process, and whatever it starts. Nothing happens before `launch`.
+    """One process, and whatever it starts, as its reaper reports on it. Nothing happens before `launch`.
 
-    `pid` is known once it has started, `exit_code` once it has ended: negative for the signal that ended it. `left`
-    says whether anything that it had started was running then. `gone` is true as soon as nothing is running any more.
+    One thread at a time calls `launch`, `receive` and what waits; any may `kill`.
     """
 
     def __init__(
@@ -160,27 +173,32 @@ class Spawned:
         env: Mapping[bytes, bytes],
         opened: Mapping[int, str] | None = None,
     ) -> None:
-        """`opened` are files that it can read from these descriptors."""
+        """`opened` are files that it can read from these descriptors. Raises ValueError for what cannot be started."""
         self._order = _order(argv, cwd, env, opened or {})
-        self._refused = {b"folder": str(cwd), b"command": argv[0]}
+        self._refused = {b"folder": str(cwd), b"command": argv[0]}  # What to name if one of them is refused.
         self._spawner: Spawner | None = None
         self._reaper = 0
         self.pid: int | None = None
+        """None before it has started."""
         self.exit_code: int | None = None
+        """None before it has ended; negative for the signal that ended it."""
         self.left = True
+        """Whether anything that it had started was running when it ended."""
         self.gone = False
+        """Whether nothing is running any more."""
         self.killed = False
-        self._lock = Lock()
+        """Whether `kill` was called, or it was refused."""
+        self._lock = Lock()  # Keeps `kill` from a control socket that `_reopen` or `close` is about to close.
         self._closed = False
-        self._line = b""
+        self._line = b""  # The beginning of a report that has not arrived whole.
         self._control, self._theirs = _socket.socketpair(_socket.AF_UNIX, _socket.SOCK_STREAM)
 
     def fileno(self) -> int:
-        """Readable when there is something to `receive`."""
+        """Return the descriptor that is readable when there is something to `receive`."""
         return self._control.fileno()
 
     def launch(self, spawner: Spawner, streams: tuple[int, int, int]) -> None:
-        """Returns when it has started, or was killed before that. Raises OSError if it cannot be started."""
+        """Start it; return when it has started, or was killed before that. Raises OSError if it cannot be started."""
         self._spawner = spawner
         for last in (False, True):
             supervisor = self._send(spawner, streams)
@@ -193,7 +211,7 @@ class Spawned:
             raise OSError(EIO, "the process that starts commands was killed")
 
     def receive(self) -> None:
-        """Wait for news. Raises OSError if the process cannot be started."""
+        """Wait for a report, and take it. Raises OSError if the report is that the process cannot be started."""
         try:
             data = self._control.recv(4096)
         except ConnectionError:
@@ -209,36 +227,40 @@ class Spawned:
             self._take(*line.split())
 
     def wait_until_gone(self, seconds: float) -> bool:
+        """Take reports until nothing is running any more, or none came for so many seconds. Return `gone`."""
         while not self.gone and readable(self.fileno(), seconds):
             with suppress(OSError):
                 self.receive()
         return self.gone
 
     def kill(self) -> bool:
-        """Have it killed, with all it started; `gone` follows. False if that is done already, or too late."""
+        """Have it killed, with all it started; `gone` follows. Return False if it was killed or closed before."""
         with self._lock:
             if self.killed or self._closed:
                 return False
             self.killed = True
             with suppress(OSError):  # It ended by itself.
-                self._control.shutdown(_socket.SHUT_WR)
-        self._resume()
+                self._control.shutdown(_socket.SHUT_WR)  # The order to kill; our other half still reads.
+        self._resume()  # A reaper that is stopped could not obey.
         return True
 
     def see_killed(self) -> bool:
-        """Wait until nothing is left of it, after `kill`. If whoever should do that does not, it is done from here."""
+        """Wait, after `kill`, until nothing is left of it, and return whether that is so.
+
+        If the reaper does not kill it in time, it is killed from here.
+        """
         if self.wait_until_gone(PATIENCE):
             return True
         self.force()
         return self.wait_until_gone(PATIENCE)
 
     def force(self) -> None:
-        """Kill it from here, and its reaper. Only while that has not let go of it: then the process id is its own."""
-        if not self._reaper or self.gone:
+        """Kill it from here, and its reaper; nothing happens if it is gone."""
+        if not self._reaper or self.gone:  # As long as the reaper has not let go of it, its process id is its own.
             return
         from linnet.processes.keepers import kill_below
 
-        kill_below(self._reaper, PATIENCE)
+        kill_below(self._reaper, PATIENCE)  # First: without its reaper nothing keeps it together.
         with suppress(OSError):
             os.kill(self._reaper, SIGKILL)
         self._resume()
@@ -248,26 +270,29 @@ class Spawned:
             self._spawner.resume()
 
     def close(self) -> None:
-        """Let go of it: what is still running will be killed."""
+        """Close the control socket; what is still running is killed."""
         with self._lock:
             self._closed = True
         self._control.close()
         self._theirs.close()
 
     def _send(self, spawner: Spawner, streams: tuple[int, int, int]) -> int:
-        """Returns the supervisor's id."""
+        """Give the order to a supervisor, and return its id; 0 if the connection broke before it was known."""
         supervisor = 0
         try:
             with suppress(ConnectionError):  # It was killed meanwhile, or there is a report that says why it ended.
-                sent = self._control.send(self._order, _socket.MSG_DONTWAIT)  # All of it, unless it is very long.
+                # All of it, unless it is very long: the reaper that is given the socket then need not wait. What does
+                # not fit into the socket follows when somebody reads there.
+                sent = self._control.send(self._order, _socket.MSG_DONTWAIT)
                 supervisor = spawner.spawn(self._theirs, streams)
-                self._theirs.close()
+                self._theirs.close()  # Now: if the reaper dies, the next line must fail and not wait for ever.
                 self._control.sendall(self._order[sent:])
         finally:
             self._theirs.close()
         return supervisor
 
     def _await_start(self) -> None:
+        """Take reports until it has started, is gone, or was killed. Raises OSError; TimeoutError if none comes."""
         deadline = monotonic() + START
         while self.pid is None and not self.gone:
             if readable(self.fileno(), PATIENCE):
@@ -280,6 +305,7 @@ class Spawned:
                 raise TimeoutError(ETIMEDOUT, "the process that starts commands does not answer")
 
     def _reopen(self) -> None:
+        """Begin anew with another control socket, unless it was killed."""
         with self._lock:
             if not self.killed:
                 self._control.close()
@@ -287,6 +313,7 @@ class Spawned:
                 self.gone, self.left, self.exit_code, self._line = False, True, None, b""
 
     def _take(self, verb: bytes, number: bytes, rest: bytes = b"") -> None:
+        """Take the words of one report. Raises OSError for `failed`."""
         if verb == b"started":
             self.pid = int(number)
             self._reaper = int(rest)
@@ -299,8 +326,8 @@ class Spawned:
 
 
 def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
-    """Wait for it. `Popen.wait` would look every few milliseconds."""
-    try:
+    """Wait for its end, so long at most, and return whether it came. It is not reaped where the system has pidfds."""
+    try:  # `Popen.wait` would look every few milliseconds.
         fd = os.pidfd_open(process.pid)
     except ProcessLookupError:
         return True
@@ -315,6 +342,7 @@ def _has_ended(process: subprocess.Popen[bytes], seconds: float) -> bool:
 
 
 def readable(fd: int, seconds: float | None) -> bool:
+    """Wait until there is something to read, so long at most, and return whether there is. None is for ever."""
     poller = poll()
     poller.register(fd, POLLIN)
     return bool(poller.poll(None if seconds is None else seconds * 1000))
@@ -323,7 +351,7 @@ def readable(fd: int, seconds: float | None) -> bool:
 def _order(
     argv: Sequence[str], cwd: str | os.PathLike[str], env: Mapping[bytes, bytes], opened: Mapping[int, str]
 ) -> bytes:
-    """Raises ValueError for what no program can be given."""
+    """Return the bytes that tell a reaper what to run. Raises ValueError for what no program can be given."""
     words = [os.fsencode(word) for word in argv]
     if not words:
         raise ValueError("a command has at least a name")

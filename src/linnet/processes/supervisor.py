@@ -1,4 +1,4 @@
-"""The program that starts commands for the agent and kills whatever comes of them. It runs in a process of its own.
+"""The program, in a process of its own, that starts commands for the agent and kills whatever comes of them.
 
     agent ── supervisor ─┬─ reaper ── command ── whatever it starts
                          └─ reaper ── command ── whatever it starts
@@ -60,25 +60,26 @@ def main(words: list[str]) -> None:
 
 
 class Supervisor:
-    """Invariant: a reaper waits for the next order, or is about to, unless the system has no room for one.
+    """Forks reapers, and kills what a reaper leaves behind that was killed itself.
 
-    A byte lies in the pipe `_place` while no reaper waits. A reaper that is done with its command takes it and waits
-    again, or ends if it is not there; the one that waits puts it back when an order comes.
+    Invariant: a reaper waits for the next order, or is about to, unless the system has no room for one. A byte lies in
+    the pipe `_place` while no reaper waits. A reaper that is done with its command takes it and waits again, or ends if
+    it is not there; the one that waits puts it back when an order comes.
     """
 
     def __init__(self, orders: _socket.socket, resets: list[int]) -> None:
         self._orders = orders
-        self._resets = resets
+        self._resets = resets  # Signals that we ignore, and commands must not.
         self._adopting = adopt_orphans()
         self._exits = ChildExits()
-        self._lifeline, self._held = os.pipe()
+        self._lifeline, self._held = os.pipe()  # Reapers poll the first; only we hold the second.
         self._place = os.pipe()
         os.set_blocking(self._place[0], False)
         os.write(self._place[1], b".")
         self._reapers: set[int] = set()
 
     def run(self, agent: list[int]) -> None:
-        """Until the agent is gone, and everything it had us start. `agent` becomes readable when it ends."""
+        """Return when the agent is gone, and everything it had us start. `agent` becomes readable when it ends."""
         orders, place, exits = self._orders.fileno(), self._place[0], self._exits.fd
         poller = select.poll()
         for fd in (exits, *agent):
@@ -103,7 +104,7 @@ class Supervisor:
         kill_everyone(self._exits)
 
     def _add_reaper(self) -> bool:
-        """Have one that waits. False if the system has no room for it; then an order is refused."""
+        """See that a reaper waits. Return False if the system has no room for one; then an order is refused."""
         try:
             os.read(self._place[0], 1)
         except BlockingIOError:  # There is one by now.
@@ -127,6 +128,7 @@ class Supervisor:
             os._exit(status)
 
     def _refuse(self, errno: int) -> None:
+        """Take an order, if there is one, and answer that it failed."""
         try:
             _, fds = receive(self._orders)
         except BlockingIOError:
@@ -140,7 +142,10 @@ class Supervisor:
             os.close(fd)
 
     def _look_after_children(self) -> bool:
-        """Kill what a reaper left behind that somebody killed: all children that are no reapers. True if there were."""
+        """Reap reapers. Kill what those left behind that were killed: all our children that are no reapers.
+
+        Returns whether there were any.
+        """
         self._exits.clear()
         ended, _ = reap_children()
         killed = [pid for pid, status in ended.items() if status and pid in self._reapers]
@@ -151,6 +156,7 @@ class Supervisor:
         return left
 
     def _free_place(self) -> None:
+        """See that one byte lies in the pipe: no reaper waits."""
         try:
             os.read(self._place[0], 1)
         except BlockingIOError:
@@ -159,7 +165,7 @@ class Supervisor:
 
 
 def watched(pid: int) -> list[int]:
-    """A descriptor that becomes readable when this process has ended; none where there is no such thing.
+    """Return a descriptor that becomes readable when this process has ended; none where the system has no such thing.
 
     The end of the socket tells as much, unless a process that the agent forked has a copy of it.
     """

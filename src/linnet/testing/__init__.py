@@ -1,1 +1,1 @@
-"""What tests and benchmarks of linnet, and of programs that embed it, can lean on."""
+"""Helpers for tests and benchmarks of linnet, and of programs that embed it."""

@@ -1,4 +1,4 @@
-"""linnet as a child process, for tests: send commands, wait for frames, and see all of it when a wait is in vain."""
+"""Runs linnet as a child process, for tests: sends commands, waits for frames, and shows all when a wait is in vain."""
 
 import json
 import os
@@ -17,11 +17,11 @@ from typing import Any
 from linnet.wire.jsonl import Lines
 
 Frame = dict[str, Any]
-PATIENCE = 60.0  # To be seen to hang, not to be fast: a machine may be busy.
+PATIENCE = 60.0  # Seconds. To be seen to hang, not to be fast: a machine may be busy.
 
 
 class Agent:
-    """One process on a pair of real pipes. Frames are kept in `seen` in the order they came."""
+    """One process on a pair of real pipes. It is killed when the context is left."""
 
     _popen: "type[subprocess.Popen[bytes]]" = subprocess.Popen
 
@@ -33,6 +33,7 @@ class Agent:
         pass_fds: tuple[int, ...] = (),
         program: str = "linnet",
     ) -> None:
+        """Start it in this folder, where `.linnet-home` is its home, with few variables of ours besides `env`."""
         executable = Path(sys.executable).parent / program
         base = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
         self._errors = tempfile.TemporaryFile()  # noqa: SIM115 (closed on exit)
@@ -52,6 +53,7 @@ class Agent:
         self._lines = Lines()
         self._ready: list[Frame] = []
         self.seen: list[Frame] = []
+        """All frames that were read, in the order they came."""
 
     def __enter__(self) -> "Agent":
         return self
@@ -67,19 +69,21 @@ class Agent:
 
     @property
     def stderr(self) -> str:
+        """Everything that it has printed on stderr."""
         self._errors.seek(0)
         return self._errors.read().decode(errors="replace")
 
     def send(self, *commands: Frame) -> None:
-        """All of them in one write."""
+        """Send commands, all of them in one write."""
         self.send_bytes(b"".join(json.dumps(command).encode() + b"\n" for command in commands))
 
     def send_bytes(self, data: bytes) -> None:
+        """Write to its stdin."""
         self._stdin.write(data)
         self._stdin.flush()
 
     def read(self, timeout: float = PATIENCE) -> Frame | None:
-        """The next frame; None at the end of stdout. Raises TimeoutError with all there was if nothing comes."""
+        """Return the next frame; None at the end of stdout. Raises TimeoutError, which shows the last frames."""
         deadline = time.monotonic() + timeout
         while not self._ready:
             left = deadline - time.monotonic()
@@ -96,7 +100,10 @@ class Agent:
         return frame
 
     def until(self, wanted: str | Callable[[Frame], bool], timeout: float = PATIENCE) -> list[Frame]:
-        """Frames up to and including the first that has this `type` or satisfies this condition."""
+        """Return the frames up to and including the first that has this `type` or satisfies this condition.
+
+        Raises TimeoutError, and EOFError if stdout ends before.
+        """
         frames: list[Frame] = []
         while True:
             frame = self.read(timeout)
@@ -112,15 +119,16 @@ class Agent:
         return self.until(lambda frame: frame["type"] == "response" and frame.get("id") == id)[-1]
 
     def prompt(self, message: str, id: Any = "p", **fields: Any) -> list[Frame]:
-        """Send a prompt and return its frames, response to terminator."""
+        """Send a prompt and return its frames up to zot's `done`."""
         self.send({"id": id, "type": "prompt", "message": message, **fields})
         return self.until("done")
 
     def end_input(self) -> None:
+        """Close its stdin."""
         self._stdin.close()
 
     def end(self) -> list[Frame]:
-        """Close stdin; everything that still comes."""
+        """Close its stdin, and return everything that still comes."""
         self.end_input()
         frames: list[Frame] = []
         while (frame := self.read()) is not None:
@@ -128,16 +136,18 @@ class Agent:
         return frames
 
     def wait(self, timeout: float = PATIENCE) -> int:
-        """The exit code."""
+        """Wait for its end, and return the exit code. Raises TimeoutError."""
         try:
             return self.process.wait(timeout)
         except subprocess.TimeoutExpired:
             raise TimeoutError(self._report(f"it did not exit within {timeout} s")) from None
 
     def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
         self.process.send_signal(number)
 
     def close_stdout(self) -> None:
+        """Stop reading: what it prints from now on breaks its pipe."""
         self._stdout.close()
 
     def _report(self, what: str) -> str:
@@ -146,4 +156,5 @@ class Agent:
 
 
 def types(frames: list[Frame]) -> list[str]:
+    """Return the `type` of each frame."""
     return [frame["type"] for frame in frames]

@@ -1,4 +1,4 @@
-"""Ways out of a sandbox, for tests that none of them works.
+"""Scripts that try to get out of a sandbox, for tests that none of them works.
 
 Each may only harm what the test put there for it: files in $OUT and in a home of the test's own, a process $VICTIM,
 sockets that listen. Where success would change the machine itself, a script looks whether it could, changes nothing,
@@ -9,13 +9,14 @@ from msgspec import Struct
 
 
 class Breakout(Struct, frozen=True):
-    """A bash script. `works`: without a sandbox it succeeds, which shows that it is a real attempt."""
+    """One attempt."""
 
-    script: str
-    works: bool = True
+    script: str  # For bash.
+    works: bool = True  # Whether it succeeds without a sandbox, which shows that it is a real attempt.
 
 
 def python(code: str, *, works: bool = True) -> Breakout:
+    """Return an attempt by this Python code, which has `ctypes`, `os`, `socket` and `libc`."""
     return Breakout(
         f"python3 -I -S - <<'END'\nimport ctypes, os, socket\nlibc = ctypes.CDLL(None, use_errno=True)\n{code}\nEND",
         works,
@@ -23,12 +24,12 @@ def python(code: str, *, works: bool = True) -> Breakout:
 
 
 def looks(condition: str) -> Breakout:
-    """Whether something can be had that a sandbox has not; root outside of one may not have it either."""
+    """Return an attempt that says ESCAPED if this condition of bash holds; without a sandbox it need not."""
     return Breakout(f"if {condition}; then echo ESCAPED; fi", works=False)
 
 
 def call(number: str, *args: str) -> Breakout:
-    """A system call by its number on x86-64 and on aarch64; that it does not fail is success."""
+    """Return an attempt to make a system call, by its numbers on x86-64 and aarch64; not to fail is to escape."""
     x86, arm = number.split("/")
     given = ", ".join(args)
     return python(

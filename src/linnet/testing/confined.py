@@ -1,4 +1,4 @@
-"""A sandbox with the agent's tools in it, for tests."""
+"""Makes a sandbox with the agent's tools in it, for tests."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ SECRET = "planted-1d8b33aa"
 
 
 class Place:
-    """A sandbox with the agent's tools, a home and a folder outside."""
+    """A sandbox around a folder of work, with the agent's tools, a home and a folder outside."""
 
     def __init__(
         self,
@@ -29,7 +29,7 @@ class Place:
         files_only: bool = False,
         prepare: Callable[[Path], None] = lambda work: None,
     ) -> None:
-        """`prepare` puts something into the folder of work before there is a sandbox."""
+        """Make all of it in this folder. `prepare` puts something into the folder of work before there is a sandbox."""
         self.work, self.home, self.outside = (folder.resolve() / name for name in ("work", "home", "outside"))
         for each in (self.work, self.home, self.outside):
             each.mkdir()
@@ -47,6 +47,7 @@ class Place:
         self.tools = Registry(standard_tools(NAMES))
 
     def call(self, name: str, **args: object) -> str:
+        """Call a tool, and return the text of its output, after FAILED if it is an error."""
         bounds = Bounds(self.sandbox.view)
         context = ToolContext(self.work, CancelToken(), lambda news: None, self.processes, bounds=bounds)
         output = self.tools.run(ToolCall("1", name, args), context)
@@ -54,4 +55,5 @@ class Place:
         return f"FAILED {text}" if output.is_error else text
 
     def bash(self, command: str) -> str:
+        """Run a command in the sandbox, and return as `call`."""
         return self.call("bash", command=command)

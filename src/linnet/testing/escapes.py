@@ -1,4 +1,4 @@
-"""Ways in which a process gets away from whoever started it, for tests that must find it all the same."""
+"""Scripts whose processes get away from whoever started them, for tests that must find them all the same."""
 
 import os
 import sys
@@ -10,13 +10,13 @@ from linnet.testing.processes import alive
 
 
 class Escape(Struct, frozen=True):
-    """A bash script that leaves at least `count` processes running, and appends their ids to the file `pids`."""
+    """A script that leaves processes running, and appends their ids to the file `pids`."""
 
-    script: str
-    count: int = 1
+    script: str  # For bash.
+    count: int = 1  # How many processes it leaves, at least.
 
 
-# Becomes what orphans below it go to, and has one.
+# Becomes a subreaper, to which orphans below it go, and has one.
 SUBREAPER = """
 import ctypes, os, time
 ctypes.CDLL(None).prctl(36, 1, 0, 0, 0)
@@ -66,7 +66,7 @@ ESCAPES = {
 
 
 def noted(folder: Path) -> list[int]:
-    """What scripts have written to `pids` in this folder."""
+    """Return the process ids that scripts have written to `pids` in this folder."""
     try:
         return [int(line) for line in (folder / "pids").read_text().splitlines()]
     except FileNotFoundError:
@@ -74,7 +74,7 @@ def noted(folder: Path) -> list[int]:
 
 
 def survivors(folder: Path) -> list[int]:
-    """Living processes that were noted there, or that work there."""
+    """Return the living processes that were noted in this folder, or whose working folder is in it."""
     found = {pid for pid in noted(folder) if alive(pid)}
     for name in os.listdir("/proc"):
         try:

@@ -1,4 +1,4 @@
-"""A listener and a requester that only remember, for tests of a session without a protocol."""
+"""A listener and a requester that only remember what they hear, for tests of a session without a protocol."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,15 +10,14 @@ from linnet.runtime.requester import Requester
 
 
 class Quiet(Listener):
-    """`breaths` are the kinds of events that were told together; the test may add to the `story`.
-
-    What no dialect would tell is left out.
-    """
+    """A Listener that keeps all events but those that no dialect would tell."""
 
     def __init__(self) -> None:
         self.heard: list[Event] = []
         self.breaths: list[list[type[Event]]] = []
+        """The kinds of events that were told together."""
         self.story: list[str] = []
+        """When the session was at rest, among what the test adds."""
 
     def hear(self, events: Sequence[Event]) -> None:
         told = [event for event in events if not isinstance(event, Internal)]
@@ -31,7 +30,7 @@ class Quiet(Listener):
 
 
 class Asking(Requester):
-    """`answers` and `refusals` are what it was told; the functions are called as that happens."""
+    """A Requester that keeps what it is answered."""
 
     def __init__(
         self,
@@ -39,6 +38,7 @@ class Asking(Requester):
         finished: Callable[[Answer], None] = lambda answer: None,
         refused: Callable[[str], None] = lambda reason: None,
     ) -> None:
+        """`finished` and `refused` are called with each answer and each refusal."""
         self.answers: list[Answer] = []
         self.refusals: list[str] = []
         self._finished = finished

@@ -1,4 +1,4 @@
-"""What every log of sessions must do, whoever keeps it. Run it on a factory of your own, with pytest:
+"""Tests of what every log of sessions must do, whoever keeps it. Run them on a factory of your own, with pytest:
 
 class TestMine(LogContract):
     def make(self) -> LogFactory:
@@ -22,7 +22,7 @@ LINES = [line(number) for number in range(6)]
 
 
 class LogContract:
-    """Each test begins with a factory that has no logs."""
+    """The tests. Each begins with a factory that has no logs."""
 
     def make(self) -> LogFactory:
         """Return a factory that has no logs. To be overridden."""

@@ -1,4 +1,4 @@
-"""The scripted model's side of HTTP: requests read, refusals written, and waits that notice a client who hangs up."""
+"""The scripted model's side of HTTP: reads requests, writes refusals, and waits such that it notices a hang-up."""
 
 import select
 import socket
@@ -27,6 +27,7 @@ def tls_of(certificate: str) -> "SSLContext":
 
 
 def read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | None:
+    """Return method, path, headers by their names in lower case, and body; None if there is no whole request."""
     first = stream.readline(65536)
     if not first.strip():
         return None
@@ -46,6 +47,7 @@ def read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | N
 
 
 def refusal_of(api: Api, path: str, headers: dict[str, str], body: Any) -> Refusal | None:
+    """Return how the vendor would refuse a request; None if it would not."""
     plain = path.partition("?")[0]
     if not plain.endswith(("/v1/messages", "/chat/completions")):
         return Refusal(404, "not_found_error", f"there is nothing at {plain}")
@@ -61,12 +63,14 @@ def refusal_of(api: Api, path: str, headers: dict[str, str], body: Any) -> Refus
 
 
 def refuse(connection: socket.socket, api: Api, refusal: Refusal) -> bool:
+    """Send a refusal, and return True: the connection can be used again."""
     body = openai_refusal(refusal) if api == "openai" else anthropic_refusal(refusal)
     connection.sendall(head(refusal.status, len(body), refusal.retry_after) + body)
     return True
 
 
 def head(status: int, length: int, retry_after: str | None = None) -> bytes:
+    """Return the head of a response whose body is JSON of this length."""
     wait = f"Retry-After: {retry_after}\r\n" if retry_after else ""
     reason = _REASONS.get(status, "Scripted")
     return (
@@ -75,7 +79,7 @@ def head(status: int, length: int, retry_after: str | None = None) -> bytes:
 
 
 def wait(connection: socket.socket, seconds: float | None, ear: socket.socket | None = None) -> None:
-    """Until the time is over, the ear hears something, or the client hangs up, which raises."""
+    """Wait until the time is over, or there is something to read from `ear`. Raises Gone if the client hangs up."""
     poll = select.poll()
     poll.register(connection, select.POLLIN)
     if ear is not None:

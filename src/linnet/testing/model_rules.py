@@ -1,4 +1,4 @@
-"""What the vendors refuse, refused here too, so that a broken history fails in a test and not at a customer's. Pure.
+"""Checks requests as the vendors do, so that a broken history fails in a test and not at a customer's. Pure.
 
 Each check returns a sentence, or None for a request that the real API would take.
 """
@@ -16,6 +16,7 @@ class _Refused(Exception):
 
 
 def check_anthropic(body: dict[str, Any]) -> str | None:
+    """Return why the Messages API would refuse a request; None if it would not."""
     try:
         _common(body)
         _anthropic_limits(body)
@@ -29,6 +30,7 @@ def check_anthropic(body: dict[str, Any]) -> str | None:
 
 
 def check_openai(body: dict[str, Any]) -> str | None:
+    """Return why the Chat Completions API would refuse a request; None if it would not."""
     try:
         _common(body)
         _openai_messages(body["messages"])
@@ -109,7 +111,7 @@ def _anthropic_messages(body: dict[str, Any]) -> None:
 
 
 def _anthropic_thoughts(body: dict[str, Any]) -> None:
-    """With a budget, calls that are being answered must have begun with a thought."""
+    """Check that, with a budget for thinking, a reply whose calls are being answered begins with a thought."""
     if (body.get("thinking") or {}).get("type") != "enabled" or len(body["messages"]) < 2:
         return
     last, answers = body["messages"][-2], body["messages"][-1]["content"]

@@ -1,4 +1,4 @@
-"""What the scripted model does, spelled by the prompt. Pure; the words are explained in `model_server`."""
+"""Plans what the scripted model does, by the words of the prompt, which `model_server` explains. Pure."""
 
 import json
 import re
@@ -12,62 +12,78 @@ Reason: TypeAlias = Literal["end", "tool", "length", "refusal", "filter"]
 
 
 class Say(Struct, frozen=True):
+    """Send a piece of text."""
+
     text: str
 
 
 class Flood(Struct, frozen=True):
-    """As many deltas `w0 w1 …` as asked, prepared in advance."""
+    """Send as many deltas `w0 w1 …`, prepared in advance."""
 
     count: int
 
 
 class Think(Struct, frozen=True):
+    """Send a piece of a thought."""
+
     text: str
 
 
 class Call(Struct, frozen=True):
-    """`args` is the text of the arguments; only the first `shown` of its pieces are sent, if that is given."""
+    """Call a tool."""
 
     name: str
-    args: str
-    pieces: int = 2
-    shown: int | None = None
+    args: str  # The text of the arguments.
+    pieces: int = 2  # How many pieces they come in.
+    shown: int | None = None  # How many of these are sent; None is all.
 
 
 class Pause(Struct, frozen=True):
+    """Wait so long."""
+
     seconds: float
 
 
 class Gate(Struct, frozen=True):
+    """Wait until the test opens the gate."""
+
     name: str
 
 
 class Raw(Struct, frozen=True):
+    """Send these bytes as they are."""
+
     data: bytes
 
 
 class Failed(Struct, frozen=True):
-    """An error inside a stream that began well."""
+    """Send an error inside a stream that began well."""
 
     kind: str
 
 
 class Stop(Struct, frozen=True):
+    """End the reply."""
+
     reason: Reason = "end"
 
 
 class Cut(Struct, frozen=True):
+    """Close the connection in the middle of the reply."""
+
     reset: bool = False
 
 
 class Hang(Struct, frozen=True):
-    pass
+    """Send nothing more, and keep the connection."""
 
 
 Step: TypeAlias = Say | Flood | Think | Call | Pause | Gate | Raw | Failed | Stop | Cut | Hang
 
 
 class Refusal(Struct, frozen=True):
+    """An answer with an error instead of a stream."""
+
     status: int
     kind: str
     message: str
@@ -76,15 +92,15 @@ class Refusal(Struct, frozen=True):
 
 
 class Plan(Struct, frozen=True):
-    """How one request is answered. Without a head, the steps before it are all there is."""
+    """How one request is answered."""
 
     steps: tuple[Step, ...]
-    refusal: Refusal | None = None
-    head_after: float = 0.0
-    headless: bool = False
-    split: bool = False
-    crlf: bool = False
-    cached: bool = False
+    refusal: Refusal | None = None  # Instead of the steps.
+    head_after: float = 0.0  # Seconds.
+    headless: bool = False  # Whether the steps are done without a head of HTTP before them.
+    split: bool = False  # Whether everything comes in chunks of three bytes.
+    crlf: bool = False  # Whether lines of the stream end in CRLF.
+    cached: bool = False  # Whether the usage says that the prompt was cached.
 
 
 class Prompt(Struct, frozen=True):
@@ -117,6 +133,7 @@ _KINDS = {
 
 
 def newest_prompt(body: dict[str, Any]) -> Prompt:
+    """Return the newest user text of a request, whichever API it is for."""
     text, replies, after_result = "", 0, False
     for message in body["messages"]:
         role, content = message["role"], message.get("content")
@@ -134,7 +151,7 @@ def newest_prompt(body: dict[str, Any]) -> Prompt:
 
 
 def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
-    """`seen` counts the requests so far that had the same prompt, this one excluded."""
+    """Return how a request is answered. `seen` counts the earlier requests that had this prompt."""
     prompt = newest_prompt(body)
     if _summarising(body, prompt):
         held = re.search(r"HOLD SUMMARY (\w+)", prompt.text)
@@ -148,6 +165,7 @@ def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
 
 
 def _summarising(body: dict[str, Any], prompt: Prompt) -> bool:
+    """Return whether a request asks for the summary of a conversation."""
     if body.get("tools") and body.get("tool_choice") != {"type": "none"}:
         return False
     first = body["messages"][0]
@@ -156,7 +174,7 @@ def _summarising(body: dict[str, Any], prompt: Prompt) -> bool:
 
 
 def _special(api: Api, word: str, args: list[str], seen: Callable[[], int]) -> Plan | None:
-    """What is more than a list of things to say."""
+    """Return the plan of a word that is more than a list of things to say; None for any other."""
     recovered = (Say("recovered"), Stop())
     match word, args:
         case "fail", [code, times, *wait]:
@@ -185,6 +203,7 @@ def _special(api: Api, word: str, args: list[str], seen: Callable[[], int]) -> P
 
 
 def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
+    """Return what a word has the model say, after so many replies to the same prompt."""
     match word, args:
         case "text", [count]:
             return (Flood(int(count)), Stop())

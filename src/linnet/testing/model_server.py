@@ -83,10 +83,10 @@ _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-
 
 
 class Recorded(Struct, frozen=True):
-    """Header names are in lower case."""
+    """A request that came."""
 
     path: str
-    headers: dict[str, str]
+    headers: dict[str, str]  # By their names in lower case.
     body: Any
 
 
@@ -97,10 +97,10 @@ class ModelServer:
     """
 
     def __init__(self, port: int = 0, log: str | None = None, certificate: str | None = None) -> None:
-        """`certificate` names a file with a certificate and its key: then the URL is an https one."""
+        """`log` is a file to append requests to. `certificate` is a file with a certificate and its key, for https."""
         self.requests: list[Recorded] = []
         self.connections = 0
-        self.disconnects = 0
+        self.disconnects = 0  # Clients that hung up before their answer was complete.
         self._listener = socket.create_server(("127.0.0.1", port), backlog=128)
         self.port: int = self._listener.getsockname()[1]
         self.url = f"{'https' if certificate else 'http'}://127.0.0.1:{self.port}"
@@ -126,6 +126,7 @@ class ModelServer:
         self.close()
 
     def close(self) -> None:
+        """Close every connection, and wait for the threads."""
         with self._lock:
             self._closing = True
             connections = list(self._open)
@@ -196,7 +197,7 @@ class ModelServer:
             connection.close()
 
     def _secured(self, connection: socket.socket, tls: "SSLContext") -> socket.socket:
-        """The first read will shake hands, and fail if the client does not like what it is shown."""
+        """Return the connection with TLS. The first read shakes hands, and fails if the client refuses us."""
         secured = tls.wrap_socket(connection, server_side=True, do_handshake_on_connect=False)
         with self._lock:
             self._open.discard(connection)
@@ -216,7 +217,7 @@ class ModelServer:
             self._log.write(encode(entry) + b"\n")
 
     def _answer_one(self, connection: socket.socket, stream: BinaryIO) -> bool:
-        """Read a request and answer it. False when the connection is done with."""
+        """Read a request and answer it. Return whether the connection can be used again."""
         try:
             asked = read_request(stream)
         except OSError:
@@ -261,6 +262,7 @@ class ModelServer:
             return self._prompts[prompt] - 1
 
     def _play(self, connection: socket.socket, planned: Plan, wire: Wire) -> bool:
+        """Do the steps of a plan. Return whether the connection can be used again. Raises Gone and OSError."""
         if planned.head_after:
             wait(connection, planned.head_after)
         pending: list[bytes] = []
@@ -315,7 +317,7 @@ class ModelServer:
         return True
 
     def _flood(self, template: bytes, count: int) -> list[bytes]:
-        """The same flood is asked for again and again by those who measure: keep it."""
+        """Return the blocks of a flood. They are kept, since benchmarks ask for the same one again and again."""
         key = (template, count)
         if key not in self._floods:
             blocks = flooded(template, count)
@@ -325,6 +327,7 @@ class ModelServer:
         return self._floods[key]
 
     def _wait_at(self, connection: socket.socket, name: str) -> None:
+        """Wait until a gate is open. Raises Gone."""
         bell, ear = socket.socketpair()
         with bell, ear:
             with self._lock:

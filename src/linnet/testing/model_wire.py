@@ -1,4 +1,4 @@
-"""A script's steps in the vendors' words: each method returns whole events, ready to be framed. Pure."""
+"""Writes the steps of a script as the events of the vendors' streams. Pure."""
 
 from typing import Any, Protocol
 
@@ -10,26 +10,34 @@ _SEGMENT = 256 * 1024
 
 
 class Wire(Protocol):
-    """One reply. `flood` gives the events that precede it, and the one to repeat, with a %d in it."""
+    """The stream of one reply. Each method returns whole events, ready to be framed."""
 
-    def opening(self) -> list[bytes]: ...
+    def opening(self) -> list[bytes]:
+        """Return the events that begin the stream."""
 
-    def events(self, step: Step) -> list[bytes]: ...
+    def events(self, step: Step) -> list[bytes]:
+        """Return the events of a step; none for what sends none."""
 
-    def flood(self, count: int) -> tuple[list[bytes], bytes]: ...
+    def flood(self, count: int) -> tuple[list[bytes], bytes]:
+        """Return the events before a flood, and the one to repeat, with a %d in it."""
 
 
 def pieces(text: str, count: int) -> list[str]:
+    """Return a text in so many pieces, or fewer if it is short."""
     step = -(-len(text) // max(1, min(count, len(text)))) if text else 1
     return [text[at : at + step] for at in range(0, len(text), step)]
 
 
 def framed(event: bytes) -> bytes:
+    """Return an event as a chunk of HTTP."""
     return b"%x\r\n%b\r\n" % (len(event), event)
 
 
 def flooded(event: bytes, count: int) -> list[bytes]:
-    """`event` holds one %d. Numbers of equal length make chunks of equal size, so one format call fills a block."""
+    """Return blocks of chunks, one for each number; `event` holds one %d.
+
+    Numbers of equal length make chunks of equal size, so one format call fills a block.
+    """
     blocks: list[bytes] = []
     first, digits = 0, 1
     while first < count:
@@ -102,7 +110,7 @@ class AnthropicWire:
         return opened + [self._delta({"type": "input_json_delta", "partial_json": piece}) for piece in sent]
 
     def _block(self, kind: str | None, start: dict[str, Any]) -> list[bytes]:
-        """The events that make this block the open one: none, if text follows text."""
+        """Return the events that make this block the open one: none, if text follows text."""
         if kind is not None and kind == self._open:
             return []
         closed = self._close()

@@ -1,4 +1,4 @@
-"""What is running on this machine, for tests that must leave nothing behind."""
+"""Looks for processes on this machine, for tests that must leave nothing behind."""
 
 import time
 from collections.abc import Callable
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def alive(pid: int) -> bool:
-    """Running, and not a zombie that waits for its parent."""
+    """Return whether a process is running, and is not a zombie that waits for its parent."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
     except OSError:
@@ -15,7 +15,7 @@ def alive(pid: int) -> bool:
 
 
 def marked(*texts: str) -> list[int]:
-    """Living processes that have all of this in their environment and command line."""
+    """Return the living processes that have all of these texts in their environment and command line."""
     found = []
     for folder in Path("/proc").glob("[0-9]*"):
         try:
@@ -28,7 +28,10 @@ def marked(*texts: str) -> list[int]:
 
 
 def wait_until(condition: Callable[[], bool], timeout: float = 60.0) -> None:
-    """For what no file descriptor can announce, such as the end of a process that is not our child."""
+    """Wait until a condition is true. Raises TimeoutError.
+
+    For what no file descriptor can announce, such as the end of a process that is not our child.
+    """
     deadline = time.monotonic() + timeout
     while not condition():
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""What another program printed, replayed: the same lines are sent at the same points, and both outputs can be compared.
+"""Replays what was sent to another program: sends linnet the same lines at the same points, to compare both outputs.
 
 A capture is a file of JSON lines: `argv` first, then in order what was sent (`in`), printed (`out`, `err`), and `exit`.
 An `in` that is no command has the line as it was in `raw`; `<EOF>` there is the end of stdin.
@@ -17,19 +17,19 @@ PATIENCE = 10.0
 
 
 class Difference(NamedTuple):
-    """`expected` turns what the other program printed into what linnet prints instead."""
+    """A deliberate difference from the other program."""
 
     reason: str
-    expected: Frames
+    expected: Frames  # Turns what the other program printed into what linnet prints instead.
 
 
 class Joined:
-    """Frames with a run of pieces as one; what falls into the run follows it.
-
-    `takes` adds a frame to the one before, if it is the next piece of the same thing, and says whether it was.
-    """
+    """Frames in which each run of pieces is one frame; other frames that fall into the run follow it."""
 
     def __init__(self, takes: Callable[[Frame, Frame], bool], falls: Iterable[str], frames: Iterable[Frame]) -> None:
+        """`takes` adds a frame to the one before, if it is the next piece of the same, and returns whether it was.
+        `falls` are the types of frames that may fall into a run.
+        """
         self.frames: list[Frame] = []
         self._takes = takes
         self._falls = frozenset(falls)
@@ -38,6 +38,7 @@ class Joined:
             self.add(frame)
 
     def add(self, frame: Frame) -> None:
+        """Add the next frame."""
         if self._takes(self._last, frame):
             return
         self.frames.append(json.loads(json.dumps(frame)))
@@ -46,15 +47,17 @@ class Joined:
 
 
 def load(path: Path) -> list[Frame]:
+    """Return the lines of a capture."""
     return [json.loads(line) for line in path.read_text("utf-8").split("\n") if line]
 
 
 def printed(capture: list[Frame]) -> list[Frame]:
+    """Return the frames that the other program printed."""
     return [entry["out"] for entry in capture if "out" in entry]
 
 
 def changed(*, when: Frame, to: Frame) -> Frames:
-    """Frames that have all of `when` get the fields of `to`; a field that is None there is left out."""
+    """Return what gives frames that have all of `when` the fields of `to`; a field that is None there is left out."""
 
     def change(frame: Frame) -> Frame:
         if not when.items() <= frame.items():
@@ -65,6 +68,7 @@ def changed(*, when: Frame, to: Frame) -> Frames:
 
 
 def replaced(old: str, new: str) -> Frames:
+    """Return what replaces a text in all frames."""
     return lambda frames: [json.loads(json.dumps(frame).replace(old, new)) for frame in frames]
 
 
@@ -76,7 +80,7 @@ def replay(
     uncounted: Container[str] = (),
     said: Callable[[Any], Any] = lambda line: line,
 ) -> None:
-    """A line is sent when as much has come as had before it in the capture. Raises TimeoutError if it does not come.
+    """Send each line of a capture when as much has come as had before it there. Raises TimeoutError if it does not.
 
     `uncounted` are the types of frames that only linnet prints. `said` puts what we were answered into a line that has
     what the other program was answered, such as an id.

@@ -1,4 +1,4 @@
-"""Logs that may wait, and do as a script says: for tests of a session whose log is far away."""
+"""Logs that wait and fail as a script says, for tests of a session whose log is far away."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -24,13 +24,14 @@ class _Session:
 
 
 class SlowLogs(KeyedLogs):
-    """`script` is what becomes of appends, looks at a head and logs to be made, in the order in which they come; when
-    it is used up, all of them work. `before` is called as each begins, and may wait as long as it likes.
-    """
+    """A factory of such logs, in memory."""
 
     may_wait = True
 
     def __init__(self, script: Iterable[Happening] = (), before: Callable[[], None] = lambda: None) -> None:
+        """`script` is what becomes of appends, looks at a head and logs to be made, in the order in which they come;
+        when it is used up, all of them work. `before` is called as each begins, and may wait as long as it likes.
+        """
         self.script = deque(script)
         self.before = before
         self._sessions: dict[str, _Session] = {}
@@ -63,7 +64,7 @@ class SlowLogs(KeyedLogs):
         return [] if session is None else list(session.lines)
 
     def take_over(self, key: str) -> None:
-        """Be another owner, whom nobody knows of yet."""
+        """Have another owner take a session, of whom the present one does not know yet."""
         self._get(key).epoch += 1
 
     def _own(self, key: str) -> "SlowLog":
@@ -77,6 +78,7 @@ class SlowLogs(KeyedLogs):
         return self._sessions[key]
 
     def _happen(self, key: str, act: Callable[[], T]) -> T:
+        """Do what the script says becomes of `act`. Raises LogUnavailable and what `act` raises."""
         self.before()
         with self._lock:
             happening = self.script.popleft() if self.script else "works"
@@ -91,7 +93,7 @@ class SlowLogs(KeyedLogs):
 
 
 class SlowLog:
-    """An `OwnedLog`."""
+    """An `OwnedLog` of SlowLogs."""
 
     may_wait = True
     path: str | None = None

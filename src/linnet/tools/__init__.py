@@ -1,1 +1,1 @@
-"""What the model can do in the working folder."""
+"""The tools that a model can call: linnet's own, and what is needed to add others beside them."""

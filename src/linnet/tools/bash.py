@@ -1,4 +1,4 @@
-"""The bash tool."""
+"""The bash tool: runs a command, and tells its output and how it ended in the words of zot or of pi."""
 
 import os
 from contextlib import closing
@@ -39,6 +39,7 @@ def bash(args: BashArgs, context: ToolContext) -> ToolOutput:
 
 
 def _run(args: BashArgs, context: ToolContext, output: CommandOutput) -> ToolOutput:
+    """Run the command and return what is told of it, also after an abort. Raises ToolFailed if it cannot be started."""
     started = monotonic()
     timeout = args.timeout or context.bash_timeout
     exit_code: int | None = None
@@ -81,6 +82,7 @@ def _run(args: BashArgs, context: ToolContext, output: CommandOutput) -> ToolOut
 def _as_pi_says(
     timeout: float | None, output: CommandOutput, kept: Kept, exit_code: int | None, status: str
 ) -> ToolOutput:
+    """Return the result in pi's words."""
     text = kept.text
     if kept.cut_bytes:
         text = f"{text.rstrip()}\n\n{_cut_note(output, kept).rstrip()}{_whereabouts(output)}\n"
@@ -97,11 +99,12 @@ def _as_pi_says(
 
 
 def as_shells_say(exit_code: int | None) -> int | None:
-    """A shell that was ended by a signal says 128 plus its number; so do we when it is the shell that was ended."""
+    """Return 128 plus the number of the signal for a shell that a signal ended, as shells do for their commands."""
     return 128 - exit_code if exit_code is not None and exit_code < 0 else exit_code
 
 
 def _report(command: str, output: CommandOutput, kept: Kept, footer: str) -> str:
+    """Return the result in zot's words."""
     parts = [f"$ {command}"]
     if shown := kept.text.rstrip("\n"):
         parts.append(f"{_cut_note(output, kept)}{shown}")
@@ -109,6 +112,7 @@ def _report(command: str, output: CommandOutput, kept: Kept, footer: str) -> str
 
 
 def _cut_note(output: CommandOutput, kept: Kept) -> str:
+    """Say which part of the output is shown; nothing if it is all."""
     if not kept.cut_bytes:
         return ""
     shown = len(kept.text.encode())
@@ -117,6 +121,7 @@ def _cut_note(output: CommandOutput, kept: Kept) -> str:
 
 
 def _whereabouts(output: CommandOutput) -> str:
+    """Say where all of the output is, or why it is nowhere; nothing if it is not long."""
     if output.path:
         return f" (full output: {output.path})"
     return f" (full output not kept: {output.problem})" if output.problem else ""

@@ -1,4 +1,4 @@
-"""What a tool is given besides its arguments."""
+"""What a tool is given besides its arguments: the working folder, the abort, and ways to report and to ask."""
 
 import os
 from collections.abc import Callable
@@ -15,21 +15,11 @@ if TYPE_CHECKING:
     from linnet.processes.sandbox.bounds import Bounds
 
 Wording: TypeAlias = Literal["zot", "pi"]
+"""The agent in whose words results are told: clients show them, and some look into them."""
 
 
 class ToolContext:
-    """`progress` takes new output while the tool runs. `processes` starts children and sees that none is left.
-
-    `ask` puts a question to whoever drives the agent, and waits; None is no answer.
-
-    `bash_timeout`: seconds for a command whose caller says nothing about that; None is as long as it takes.
-
-    `wording`: clients show results, and some look into them, so they are told in the words of the agent that a client
-    was written for.
-
-    `bounds` say where tools may read and write; None is everywhere. `may_find` says of an absolute path whether a
-    search may show it.
-    """
+    """What one call is given. The tool uses it in its own thread; `has_begun` may be read in any."""
 
     def __init__(
         self,
@@ -43,39 +33,45 @@ class ToolContext:
         bounds: "Bounds | None" = None,
         shell: Shell | None = None,
     ) -> None:
+        """`ask` puts a question to whoever drives the agent, and waits; None is no answer."""
         self.cwd = os.fspath(cwd)
         self.wording = wording
         self.cancel = cancel
         self.progress = progress
+        """Takes new output while the tool runs."""
         self.processes = processes
+        """Starts children, and sees that none is left."""
         self.bash_timeout = bash_timeout
+        """Seconds for a command whose caller says nothing about that; None is as long as it takes."""
         self.bounds = bounds
+        """Where tools may read and write; None is everywhere."""
         self.shell = shell or Shell()
         self.may_find: Callable[[str], bool] | None = None
+        """Returns whether a search may show an absolute path; None is that it may show all."""
         self._ask = ask
         self._begun = False
-        self._beginning = Lock()
+        self._beginning = Lock()  # For `_begun`, together with the look at `cancel`.
 
     def begin(self) -> None:
-        """Called by whoever hands the work to somebody else: from here on it may have been done, whatever comes of it.
-
-        Raises Cancelled if there was an abort before; then it must not be begun.
+        """Note that the work is about to be handed to somebody else: from here on it may have been done, whatever
+        comes of it. Raises Cancelled if there was an abort before; then it must not be begun.
         """
-        with self._beginning:  # Whoever asks after an abort hears what is so, and stays so.
+        with self._beginning:  # So that what `has_begun` says after an abort does not change any more.
             self.cancel.check()
             self._begun = True
 
     @property
     def has_begun(self) -> bool:
+        """Whether the work may have been done."""
         with self._beginning:
             return self._begun
 
     def ended(self) -> None:
-        """It was done."""
+        """Note that the work was done."""
         self._begun = True
 
     def finding(self, may_find: Callable[[str], bool]) -> "ToolContext":
-        """Return a copy for one call of a search, which leaves out the rest."""
+        """Return a copy for a search that may show only what `may_find` returns true for."""
         from copy import copy
 
         found = copy(self)
@@ -83,30 +79,31 @@ class ToolContext:
         return found
 
     def confirm(self, title: str, message: str = "") -> bool:
-        """Ask whoever drives the agent, and wait. No answer is no. Raises Cancelled."""
+        """Ask whoever drives the agent, wait, and return the answer; no answer is no. Raises Cancelled."""
         from linnet.core.questions import Confirm, Confirmed
 
         reply = self._ask(Confirm(title, message))
         return isinstance(reply, Confirmed) and reply.yes
 
     def select(self, title: str, options: tuple[str, ...]) -> str | None:
-        """Ask for one of these, and wait. None if nobody chose. Raises Cancelled."""
+        """Ask for one of these options, wait, and return it; None if nobody chose. Raises Cancelled."""
         from linnet.core.questions import Chosen, Select
 
         reply = self._ask(Select(title, options))
         return reply.text if isinstance(reply, Chosen) else None
 
     def input(self, title: str, placeholder: str = "") -> str | None:
-        """Ask for a line of text, and wait. None if nobody answered. Raises Cancelled."""
+        """Ask for a line of text, wait, and return it; None if nobody answered. Raises Cancelled."""
         from linnet.core.questions import Chosen, EnterText
 
         reply = self._ask(EnterText(title, placeholder))
         return reply.text if isinstance(reply, Chosen) else None
 
     def resolve(self, path: str, *, writing: bool = False) -> str:
-        """Relative paths start in the working folder; `~` is the user's home. Raises ToolFailed if it is out of bounds.
+        """Return the absolute path: relative ones start in the working folder, and `~` is the user's home.
 
-        What is opened there must be checked once more, with `bounds`: meanwhile it may be something else.
+        Raises ToolFailed if it is out of bounds, or can be no path. What is opened there must be checked once more,
+        with `bounds`: meanwhile it may be something else.
         """
         try:
             usable = b"\0" not in os.fsencode(path)

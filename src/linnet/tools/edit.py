@@ -1,4 +1,4 @@
-"""The edit tool."""
+"""The edit tool: replaces exact pieces of text in a file."""
 
 import os
 import stat
@@ -85,7 +85,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
 
 
 def contents(name: str, path: str, context: ToolContext) -> bytes:
-    """Return what is in a file that may be anything by now. Raises ToolFailed, or OSError."""
+    """Return what is in a file. Raises ToolFailed if it is no regular file or out of bounds, and OSError."""
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise ToolFailed(f"{name} is not a regular file.")
     if os.path.isdir(path):
@@ -94,6 +94,7 @@ def contents(name: str, path: str, context: ToolContext) -> bytes:
 
 
 def _check_encodable(text: str, number: int) -> None:
+    """Raise ToolFailed if the new text of an edit cannot be written as UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError as error:

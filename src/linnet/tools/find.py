@@ -1,4 +1,4 @@
-"""The find tool."""
+"""The find tool: finds files and folders by a glob."""
 
 import os
 import stat
@@ -59,7 +59,7 @@ def find(args: FindArgs, context: ToolContext) -> ToolOutput:
 
 
 class _Paths:
-    """A sink for paths that end in a zero byte. The last one is empty, and says that there are no more."""
+    """A Sink for paths that end in a zero byte. The last one is empty, and says that there are no more."""
 
     def __init__(self, folder: str, limit: int, may_find: Callable[[str], bool] | None) -> None:
         self._folder = os.fsencode(folder)
@@ -67,10 +67,11 @@ class _Paths:
         self._may_find = may_find
         self.listing = Listing()
         self.is_complete = False
+        """Whether all paths came, or as many as are wanted."""
         self._rest = b""
 
     def feed(self, data: bytes) -> None:
-        """Raises Enough."""
+        """Take a piece of output. Raises Enough when there are as many paths as are wanted."""
         *paths, self._rest = (self._rest + data).split(b"\0")
         for path in paths:
             if path:
@@ -83,4 +84,5 @@ class _Paths:
                 self.is_complete = True
 
     def tick(self) -> float | None:
+        """Return None: nothing is done between reads."""
         return None

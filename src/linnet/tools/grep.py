@@ -1,4 +1,4 @@
-"""The grep tool."""
+"""The grep tool: searches in files, with ripgrep or with our own program."""
 
 import os
 import stat
@@ -63,7 +63,10 @@ def grep(args: GrepArgs, context: ToolContext) -> ToolOutput:
 def _search(
     order: engines.GrepOrder, pattern: Pattern, glob: PathGlob | None, folder: str, context: ToolContext
 ) -> tuple[Matches, bool]:
-    """Our own program does it if there is no ripgrep, or one that does not understand us."""
+    """Return the matches, and whether the search ended in time. Raises ToolFailed and Cancelled.
+
+    Our own program searches if there is no ripgrep, or one that does not understand us.
+    """
     if program := engines.installed(context.cwd):
         found = Matches(folder, glob, order.context, order.limit, context.may_find)
         in_time = engines.run(engines.ripgrep(program, order, pattern, glob, folder), folder, found, context)
@@ -77,6 +80,7 @@ def _search(
 
 
 def _report(args: GrepArgs, found: Matches, in_time: bool) -> ToolOutput:
+    """Return the matches with notes on what was left out."""
     listing = found.listing
     if found.count >= args.limit:
         more = f"Use limit={args.limit * 2} for more, or refine pattern"
@@ -91,4 +95,5 @@ def _report(args: GrepArgs, found: Matches, in_time: bool) -> ToolOutput:
 
 
 def _binary(name: str) -> ToolFailed:
+    """Return the failure of a search in a file that looks binary."""
     return ToolFailed(f"{name} looks binary; look at it with bash (file, xxd, strings).")

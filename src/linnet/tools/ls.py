@@ -1,4 +1,4 @@
-"""The ls tool."""
+"""The ls tool: lists a folder."""
 
 import os
 import stat
@@ -52,6 +52,7 @@ def ls(args: LsArgs, context: ToolContext) -> ToolOutput:
 
 
 def _entries(folder: bytes, context: ToolContext) -> Iterator[tuple[tuple[object, ...], bytes, bool]]:
+    """Yield the key to sort by, the name, and whether it is a folder, of each entry that may be shown."""
     with os.scandir(folder) as found:
         for entry in found:
             context.cancel.check()
@@ -61,6 +62,7 @@ def _entries(folder: bytes, context: ToolContext) -> Iterator[tuple[tuple[object
 
 
 def _is_folder(entry: "os.DirEntry[bytes]") -> bool:
+    """Return whether an entry is a folder, or a link that leads to one."""
     try:
         return entry.is_dir()
     except OSError:  # A link that leads in a circle.
@@ -68,7 +70,7 @@ def _is_folder(entry: "os.DirEntry[bytes]") -> bool:
 
 
 def _key(name: str) -> tuple[object, ...]:
-    """Letters go before their accents: e, é, f."""
+    """Return what to sort a name by: case does not count, and letters go before their accents: e, é, f."""
     name = name.lower()
     if name.isascii():
         return ([_ORDER.get(char, -1) for char in name], "")

@@ -1,4 +1,4 @@
-"""What a call is about to do, for somebody who is asked whether it may. Nothing is changed here."""
+"""Shows what a call is about to do to somebody who is asked whether it may. Changes nothing."""
 
 from msgspec import MsgspecError, json
 
@@ -9,7 +9,7 @@ from linnet.tools.text.truncate import keep_head
 
 
 def preview(call: ToolCall, context: ToolContext) -> str:
-    """The command, the diff or the arguments, at most as long as a tool's result may be. Never raises."""
+    """Return the command, the diff or the arguments, at most as long as a tool's result may be."""
     shown = ""
     try:
         if call.name == "bash":
@@ -27,7 +27,7 @@ def preview(call: ToolCall, context: ToolContext) -> str:
 
 
 def _arguments(call: ToolCall) -> str:
-    """As JSON; what cannot be written as that, half a character or what has no bottom, as well as it can be."""
+    """Return the arguments as JSON, or in another spelling where they have a lone surrogate or are too deep for it."""
     try:
         return json.format(json.encode(call.args), indent=2).decode("utf-8", "replace")
     except UnicodeEncodeError:
@@ -37,6 +37,7 @@ def _arguments(call: ToolCall) -> str:
 
 
 def _edited(call: ToolCall, context: ToolContext) -> str:
+    """Return the diff that an edit would make. Raises ToolFailed and OSError."""
     from linnet.tools.edit import contents, edit
     from linnet.tools.text.diff import diff
     from linnet.tools.text.replace import SourceText, locate
@@ -49,7 +50,7 @@ def _edited(call: ToolCall, context: ToolContext) -> str:
 
 
 def _written(call: ToolCall, context: ToolContext) -> str:
-    """A new file is shown as it will be, an existing one as what changes."""
+    """Return a new file as it will be, of an existing one the diff. Raises ToolFailed and OSError."""
     from linnet.tools.edit import contents
     from linnet.tools.text.diff import diff
     from linnet.tools.text.replace import Change

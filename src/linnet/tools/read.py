@@ -1,4 +1,4 @@
-"""The read tool."""
+"""The read tool: returns a page of a text file, or an image."""
 
 import os
 import stat
@@ -17,7 +17,7 @@ from linnet.tools.text.truncate import MAX_BYTES, MAX_LINES, count_lines, keep_h
 
 MAX_IMAGE = 5 * 1024 * 1024
 BLOCK = 1 << 18
-HEAD = 8192
+HEAD = 8192  # Bytes by which it is decided whether a file is text.
 
 
 class ReadArgs(Struct):
@@ -58,7 +58,7 @@ def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
 
 
 class _Lines:
-    """A file as a stream: only what is asked for is ever in memory."""
+    """The lines of an open file, read in order: only what is asked for is in memory. All methods raise Cancelled."""
 
     def __init__(self, fd: int, head: bytes, cancel: Cancel) -> None:
         self._fd = fd
@@ -66,7 +66,7 @@ class _Lines:
         self._block = head  # Read, but not yet used.
 
     def skip(self, wanted: int) -> int:
-        """Move past that many lines; returns how many there were to move past."""
+        """Move past that many lines, and return how many there were to move past."""
         skipped = 0
         ended = True
         while skipped < wanted and (block := self._take()):
@@ -79,7 +79,7 @@ class _Lines:
         return skipped + (not ended)
 
     def take(self, lines: int, size: int) -> bytes:
-        """At least that many lines or bytes, unless the file ends before."""
+        """Return at least that many lines or bytes, unless the file ends before."""
         taken = bytearray()
         while lines > 0 and len(taken) < size and (block := self._take()):
             taken += block
@@ -87,16 +87,19 @@ class _Lines:
         return bytes(taken)
 
     def at_end(self) -> bool:
+        """Return whether everything was taken."""
         self._block = self._take()
         return not self._block
 
     def _take(self) -> bytes:
+        """Return the next block; nothing at the end of the file."""
         self._cancel.check()
         block, self._block = self._block, b""
         return block or os.read(self._fd, BLOCK)
 
 
 def _page(args: ReadArgs, lines: _Lines) -> ToolOutput:
+    """Return the lines that are asked for, and how to go on. Raises ToolFailed if there are none."""
     skipped = lines.skip(args.offset - 1)
     # A little more than may be shown: a character that is cut in half here lies beyond the cut that counts.
     data = lines.take(min(args.limit, MAX_LINES), MAX_BYTES + 4)
@@ -121,6 +124,7 @@ def _page(args: ReadArgs, lines: _Lines) -> ToolOutput:
 
 
 def _check_regular(path: str, mode: int) -> None:
+    """Raise ToolFailed if a file of this mode is no regular file."""
     if stat.S_ISDIR(mode):
         raise ToolFailed(f"{path} is a directory; list it with bash (ls).")
     if not stat.S_ISREG(mode):
@@ -128,6 +132,7 @@ def _check_regular(path: str, mode: int) -> None:
 
 
 def _image(path: str, fd: int, kind: str, size: int) -> ToolOutput:
+    """Return the image. Raises ToolFailed if it is too large."""
     if size > MAX_IMAGE:
         raise ToolFailed(
             f"{path} is an image of {size} bytes; more than {MAX_IMAGE} cannot be sent. Make it smaller first."
@@ -139,6 +144,7 @@ def _image(path: str, fd: int, kind: str, size: int) -> ToolOutput:
 
 
 def _quote(path: str) -> str:
+    """Return the path as a word of a shell command."""
     from shlex import quote
 
     return quote(path)

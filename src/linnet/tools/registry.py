@@ -1,25 +1,25 @@
-"""The tools of a session, by name."""
+"""The toolset of linnet's own tools."""
 
 from collections.abc import Iterable
 from typing import Any
 
-from linnet.core.messages import Text, ToolCall
+from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import Cancelled, ToolFailed
 from linnet.logs import broke
 from linnet.tools.context import ToolContext
-from linnet.tools.spec import Tool, ToolOutput, check_args
+from linnet.tools.spec import Tool, ToolOutput, check_args, failed
 
 
 class Registry:
-    """Invariant: `specs` is sorted by name, so that a vendor's prompt cache survives a restart."""
+    """A toolset of Tools. Invariant: `specs` is sorted by name, so that a vendor's prompt cache survives a restart."""
 
     def __init__(self, tools: Iterable[Tool[Any]]) -> None:
         self._tools = {tool.spec.name: tool for tool in sorted(tools, key=lambda tool: tool.spec.name)}
         self.specs: tuple[ToolSpec, ...] = tuple([tool.spec for tool in self._tools.values()])
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Never raises, but for an abort: what goes wrong in a tool is for the model to read."""
+        """Run the call and return its output; what goes wrong is output for the model. Raises only Cancelled."""
         tool = self._tools.get(call.name)
         try:
             if tool is None:
@@ -28,13 +28,9 @@ class Registry:
             check_args(call)
             return tool.run(call.args, context)
         except ToolFailed as failure:
-            return _error(str(failure))
+            return failed(str(failure))
         except Cancelled:
             raise
         except Exception as fault:
             broke(__name__, f"the {call.name} tool broke")
-            return _error(f"{call.name} failed: {type(fault).__name__}: {fault}")
-
-
-def _error(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)
+            return failed(f"{call.name} failed: {type(fault).__name__}: {fault}")

@@ -1,4 +1,4 @@
-"""A tool is a typed function: the schema the model sees and the check on what it sends are read off its arguments."""
+"""Makes a tool of a function that takes a struct, whose type is the schema for the model and checks the arguments."""
 
 from collections.abc import Callable
 from textwrap import dedent
@@ -16,15 +16,23 @@ Args = TypeVar("Args", bound=msgspec.Struct)
 
 
 class ToolOutput(msgspec.Struct, frozen=True):
-    """`is_error` marks output that is worth reading but is bad news, such as a command's non-zero exit."""
+    """What a tool returns."""
 
     content: tuple[UserPart, ...]
+    """What the model reads."""
     is_error: bool = False
+    """Whether it is bad news, such as a command's non-zero exit."""
     details: dict[str, Any] | None = None
+    """What only clients are sent."""
+
+
+def failed(text: str) -> ToolOutput:
+    """Return a sentence as the output of a call that failed."""
+    return ToolOutput((Text(text),), is_error=True)
 
 
 class Tool(Generic[Args]):
-    """`understood` turns other spellings of the arguments into the one that the schema tells of."""
+    """A function that the model can call, with its spec."""
 
     def __init__(
         self,
@@ -32,12 +40,14 @@ class Tool(Generic[Args]):
         body: Callable[[Args, ToolContext], str | ToolOutput],
         understood: Callable[[dict[str, Any]], dict[str, Any]] = dict,
     ) -> None:
+        """`understood` turns other spellings of the arguments into the one that the schema tells of."""
         self.spec = ToolSpec(body.__name__, described(body.__doc__ or ""), schema_of(args))
         self._args = args
         self._body = body
         self._understood = understood
 
     def run(self, args: dict[str, Any], context: ToolContext) -> ToolOutput:
+        """Check the arguments, call the function, and return what it returns. Raises ToolFailed and Cancelled."""
         output = self._body(self.parse(args), context)
         return ToolOutput((Text(output),)) if isinstance(output, str) else output
 
@@ -60,24 +70,24 @@ class Tool(Generic[Args]):
 def tool(
     args: type[Args], understood: Callable[[dict[str, Any]], dict[str, Any]] = dict
 ) -> Callable[[Callable[[Args, ToolContext], str | ToolOutput]], Tool[Args]]:
-    """The function's name and docstring are what the model reads."""
+    """Return a decorator that makes a Tool of a function, whose name and docstring the model reads."""
     return lambda body: Tool(args, body, understood)
 
 
 def check_args(call: ToolCall) -> None:
-    """Raises ToolFailed if what the model wrote was no JSON object: nobody is to run a call with arguments left out."""
+    """Raise ToolFailed if what the model wrote was no JSON object: a call must not run with arguments left out."""
     if call.unparsed:
         raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
 
 
 def described(docstring: str) -> str:
-    """The docstring as the model reads it, without the indentation of the code."""
+    """Return the docstring as the model reads it, without the indentation of the code."""
     first, _, rest = docstring.partition("\n")  # `inspect` does the same, after 6 ms of imports.
     return f"{first}\n{dedent(rest)}".strip()
 
 
 def schema_of(args: type[Any]) -> dict[str, Any]:
-    """One self-contained object schema: vendors differ in what they make of references and titles.
+    """Return the JSON Schema of a type without references and titles: vendors differ in what they make of those.
 
     Raises TypeError for a type that has none.
     """
@@ -101,13 +111,14 @@ def schema_of(args: type[Any]) -> dict[str, Any]:
 
 
 def _foreign_schema(kind: type) -> dict[str, Any]:
+    """Return the schema of a type that msgspec does not know."""
     from linnet.core.json.typed import schema_hook  # None of linnet's own tools needs it.
 
     return schema_hook(kind)
 
 
 def _without_null(node: dict[str, Any]) -> dict[str, Any]:
-    """A field that may be null is one that may be left out, and `required` says that already."""
+    """Return the schema of a field without null: such a field may be left out, and `required` says that already."""
     match node:
         case {"anyOf": [dict(kind), {"type": "null"}], **rest}:
             return {key: value for key, value in (rest | kind).items() if (key, value) != ("default", None)}

@@ -1,4 +1,4 @@
-"""The tools there are, and those that a session has unless it is told otherwise."""
+"""Names linnet's own tools, and loads those that a session is to have."""
 
 from collections.abc import Iterable
 from importlib import import_module
@@ -13,7 +13,10 @@ DEFAULT = NAMES[:4]
 
 
 def standard_tools(names: Iterable[str] | None = None) -> list[Tool[Any]]:
-    """Those that are named, once each; without names the default ones, which `+name` adds to and `-name` takes from."""
+    """Return the tools of these names, once each. Raises ConfigError for a name that no tool has.
+
+    None is the default ones; `+name` adds to those and `-name` takes from them, if all names are written so.
+    """
     chosen = _chosen(list(DEFAULT if names is None else names))
     if unknown := [name for name in chosen if name not in NAMES]:
         listed = ", ".join(f'"{name}"' for name in unknown)
@@ -22,6 +25,7 @@ def standard_tools(names: Iterable[str] | None = None) -> list[Tool[Any]]:
 
 
 def _chosen(names: list[str]) -> list[str]:
+    """Return the names that are meant, each once, known or not."""
     if not names or not all(name.startswith(("+", "-")) for name in names):
         return list(dict.fromkeys(names))
     chosen = dict.fromkeys(DEFAULT)

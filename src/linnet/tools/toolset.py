@@ -1,4 +1,4 @@
-"""Tools that come together: something with specs, that runs a call. Wrapped around or put beside each other."""
+"""Toolsets: objects that have specs and run calls, how several are combined, and how one is put behind permissions."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
@@ -11,24 +11,28 @@ from linnet.tools.spec import ToolOutput
 
 
 class Toolset(Protocol):
+    """Tools of one owner, such as an MCP server."""
+
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """Read before each step, so that tools may come and go in mid-conversation."""
+        """The tools there are now. Read before each step, so that tools may come and go in mid-conversation."""
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Raises only Cancelled: what goes wrong in a tool is for the model to read."""
+        """Run the call and return its output. Raises only Cancelled: other failures are output for the model."""
 
 
 class Combined:
-    """Toolsets beside each other. Invariants: `specs` is sorted by name, so that a vendor's prompt cache survives a
-    restart; of a name that two have, only the first one's is there, and somebody is told whose the other was.
+    """Several toolsets as one.
+
+    Invariants: `specs` is sorted by name, so that a vendor's prompt cache survives a restart; of a name that two have,
+    only the first one's is there, and it is logged whose the other was.
     """
 
     def __init__(
         self, first: tuple[str, Toolset], *others: tuple[str, Toolset], instead: Sequence[Toolset] = ()
     ) -> None:
-        """Each with its owner. What no toolset has is given to the first, which says that it does not know it. Tools of
-        those in `instead` are used instead of others that have the same name, and that is how it should be.
+        """Each comes with the name of its owner. A call of a tool that no toolset has is given to the first, which says
+        that it does not know it. Tools of those in `instead` replace others of the same name, and nothing is logged.
         """
         self._first = first[1]
         self._all = (first, *others)
@@ -37,6 +41,7 @@ class Combined:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools of all, by name."""
         found: dict[str, tuple[str, ToolSpec]] = {}
         for toolset in self._instead:
             for spec in toolset.specs:
@@ -52,22 +57,21 @@ class Combined:
         return tuple([found[name][1] for name in sorted(found)])
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Run the call in the first toolset that has the tool. Raises Cancelled."""
         for toolset in (*self._instead, *(toolset for _, toolset in self._all)):
             if any(spec.name == call.name for spec in toolset.specs):
                 return toolset.run(call, context)
         return self._first.run(call, context)
 
     def _tell(self, sentence: str) -> None:
-        """Tools come and go, and this is read before each step: it is said once. Without a handler of the program's
-        own, it is a line on stderr.
-        """
+        """Log a clash of names once, although `specs` is read before each step."""
         if sentence not in self._told:
             self._told.add(sentence)
             warn("linnet.tools", f"{sentence}; the first one is kept")
 
 
 def clash(claims: Iterable[tuple[str, str]]) -> str:
-    """Of names and whose they are: a sentence about the first that two claim, or nothing."""
+    """Return a sentence about the first name that two claim, or nothing. A claim is a name and its owner."""
     owners: dict[str, str] = {}
     for name, owner in claims:
         if name in owners:
@@ -77,44 +81,48 @@ def clash(claims: Iterable[tuple[str, str]]) -> str:
 
 
 def taken(name: str, first: str, second: str) -> str:
+    """Return the sentence that says that two owners have a tool of this name."""
     return f'the tool "{name}" is declared twice: by {first} and by {second}'
 
 
 class Gate(Protocol):
+    """Decides which calls may run."""
+
     def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
-        """Why the call may not run, for the model to read; empty if it may. `own`: the tool is linnet's. Raises
-        Cancelled.
+        """Return why the call may not run, for the model to read; nothing if it may. It may wait for an answer.
+
+        `own` says that the tool is linnet's, so that it is known what it does. Raises Cancelled.
         """
 
     def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
-        """Of a search by linnet's own tools, which paths it may show; None if it may show all."""
+        """Return what tells which paths a search by one of linnet's tools may show; None if it may show all."""
 
 
 class Guarded:
-    """A toolset behind a gate. Invariant: a call that the gate refused has not run, whatever is racing.
-
-    `own`: the tools are linnet's, so that it is known what they do.
-    """
+    """A toolset behind a gate. Invariant: a call that the gate refused has not run, whatever is racing."""
 
     def __init__(self, inner: Toolset, gate: Gate, *, own: bool) -> None:
+        """`own` says that the tools are linnet's, so that it is known what they do."""
         self._inner = inner
         self._gate = gate
         self._own = own
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
+        """All tools of the toolset: what is refused is told when it is called."""
         return self._inner.specs
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Run the call if the gate lets it, and return its output or the refusal. Raises Cancelled."""
         reason = self._gate.refusal(call, context, own=self._own)
         if reason:
             return refused(reason)
-        context.cancel.check()
+        context.cancel.check()  # The gate may have waited for somebody's answer.
         if self._own and (finding := self._gate.finding(call)) is not None:
             context = context.finding(finding)
         return self._inner.run(call, context)
 
 
 def refused(reason: str) -> ToolOutput:
-    """For the model a sentence; for clients a mark, since a refusal is no failure of the tool's."""
+    """Return the output of a refused call: a sentence for the model, and a mark for clients, since it is no failure."""
     return ToolOutput((Text(reason),), is_error=True, details={"denied": True})

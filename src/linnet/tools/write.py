@@ -1,4 +1,4 @@
-"""The write tool."""
+"""The write tool: creates a file, or replaces all of one."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""Servers that speak the Model Context Protocol, as a toolset.
+"""The toolset of servers that speak the Model Context Protocol.
 
 Nothing here is imported unless a server is configured, and the `mcp` package not before one is needed.
 """

@@ -1,4 +1,4 @@
-"""How much a server may offer: what is beyond that is left out, and told. Pure."""
+"""Limits how much an MCP server may offer: leaves out what is beyond that, and says so. Pure."""
 
 from collections.abc import Iterator, Sequence
 from typing import TypeVar
@@ -18,7 +18,7 @@ T = TypeVar("T", OfferedTool, OfferedPrompt, Resource)
 
 
 def bounded(offers: Offers) -> tuple[Offers, list[str]]:
-    """What of it is accepted, and a sentence about each that is not, or about how many are not."""
+    """Return what is accepted of the offers, and a sentence about each that is not, or about how many are not."""
     told: list[str] = []
     tools = tuple(_kept("tool", offers.tools, LARGEST_IN_ALL, told))
     prompts = tuple(_kept("prompt", offers.prompts, LARGEST_IN_ALL, told))
@@ -26,6 +26,7 @@ def bounded(offers: Offers) -> tuple[Offers, list[str]]:
 
 
 def _kept(kind: str, offered: Sequence[T], left: int, told: list[str]) -> Iterator[T]:
+    """Yield what is accepted, of at most `left` bytes; append sentences about the rest to `told`."""
     for at, each in enumerate(offered):
         if problem := _problem(each):
             told.append(f'its {kind} "{printable(each.name[:SHOWN])}" is left out: {problem}')
@@ -39,7 +40,7 @@ def _kept(kind: str, offered: Sequence[T], left: int, told: list[str]) -> Iterat
 
 
 def _problem(offer: OfferedTool | OfferedPrompt | Resource) -> str:
-    """What is too much about it, or cannot be sent to a model."""
+    """Say why an offer is not accepted; nothing if it is."""
     try:
         json.encode(offer)
     except (MsgspecError, UnicodeError, TypeError, RecursionError):

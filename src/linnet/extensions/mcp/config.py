@@ -1,4 +1,4 @@
-"""The `mcpServers` object that people already have, as structs. Pure: files are read elsewhere."""
+"""Parses the `mcpServers` object by which people configure MCP servers. Pure: files are read elsewhere."""
 
 import re
 from collections.abc import Callable, Iterable, Mapping
@@ -16,15 +16,15 @@ _HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
 class StdioServer(Struct, frozen=True):
-    """A program that is started and spoken to on its stdin and stdout. `cwd`: None is the agent's own folder.
-    `sandbox`: it runs where commands do.
-    """
+    """A program that is started and spoken to on its stdin and stdout."""
 
     command: str
     args: tuple[str, ...] = ()
     env: dict[str, str] = {}
     cwd: str | None = None
+    """The folder to start it in; None is the agent's own."""
     sandbox: bool = False
+    """Whether it runs in the sandbox of commands."""
 
 
 class Http(Struct, frozen=True):
@@ -38,14 +38,14 @@ Transport: TypeAlias = StdioServer | Http
 
 
 class ServerConfig(Struct, frozen=True, kw_only=True):
-    """`timeout`: seconds that a call may stay without an answer or a sign of progress. `start_timeout`: seconds from
-    the start of the server to the list of its tools.
-    """
+    """One server."""
 
     name: str
     transport: Transport
     timeout: float = CALL_TIMEOUT
+    """Seconds that a call may stay without an answer or a sign of progress."""
     start_timeout: float = START_TIMEOUT
+    """Seconds from the start of the server to the list of its tools."""
 
 
 def parse(data: bytes | str, source: str, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
@@ -63,7 +63,7 @@ def parse(data: bytes | str, source: str, environ: Mapping[str, str]) -> tuple[S
 
 
 def servers(content: object, source: str, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
-    """The same from an object that somebody else decoded, such as a program that hosts the runtime."""
+    """Return the same as `parse` from an object that somebody else decoded, such as a program that uses the SDK."""
     if not isinstance(content, Mapping) or "mcpServers" not in content:
         raise ConfigError(f'{source}: expected an object with the key "mcpServers"')
     listed = content["mcpServers"]
@@ -77,12 +77,12 @@ def servers(content: object, source: str, environ: Mapping[str, str]) -> tuple[S
 
 
 def merged(layers: Iterable[Iterable[ServerConfig]]) -> tuple[ServerConfig, ...]:
-    """One server for each name: that of the last layer which has it."""
+    """Return one server for each name: that of the last layer which has it."""
     return tuple({server.name: server for layer in layers for server in layer}.values())
 
 
 class _Reader:
-    """Reads the fields of one server, and knows what to call them when something is wrong."""
+    """Reads the fields of one server. Every method raises ConfigError, which names the field."""
 
     def __init__(self, name: str, fields: object, source: str, environ: Mapping[str, str]) -> None:
         self._name = name
@@ -95,6 +95,7 @@ class _Reader:
         self._fields = fields
 
     def server(self) -> ServerConfig | None:
+        """Return the server; None if it is disabled."""
         if self._flag("disabled", default=False) or not self._flag("enabled", default=True):
             return None
         return ServerConfig(
@@ -147,6 +148,7 @@ class _Reader:
         }
 
     def _text(self, key: str, value: object, *, may_be_empty: bool = False) -> str:
+        """Return a string, with its variables replaced."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = str(value)  # A port is often written as a number.
         if not isinstance(value, str):
@@ -159,6 +161,8 @@ class _Reader:
         return text
 
     def _variable(self, key: str) -> Callable[[re.Match[str]], str]:
+        """Return the function that replaces variables in a field."""
+
         def value(found: re.Match[str]) -> str:
             name, otherwise = found.groups()
             given = self._environ.get(name)
@@ -190,6 +194,7 @@ class _Reader:
 
 
 def _kind(value: object) -> str:
+    """Return what JSON calls the type of a value."""
     match value:
         case None:
             return "null"
@@ -206,4 +211,5 @@ def _kind(value: object) -> str:
 
 
 def _shown(value: object) -> str:
+    """Return a string as it is, and the type of anything else."""
     return f'"{value}"' if isinstance(value, str) else _kind(value)

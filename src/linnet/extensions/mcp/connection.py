@@ -1,4 +1,4 @@
-"""One connection to one server, to its last word. Imports the `mcp` package; lives in the loop's thread."""
+"""One connection to an MCP server, by the `mcp` package, which this imports. Used in the loop's thread only."""
 
 import asyncio
 import logging
@@ -37,17 +37,19 @@ _NO_HANDSHAKE = (types.UNSUPPORTED_PROTOCOL_VERSION, types.METHOD_NOT_FOUND)
 
 
 class McpConnection:
-    """`offers` is what the server last said it has; `changed` is called with it, again when it changes."""
+    """A session of the `mcp` package: asks the server, and keeps up with what it offers."""
 
     def __init__(self, session: ClientSession, pipe: ServerPipe | None, changed: Callable[[Offers], None]) -> None:
+        """`changed` is called with what the server offers, and again when that changes."""
         self._session = session
         self._pipe = pipe
         self._changed = changed
-        self._stale = asyncio.Event()
+        self._stale = asyncio.Event()  # Set when the server says that a list has changed.
         self.lost = asyncio.Event()
+        """Set when the connection has ended."""
 
     async def open(self, deadline: float) -> None:
-        """Greet, and learn what there is. Raises TimeoutError if that takes more than `deadline` seconds."""
+        """Shake hands, and ask what the server offers. Raises TimeoutError after `deadline` seconds, and MCPError."""
         async with asyncio.timeout(deadline):
             try:
                 await self._session.initialize()
@@ -74,8 +76,8 @@ class McpConnection:
         report: Callable[[str], None],
         begin: Callable[[], None],
     ) -> Any:
-        """Return the result. Being cancelled, or `silence` seconds without a sign of life, tells the server to stop.
-        `begin` is called just before the server is; what it raises, this raises.
+        """Call a tool, and return the result. If this is cancelled, or after `silence` seconds without a sign of life,
+        the server is told to stop. `begin` is called just before the call is sent; what it raises, this raises.
 
         Raises TimeoutError, Lost, or ToolFailed with what the server said.
         """
@@ -92,19 +94,22 @@ class McpConnection:
             )
 
     async def get_prompt(self, name: str, args: dict[str, str], silence: float) -> types.GetPromptResult:
+        """Return a prompt with these arguments. Raises as `call`."""
         async with asyncio.timeout(silence):
             return await self._ask(self._session.get_prompt(name, args or None))
 
     async def read(self, uri: str, silence: float) -> types.ReadResourceResult:
+        """Return the contents of a resource. Raises as `call`."""
         async with asyncio.timeout(silence):
             return await self._ask(self._session.read_resource(uri))
 
     async def heard(self, message: IncomingMessage) -> None:
-        """Whatever the server says unasked. The package calls this."""
+        """Note that a list has changed, if that is what the server says unasked. The package calls this."""
         if isinstance(message, _CHANGES):
             self._stale.set()
 
     async def _ask(self, answer: Awaitable[T]) -> T:
+        """Await the answer. Raises Lost and ToolFailed instead of the package's errors."""
         try:
             return await answer
         except MCPError as error:
@@ -117,6 +122,7 @@ class McpConnection:
             raise ToolFailed(f"the server's answer makes no sense: {error}") from None
 
     async def _follow(self) -> None:
+        """Ask for the lists again each time one has changed."""
         while True:
             await self._stale.wait()
             self._stale.clear()
@@ -127,6 +133,7 @@ class McpConnection:
                 continue  # What was offered before stays.
 
     async def _list(self) -> Offers:
+        """Return all that the server offers; without prompts and resources if listing these fails or takes long."""
         has = self._session.server_capabilities or types.ServerCapabilities()
         tools = await _pages(self._session.list_tools, lambda page: page.tools) if has.tools else []
         prompts: list[types.Prompt] = []
@@ -157,7 +164,7 @@ class McpConnection:
 async def connected(
     place: Http | Child, threads: ThreadPoolExecutor, changed: Callable[[Offers], None]
 ) -> AsyncIterator[tuple[McpConnection, ServerPipe | None]]:
-    """A connection that was not opened yet. A child is gone when this is over."""
+    """Yield a connection that was not opened yet. A child is closed when the body has ended."""
     for name in ("mcp", "client"):  # What the package has to say is told in the results of calls.
         if not (logger := logging.getLogger(name)).handlers:
             logger.addHandler(logging.NullHandler())
@@ -181,7 +188,7 @@ async def connected(
 
 
 async def _pages(ask: Callable[..., Awaitable[Any]], items: Callable[[Any], list[T]]) -> list[T]:
-    """All pages of a list: a server that hands out cursors for ever is cut off, and one that fills the memory."""
+    """Return all pages of a list, cut off if a server hands out cursors for ever, or would fill the memory."""
     found: list[T] = []
     size = 0
     cursor: str | None = None
@@ -196,5 +203,6 @@ async def _pages(ask: Callable[..., Awaitable[Any]], items: Callable[[Any], list
 
 
 async def _mirror(wait: Callable[[], Awaitable[Any]], event: asyncio.Event) -> None:
+    """Set an event when `wait` returns."""
     await wait()
     event.set()

@@ -1,4 +1,4 @@
-"""The files that say which servers there are."""
+"""Reads the files that configure MCP servers."""
 
 from collections.abc import Callable, Iterable, Mapping
 from importlib.util import find_spec
@@ -18,7 +18,7 @@ def load(
     read: Callable[[str], bytes | None] = lambda path: None,
 ) -> tuple[ServerConfig, ...]:
     """Return the servers of all these files, and those that are `given` by name. Of two that have the same name, the
-    later one is taken. `read` has a say in what a file says; otherwise it is read from disk.
+    later one is taken. `read` returns the content of a file that is not to be read from disk, or None.
 
     Raises ConfigError if a file cannot be read or says something that makes no sense, or if there are servers and the
     `mcp` package is missing.

@@ -1,4 +1,4 @@
-"""What the model calls the tools of servers: `mcp__server__tool`. Pure."""
+"""Names the tools of MCP servers for the model: `mcp__server__tool`. Pure."""
 
 import re
 from collections import Counter
@@ -36,10 +36,12 @@ def prefix(server: str) -> str:
 
 
 def _plain(server: str, tool: str) -> str:
+    """Return the name without a mark, however long."""
     return f"{prefix(server)}__{_ODD.sub('_', tool)}"
 
 
 def _marked(name: str, server: str, tool: str) -> str:
+    """Return the beginning of the name with the mark."""
     from hashlib import sha256  # 2 ms that few need.
 
     mark = sha256(f"{server}\0{tool}".encode("utf-8", "surrogatepass")).hexdigest()[:8]

@@ -1,4 +1,4 @@
-"""Which request a line answers that was too long to be read. Pure."""
+"""Finds out which request a line answers that was too long to be read. Pure."""
 
 import re
 
@@ -10,6 +10,6 @@ _LAST = re.compile(rb'[,{]\s*"id"\s*:\s*(\d+)\s*\}\s*$')
 
 
 def answered(line: Oversized) -> int | None:
-    """Return the request that it answers, if its first or last bytes say so."""
+    """Return the id of the request that a line answers; None if its first and last bytes do not say."""
     found = _FIRST.match(line.head) or _LAST.search(line.tail)
     return int(found[1]) if found else None

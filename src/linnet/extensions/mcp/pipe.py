@@ -1,6 +1,7 @@
-"""A server that is a child of ours, as the pair of streams that the `mcp` package speaks through.
+"""Connects the pipes of a server that is a child of ours to the pair of streams that the `mcp` package speaks through.
 
 The package could start the program by itself. Ours is started by the supervisor, so that nothing of it outlives us.
+All of this runs in the loop's thread, and what blocks in others.
 """
 
 import asyncio
@@ -22,26 +23,29 @@ from linnet.processes.child import Child
 READ_SIZE = 1 << 18
 GRACE = 0.3  # Seconds that a server is given to go by itself when its input ends.
 DRAIN = 0.2  # Seconds to read what a server printed before it died, if something that it started holds the pipe.
-BABBLE = 200
+BABBLE = 200  # Bytes that are shown of what is no message.
 
 Incoming = SessionMessage | Exception
 
 
 class ServerPipe:
-    """`ended` is set when nothing more will come. `babble` is the first thing on stdout that was no message."""
+    """The pipes of one server."""
 
     def __init__(self, child: Child, threads: ThreadPoolExecutor) -> None:
         self.child = child
         self.ended = anyio.Event()
+        """Set when nothing more will come."""
         self.babble = ""
+        """The first thing on stdout that was no message."""
         self.fault = ""
+        """Why we killed it, if we did."""
         self._threads = threads
 
     @asynccontextmanager
     async def streams(
         self,
     ) -> AsyncIterator[tuple[MemoryObjectReceiveStream[Incoming], MemoryObjectSendStream[SessionMessage]]]:
-        """While the body runs, messages go both ways. The child is gone when it has ended."""
+        """Pass messages both ways while the body runs, and close the child then."""
         to_us, incoming = anyio.create_memory_object_stream[Incoming](0)
         outgoing, to_them = anyio.create_memory_object_stream[SessionMessage](0)
         try:
@@ -58,6 +62,7 @@ class ServerPipe:
                 await self._in_thread(self.child.close, GRACE)
 
     async def _read(self, to_us: MemoryObjectSendStream[Incoming]) -> None:
+        """Pass on what the server prints, to its end."""
         fd = self.child.stdout.fileno()
         os.set_blocking(fd, False)
         lines = ProgramLines()
@@ -71,6 +76,11 @@ class ServerPipe:
         to_us.close()
 
     def _message(self, line: bytes | Oversized) -> SessionMessage | None:
+        """Return the message in a line; None if it has none.
+
+        A line that is too long becomes an error for the request that it answers; if none is known, the server is
+        killed, since somebody would wait for ever.
+        """
         if isinstance(line, Oversized):
             sentence = f"the answer has {line.size >> 20} MiB, which is too much"
             request = answered(line)
@@ -87,7 +97,7 @@ class ServerPipe:
             return None
 
     async def _write(self, to_them: MemoryObjectReceiveStream[SessionMessage]) -> None:
-        """In a thread: a server that does not read its stdin must not stop the others."""
+        """Write what is sent to the server, in a thread: one that does not read its stdin must not stop the others."""
         async for message in to_them:
             line = message.message.model_dump_json(by_alias=True, exclude_unset=True).encode() + b"\n"
             try:
@@ -97,6 +107,7 @@ class ServerPipe:
                 return
 
     async def _notice_end(self, to_us: MemoryObjectSendStream[Incoming]) -> None:
+        """End the stream when the server has exited, although something that it started may hold the pipe."""
         await self._in_thread(self.child.wait)
         with anyio.move_on_after(DRAIN):
             await self.ended.wait()
@@ -108,7 +119,10 @@ class ServerPipe:
 
 
 async def _read_some(fd: int) -> bytes:
-    """Waits even if there is something already, so that a server which never stops printing does not stop the loop."""
+    """Return what can be read, once there is something; no bytes at the end.
+
+    Lets the loop run even if there is something already: a server which never stops printing must not stop the loop.
+    """
     loop = asyncio.get_running_loop()
     readable: asyncio.Future[None] = loop.create_future()
     loop.add_reader(fd, _complete, readable)

@@ -1,4 +1,4 @@
-"""What servers answer, as what a model can be shown. Pure: it reads the `mcp` package's values and never imports it."""
+"""Turns what MCP servers answer into what a model can be shown. Pure, and never imports the `mcp` package."""
 
 from typing import TYPE_CHECKING, Any, assert_never
 
@@ -23,7 +23,7 @@ SHOWN_TYPES = ("image/png", "image/jpeg", "image/gif", "image/webp")
 
 
 def content(result: "CallToolResult") -> tuple[UserPart, ...]:
-    """Return all of it in order, never nothing. Structured content is shown where no text says the same."""
+    """Return the content of a result in order, never nothing. Structured content is shown where there is no text."""
     parts = [_part(block) for block in result.content]
     structured = getattr(result, "structured_content", None)
     if structured is not None and not any(isinstance(part, Text) for part in parts):
@@ -32,7 +32,7 @@ def content(result: "CallToolResult") -> tuple[UserPart, ...]:
 
 
 def prompt_text(result: "GetPromptResult") -> str:
-    """Return what the messages of a prompt say. Who says it is told where not all of it is the user's."""
+    """Return what the messages of a prompt say, each with its role if not all are the user's."""
     several = any(message.role != "user" for message in result.messages)
     said = [(f"{message.role}: " if several else "") + _words(_part(message.content)) for message in result.messages]
     return "\n\n".join(said)
@@ -50,6 +50,7 @@ def progress_text(progress: float, total: float | None, message: str | None) -> 
 
 
 def _part(block: "ContentBlock") -> UserPart:
+    """Return a block as a part of a message; what cannot be shown as a note."""
     match block.type:
         case "text":
             return Text(block.text)
@@ -66,6 +67,7 @@ def _part(block: "ContentBlock") -> UserPart:
 
 
 def _resource(resource: "TextResourceContents | BlobResourceContents") -> UserPart:
+    """Return the contents of a resource as a part of a message; what cannot be shown as a note."""
     text: str | None = getattr(resource, "text", None)
     if text is not None:
         return Text(f"[{resource.uri}]\n{text}")
@@ -81,6 +83,7 @@ def _link(link: "ResourceLink") -> str:
 
 
 def _image(data: str, mime_type: str) -> UserPart:
+    """Return an image, or a note if it cannot be sent to a model."""
     try:
         checked = image(data, mime_type)
     except BadInput as error:
@@ -91,10 +94,12 @@ def _image(data: str, mime_type: str) -> UserPart:
 
 
 def _described(mime_type: str, data: str) -> str:
+    """Return the type and the size of data in base 64."""
     return f"{mime_type}, {Image('', data).size} bytes"
 
 
 def _words(part: UserPart) -> str:
+    """Return a part as text; a note for an image."""
     return part.text if isinstance(part, Text) else f"[an image: {part.mime_type}, {part.size} bytes]"
 
 

@@ -1,4 +1,4 @@
-"""All servers that are configured, as one toolset, and as commands."""
+"""All configured MCP servers as one toolset, and their prompts and resources as commands."""
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, wait
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from msgspec import Struct
 
 from linnet.concurrency.loop import Loop
-from linnet.core.messages import Text, ToolCall
+from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
@@ -22,34 +22,36 @@ from linnet.extensions.mcp.server_results import content, prompt_text, resource_
 from linnet.logs import warn
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.shorten import shortened
-from linnet.tools.spec import ToolOutput, check_args
+from linnet.tools.spec import ToolOutput, check_args, failed
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.processes.process import Processes
 
 T = TypeVar("T")
-PATIENCE = 10.0
+PATIENCE = 10.0  # Seconds that the first run waits for servers to start.
 NO_ARGUMENTS = {"type": "object", "properties": {}}  # Vendors refuse a schema that does not say this much.
-CLOSING = 2.0
+CLOSING = 2.0  # Seconds that all of them have to end.
 
 
 class McpCommand(Struct, frozen=True):
-    """A prompt or a resource of a server, as something that a person can type."""
+    """A prompt or a resource of a server, as a command that a person can type."""
 
     name: str
     description: str
-    source: str
+    source: str  # The server's name.
     kind: Literal["prompt", "resource"]
     arguments: tuple[str, ...] = ()
 
 
 class ServerStatus(Struct, frozen=True):
+    """How a server is."""
+
     name: str
     state: Literal["idle", "starting", "ready", "down"]
-    tools: int
-    problem: str
-    stderr: str
+    tools: int  # How many it has.
+    problem: str  # Why it is down.
+    stderr: str  # The end of it.
 
 
 class McpServers:
@@ -76,21 +78,21 @@ class McpServers:
         self._servers = {config.name: McpServer(config, cwd, processes, _tell, neutral) for config in configs}
         self._only = only
         self._patience = patience
-        self._lock = Lock()
-        self._waiting_until: float | None = None
-        self._settled: Future[None] = Future()
-        self._told: set[tuple[str, ...]] = set()
+        self._lock = Lock()  # For `_waiting_until`, so that one thread begins the first start.
+        self._waiting_until: float | None = None  # None before the first start.
+        self._settled: Future[None] = Future()  # Done when each server was ready, or failed, for the first time.
+        self._told: set[tuple[str, ...]] = set()  # Clashes of names that were logged.
 
     @property
     def specs(self) -> Sequence[ToolSpec]:
-        """Those of the servers that are there, or were and will be again, sorted by name."""
+        """The tools of the servers that run, or did and will again, sorted by name. Starts those that do not run."""
         self.begin()
         return tuple(sorted((spec for _, _, spec in self._tools().values()), key=lambda spec: spec.name))
 
     def begin(self, cancel: "Cancel | None" = None) -> None:
-        """Start what is not running, and wait for the first start of all, as long as patience lasts. Raises Cancelled.
+        """Start servers that do not run, and wait for the first start of all, as long as patience lasts.
 
-        One that died is started again too, but nobody waits for it here.
+        One that died is started again too, but is not waited for here. Raises Cancelled.
         """
         with self._lock:
             first = self._waiting_until is None
@@ -103,10 +105,10 @@ class McpServers:
         self._wait(cancel)
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
-        """Never raises, but for an abort: what goes wrong is for the model to read."""
+        """Run the call and return its output; what goes wrong is output for the model. Raises only Cancelled."""
         found = self._tools().get(call.name)
         if found is None:
-            return _error(f"No MCP server has a tool called {call.name}.")
+            return failed(f"No MCP server has a tool called {call.name}.")
         server, tool, _ = found
         news: SimpleQueue[str | None] = SimpleQueue()
         try:
@@ -115,12 +117,12 @@ class McpServers:
                 lambda: server.call(tool, call.args, news.put, context.begin), context.cancel, news, context.progress
             )
         except ToolFailed as failure:
-            return _error(str(failure))
+            return failed(str(failure))
         details = {"server": server.name, "tool": tool}
         return ToolOutput(shortened(content(result)), is_error=bool(result.is_error), details=details)
 
     def commands(self) -> list[McpCommand]:
-        """The prompts and resources that are known by now. Nothing is started and nobody waits."""
+        """Return the prompts and resources that are known by now. Starts nothing, and does not wait."""
         return [command for command, _, _ in self._commands().values()]
 
     def expand(self, name: str, arguments: str, cancel: "Cancel") -> str:
@@ -141,7 +143,7 @@ class McpServers:
             raise BadInput(str(failure)) from None
 
     def status(self) -> list[ServerStatus]:
-        """How each of them is, with the end of its stderr."""
+        """Return how each of them is."""
         return [
             ServerStatus(each.name, each.state, len(each.offers.tools), each.problem, each.stderr)
             for each in self._servers.values()
@@ -152,12 +154,14 @@ class McpServers:
         self._loop.close(CLOSING)
 
     def _start(self, server: McpServer) -> Future[Any] | None:
+        """Have the loop make a server ready; None after `close`."""
         try:
             return self._loop.submit(server.ready)
         except Closed:
             return None
 
     def _wait(self, cancel: "Cancel | None") -> None:
+        """Wait for the first start of all servers, as long as patience lasts. Raises Cancelled."""
         assert self._waiting_until is not None
         left = self._waiting_until - monotonic()
         if left <= 0 or self._settled.done():
@@ -173,7 +177,10 @@ class McpServers:
         news: "SimpleQueue[str | None] | None" = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> T:
-        """Carry it out in the loop, and report news in this thread, so that there are none once it is over."""
+        """Run a coroutine in the loop, and return what it returns. Raises ToolFailed and Cancelled.
+
+        Its news are reported in this thread, so that there are none once this has returned.
+        """
         queue: SimpleQueue[str | None] = SimpleQueue() if news is None else news
         cancel.check()
         try:
@@ -186,13 +193,14 @@ class McpServers:
                 while (text := queue.get()) is not None:
                     progress(text)
                 return future.result()
-        except CancelledError:
+        except CancelledError:  # Not by an abort, which raises Cancelled: `close` cancels all that runs in the loop.
             raise ToolFailed("MCP servers are closed.") from None
         except BaseException:
             future.cancel()
             raise
 
     def _tools(self) -> dict[str, tuple[McpServer, str, ToolSpec]]:
+        """Return the tools that are offered, by the name for the model: server, name there, and spec."""
         offered = [(server, tool) for server in self._servers.values() for tool in server.offers.tools]
         listed = {(server.name, tool.name): (server, tool) for server, tool in offered}
         called = names(listed)
@@ -207,6 +215,7 @@ class McpServers:
         }
 
     def _commands(self) -> dict[str, tuple[McpCommand, McpServer, OfferedPrompt | Resource]]:
+        """Return the commands by name, each with its server and what it stands for."""
         offers: dict[tuple[str, str], tuple[McpServer, OfferedPrompt | Resource]] = {}
         for server in self._servers.values():
             for prompt in server.offers.prompts:
@@ -229,6 +238,7 @@ def _command(name: str, server: McpServer, offer: OfferedPrompt | Resource) -> M
 
 
 def _arguments(prompt: OfferedPrompt, said: str) -> dict[str, str]:
+    """Return the arguments of a prompt from what a person typed. Raises BadInput if one is missing."""
     known = [name for name, _ in prompt.arguments]
     words = said.split(maxsplit=len(known) - 1) if known else []
     given = {name: word.strip() for name, word in zip(known, words, strict=False)}
@@ -238,6 +248,7 @@ def _arguments(prompt: OfferedPrompt, said: str) -> dict[str, str]:
 
 
 def _when_all_are_done(starts: Sequence[Future[Any]], settled: Future[None]) -> None:
+    """Have `settled` done when all of these are."""
     left = len(starts)
     lock = Lock()
 
@@ -255,12 +266,8 @@ def _when_all_are_done(starts: Sequence[Future[Any]], settled: Future[None]) -> 
         settled.set_result(None)
 
 
-def _error(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)
-
-
 def _tell(sentence: str) -> None:
-    """Without a handler of the program's own, this is a line on stderr."""
+    """Log a sentence; without a handler of the program's own, this is a line on stderr."""
     warn("linnet.mcp", sentence)
 
 

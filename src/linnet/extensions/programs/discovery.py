@@ -1,4 +1,4 @@
-"""Which of the programs that were found are started."""
+"""Reads the manifests of extensions that are programs, and chooses which of them are started."""
 
 import os
 from collections.abc import Iterable
@@ -14,6 +14,8 @@ DISABLED = 'it is disabled: its extension.json says "enabled": false'
 
 
 class ChosenPrograms(Struct, frozen=True):
+    """One program to start."""
+
     manifest: Manifest
     location: Location
 

@@ -1,4 +1,4 @@
-"""What may happen to a program, and with it: what the machine in `protocol` is fed. Pure."""
+"""The facts that the state machine in `protocol` is fed: what a program printed, and what is asked of it. Pure."""
 
 from typing import Any, TypeAlias
 
@@ -9,15 +9,15 @@ from linnet.extensions.programs import frames
 
 
 class Heard(Struct, frozen=True):
-    """It printed this line."""
+    """The program printed this line."""
 
     line: bytes | Oversized
 
 
 class Exited(Struct, frozen=True):
-    """Nothing more will come of it. `how` completes a sentence about it: "exited with code 1"."""
+    """The program has ended, and nothing more will come of it."""
 
-    how: str
+    how: str  # Completes a sentence about it: "exited with code 1".
 
 
 class NotStarted(Struct, frozen=True):
@@ -27,30 +27,34 @@ class NotStarted(Struct, frozen=True):
 
 
 class Idled(Struct, frozen=True):
-    """It has said hello, and nothing for a while: older programs do not say that they are ready."""
+    """The program has said hello, and nothing for a while: older ones do not say that they are ready."""
 
 
 class Taken(Struct, frozen=True):
-    """A tool that it registered cannot be had, for somebody else has one of that name."""
+    """A tool that the program registered cannot be had, for somebody else has one of that name."""
 
     tool: str
     owner: str
 
 
 class CallAsked(Struct, frozen=True):
+    """The program is asked to run a call."""
+
     id: str
     tool: str
     args: Any
 
 
 class GuardAsked(Struct, frozen=True):
-    """It is asked about something that is about to happen."""
+    """The program is asked about something that is about to happen."""
 
     id: str
     about: frames.Occasion
 
 
 class CommandAsked(Struct, frozen=True):
+    """The program is asked to run a command."""
+
     id: str
     name: str
     args: str
@@ -63,21 +67,25 @@ class Expired(Struct, frozen=True):
 
 
 class Aborted(Struct, frozen=True):
+    """Nobody waits for this answer any longer, for there was an abort."""
+
     id: str
 
 
 class Happened(Struct, frozen=True):
+    """Something happened in the session."""
+
     what: frames.Occasion
 
 
 class Answered(Struct, frozen=True):
-    """To a question that it asked."""
+    """The user answered a question of the program's, or nobody did."""
 
     answer: frames.Answer
 
 
 class Closing(Struct, frozen=True):
-    pass
+    """The session ends, or another one is to be loaded: the program is to go."""
 
 
 Fact: TypeAlias = (

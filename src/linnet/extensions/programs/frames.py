@@ -1,6 +1,6 @@
-"""Every frame between linnet and a program, as structs; and lines to frames, forgiving, since others write them. Pure.
+"""The frames between linnet and a program as structs, and how lines are decoded and encoded. Pure.
 
-What zot's extensions know is as zot has it. What a program of linnet's own may use besides says so.
+Decoding is forgiving, since others write the programs. Frames are as zot has them; what only linnet has says so.
 """
 
 from typing import Any, TypeAlias, get_args
@@ -52,7 +52,7 @@ class ToolResult(Struct, frozen=True, tag="tool_result"):
 
 
 class InterceptResponse(Struct, frozen=True, tag="event_intercept_response"):
-    """`modified_args` left out, or `content` left out or null: what there is stays as it is."""
+    """The program's verdict. What it leaves out stays as it is; null in `content` does so, too."""
 
     id: str
     block: bool | None = None
@@ -105,10 +105,10 @@ class ToolProgress(Struct, frozen=True, tag="tool_progress"):
 
 
 class Ask(Struct, frozen=True, tag="ask"):
-    """linnet's own: a question to whoever drives the agent. `method`: confirm, select, input or editor."""
+    """linnet's own: a question to whoever drives the agent."""
 
     id: str
-    method: str
+    method: str  # confirm, select, input or editor.
     title: str
     message: str | None = None
     options: list[str] | None = None
@@ -135,10 +135,10 @@ Incoming: TypeAlias = (
 
 
 class Unusable(Struct, frozen=True):
-    """A line that is no frame. `type` and `id` are what it says of itself, if it says so."""
+    """A line that is no frame."""
 
-    type: str
-    id: str
+    type: str  # What it says of itself, if anything.
+    id: str  # What it says of itself, if anything.
     why: str
 
 
@@ -212,12 +212,12 @@ class Cancel(Struct, frozen=True, tag="cancel"):
 
 
 class Answer(Struct, frozen=True, tag="answer"):
-    """linnet's own: to an `ask`. Nothing but `cancelled`: nobody answered."""
+    """linnet's own: the answer to an `ask`. One of the three is set."""
 
     id: str
     value: str | UnsetType = UNSET
     confirmed: bool | UnsetType = UNSET
-    cancelled: bool | UnsetType = UNSET
+    cancelled: bool | UnsetType = UNSET  # Nobody answered.
 
 
 Outgoing: TypeAlias = HelloAck | ToolCall | Event | EventIntercept | CommandInvoked | Shutdown | Cancel | Answer
@@ -227,6 +227,8 @@ _TYPES = frozenset(kind.__struct_config__.tag for kind in get_args(Incoming))
 
 
 class _Head(Struct):
+    """What can be known of a frame that does not fit."""
+
     type: Any = ""
     id: Any = ""
 
@@ -246,7 +248,7 @@ def decode(line: bytes) -> Incoming | Unusable:
 
 
 def encode(frame: Outgoing) -> bytes:
-    """Return the line."""
+    """Return the frame as a line, with its end."""
     try:
         return json.encode(frame) + b"\n"
     except UnicodeEncodeError:  # Half of a surrogate pair: it is written as an escape.
@@ -258,6 +260,7 @@ def encode(frame: Outgoing) -> bytes:
 
 
 def _unusable(line: bytes, why: str) -> Unusable:
+    """Return what a line says of itself that is JSON but no frame."""
     try:
         head = _head.decode(line)
     except (DecodeError, UnicodeDecodeError, RecursionError):

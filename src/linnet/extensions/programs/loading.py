@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 def load(
     places: Sequence["FoundExtensions"], host: "Host", wait: float
 ) -> tuple[list["Extension"], list[tuple[str, str]]]:
-    """Those that were begun, which the caller waits for; and a path, and why not, for each other. One that was named
-    has `wait` seconds to say hello.
+    """Start the programs in these places. Return those that were started, which may not be ready yet; and a path, and
+    why not, for each other. One that was named has `wait` seconds to say hello.
     """
     found, failed = chosen((place.path, place.location) for place in places)
     begun: list[Extension] = []

@@ -1,15 +1,17 @@
-"""The log of an extension: what it prints on stderr, and what linnet has to say about it."""
+"""The log file of an extension that is a program: what it prints on stderr, and what linnet notes about it."""
 
 import os
 from contextlib import suppress
 from threading import Lock
 
-LARGEST = 1024 * 1024
+LARGEST = 1024 * 1024  # Bytes.
 
 
 class ExtensionLog:
-    """A file that is made when there is something to write. Invariant: it and the one before it, which has `.old` at
-    the end of its name, stay near `largest` bytes each. What cannot be written is lost, and nobody is held up.
+    """A file that is made when there is something to write, by any thread.
+
+    Invariant: it and the one before it, which has `.old` at the end of its name, stay near `largest` bytes each. What
+    cannot be written is lost, and nobody is held up.
     """
 
     def __init__(self, path: str, largest: int = LARGEST) -> None:
@@ -20,6 +22,7 @@ class ExtensionLog:
         self._size = 0
 
     def write(self, data: bytes) -> None:
+        """Append what the program printed. Never raises."""
         with self._lock, suppress(OSError):
             if self._fd is not None and self._size >= self._largest:
                 os.close(self._fd)
@@ -30,16 +33,18 @@ class ExtensionLog:
             self._size += os.write(self._fd, data)
 
     def say(self, text: str) -> None:
-        """A line of linnet's own."""
+        """Append a line of linnet's own."""
         self.write(f"[linnet] {text}\n".encode(errors="replace"))
 
     def close(self) -> None:
+        """Close the file; whatever is written later opens it again."""
         with self._lock:
             fd, self._fd = self._fd, None
             if fd is not None:
                 os.close(fd)
 
     def _open(self) -> None:
+        """Open the file, with the lock held; rename it before if it is large. Raises OSError."""
         os.makedirs(os.path.dirname(self.path), exist_ok=True)
         with suppress(FileNotFoundError):
             if os.path.getsize(self.path) >= self._largest:

@@ -1,4 +1,4 @@
-"""What `extension.json` says about a program. Pure."""
+"""Parses `extension.json`, the manifest of an extension that is a program. Pure."""
 
 import os.path
 
@@ -11,6 +11,8 @@ FILE = "extension.json"
 
 
 class _Said(Struct):
+    """The file as it is written."""
+
     name: str | None = None
     exec: str | None = None
     args: list[str] | None = None
@@ -21,11 +23,13 @@ class _Said(Struct):
 
 
 class Manifest(Struct, frozen=True):
-    """`folder` is the extension's own, where the program is started. `argv` is what to start."""
+    """What the file says, checked."""
 
     name: str
     folder: str
+    """The extension's own, where the program is started."""
     argv: tuple[str, ...]
+    """What to start."""
     enabled: bool = True
     version: str = ""
     language: str = ""
@@ -64,5 +68,5 @@ def parse(data: bytes, folder: str) -> Manifest:
 
 
 def _program(exec: str, folder: str) -> str:
-    """A word without a slash is looked up in PATH; a relative path starts in the extension's folder."""
+    """Return what to start: a word without a slash as it is, for PATH; a relative path starts in the folder."""
     return os.path.normpath(os.path.join(folder, exec)) if "/" in exec else exec

@@ -1,4 +1,4 @@
-"""What happens in a session, in the words of extension frames, and what a program says about it, in ours. Pure."""
+"""Translates events and hooks of a session into what frames say to a program, and its verdicts into decisions. Pure."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -19,7 +19,7 @@ MORE_EVENTS = (
     "model_select",
     "thinking_level_select",
 )
-"""Events that zot does not have."""
+"""Events that only linnet tells of."""
 
 MORE_INTERCEPTS = (
     "input",
@@ -29,7 +29,7 @@ MORE_INTERCEPTS = (
     "session_before_compact",
     "user_bash",
 )
-"""What only linnet asks about."""
+"""What only linnet asks a program about."""
 
 _SOURCES: dict[str, extension_events.Name] = {
     "turn_start": "turn_start",
@@ -45,15 +45,16 @@ _SOURCES: dict[str, extension_events.Name] = {
     "model_select": "model_select",
     "thinking_level_select": "thinking_level_select",
 }
+"""The event of a session from which each event of a frame is made."""
 
 
 def sources(events: Iterable[str]) -> set[extension_events.Name]:
-    """What must be heard of a session to tell of these events."""
+    """Return the events of a session that must be heard to tell a program of these."""
     return {_SOURCES[event] for event in events if event in _SOURCES}
 
 
 def occasions(event: extension_events.Observed) -> list[Occasion]:
-    """What a program is told of it, in the order of zot's own stream."""
+    """Return what a program is told of an event, in the order of zot's own stream."""
     match event:
         case extension_events.TurnStarted(step):
             return [Occasion(event="turn_start", step=step)]
@@ -75,9 +76,8 @@ def occasions(event: extension_events.Observed) -> list[Occasion]:
             return [Occasion(event="agent_start")]
         case extension_events.AgentEnded(_, stop, error):
             return [_ended("agent_end", stop, error)]
-        case extension_events.SessionStarted(reason, id) if (
-            reason != "startup"
-        ):  # It is told of the first when it is ready.
+        # A program is told of the first session when it is ready.
+        case extension_events.SessionStarted(reason, id) if reason != "startup":
             return [Occasion(event="session_start", reason=reason, session=id)]
         case extension_events.SessionCompacted(reason, summary):
             return [Occasion(event="session_compact", reason=reason, text=summary)]
@@ -90,7 +90,7 @@ def occasions(event: extension_events.Observed) -> list[Occasion]:
 
 
 def asked(event: hooks.Hook) -> Occasion | None:
-    """What a program is asked about; None for what no frame can say."""
+    """Return what a program is asked about; None for what no frame can say."""
     match event:
         case hooks.TurnStarting(step):
             return Occasion(event="turn_start", step=step)
@@ -118,7 +118,7 @@ def asked(event: hooks.Hook) -> Occasion | None:
 
 
 def decision(event: hooks.Hook, verdict: Allow | Deny) -> hooks.Decision | None:
-    """What a program's answer means for it."""
+    """Return what a program's verdict decides about an event; None if it changes nothing."""
     if isinstance(verdict, Deny):
         if "block" in event.stops:
             return hooks.Block(verdict.reason)
@@ -139,6 +139,7 @@ def decision(event: hooks.Hook, verdict: Allow | Deny) -> hooks.Decision | None:
 
 
 def _replied(reply: AssistantMessage) -> list[Occasion]:
+    """Return what a program is told of a reply: its text, its calls, and the end of the turn."""
     out: list[Occasion] = []
     if reply.text and not (reply.stop == "aborted" and reply.calls):
         out.append(Occasion(event="assistant_message", text=reply.text))
@@ -153,7 +154,7 @@ def _ended(event: str, stop: str, error: str) -> Occasion:
 
 
 def _blocks(content: tuple[UserPart, ...]) -> list[dict[str, Any]]:
-    """As a program writes them in a `tool_result`."""
+    """Return content as the blocks that a program writes in a `tool_result`."""
     return [
         {"type": "image", "mime_type": part.mime_type, "data": part.data}
         if isinstance(part, Image)

@@ -1,4 +1,7 @@
-"""Lines to and from a program that stays. Whoever sends never waits; one thread reads, and writes what did not fit."""
+"""Sends lines to a program that stays, without ever waiting, and reads its lines in one thread.
+
+That thread also writes what did not fit into the pipe at once.
+"""
 
 import os
 import select
@@ -21,8 +24,10 @@ MOST_UNREAD = 8 * 1024 * 1024  # Bytes that may wait for a program to read them.
 
 
 class ProgramPipe:
-    """Invariants: lines are sent in the order of the calls to `send`, whole; of a program that does not read, no more
-    is kept than `most` bytes and one line: over that it is killed, and `stuck` says so.
+    """The pipes of a program. Any thread may `send` and `end`; one reads `batches`, and closes it.
+
+    Invariants: lines are sent in the order of the calls to `send`, whole; for a program that does not read, no more is
+    kept than `most` bytes and one line: over that it is killed.
     """
 
     def __init__(
@@ -30,11 +35,12 @@ class ProgramPipe:
     ) -> None:
         """Start it. Raises OSError or ValueError if it cannot be started."""
         self.stuck = False
+        """Whether it was killed because it does not read."""
         self._most = most
-        self._lock = Lock()
+        self._lock = Lock()  # For all below, and to write: lines must not mix.
         self._pending: deque[memoryview] = deque()
-        self._size = 0
-        self._ending = False
+        self._size = 0  # Bytes in `_pending`.
+        self._ending = False  # Whether its input ends, or has ended.
         self._closed = False
         with ExitStack() as undo:
             self._woken, self._wake = os.pipe()
@@ -47,13 +53,13 @@ class ProgramPipe:
         os.set_blocking(self.child.stdout.fileno(), False)
 
     def send(self, line: bytes) -> None:
-        """Returns at once. Nothing happens if it cannot be told any more."""
+        """Send a line, or keep it to be sent. Returns at once; nothing happens if its input has ended."""
         with self._lock:
             if self._ending:
                 return
             self._pending.append(memoryview(line))
             self._size += len(line)
-            if len(self._pending) == 1:
+            if len(self._pending) == 1:  # Otherwise there was no room for the one before.
                 self._flush()
             if self._size > self._most and len(self._pending) > 1:
                 self.stuck = True
@@ -62,16 +68,16 @@ class ProgramPipe:
             self._rouse()
 
     def end(self) -> None:
-        """End its input behind what was sent. Returns at once."""
+        """End its input after what was sent. Returns at once."""
         with self._lock:
             self._ending = True
             self._flush()
         self._rouse()
 
     def batches(self, quiet: Callable[[], float | None]) -> Iterator[list[bytes | Oversized]]:
-        """The lines that it prints, as they come, until it has ended or closed its output. When it has ended, so has
-        all that it started. `quiet` is asked for how many more seconds nothing may come: after that, an empty batch
-        does.
+        """Yield the lines that it prints, as they come, until it has ended or closed its output. When it has ended, so
+        has all that it started. `quiet` returns for how many seconds nothing may come: after that, an empty batch is
+        yielded; None is for ever.
         """
         lines = ProgramLines()
         stdout = self.child.stdout.fileno()
@@ -91,7 +97,7 @@ class ProgramPipe:
             yield lines.feed(data)
 
     def _wait(self, stdout: int, seconds: float | None) -> bool:
-        """For something to read, for room to write what is left, or to be roused. False if nothing came in time."""
+        """Wait for something to read, for room to write, or to be roused. Return False if nothing came in time."""
         poller = select.poll()
         for fd in (self._woken, stdout):
             poller.register(fd, select.POLLIN)
@@ -112,6 +118,7 @@ class ProgramPipe:
             os.close(self._wake)
 
     def _flush(self) -> None:
+        """Write what there is room for, with the lock held, and end the input if that is all."""
         try:
             while self._pending:
                 sent = self.child.offer(self._pending[0])
@@ -131,6 +138,7 @@ class ProgramPipe:
             self.child.end_input()
 
     def _rouse(self) -> None:
+        """Have the thread that reads look again: there is something to write, or the program has ended."""
         with self._lock:
             if not self._closed:
                 with suppress(BlockingIOError):  # It is roused already.
@@ -138,7 +146,7 @@ class ProgramPipe:
 
 
 def _read(fd: int) -> bytes | None:
-    """None if there is nothing now; empty at the end."""
+    """Return what can be read; None if there is nothing now, and no bytes at the end."""
     try:
         return os.read(fd, READ_SIZE)
     except BlockingIOError:

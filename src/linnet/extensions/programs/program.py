@@ -1,4 +1,4 @@
-"""An extension that is a program, as the runtime knows extensions: hooks and events in, frames out, and back."""
+"""The Extension that is a program: translates hooks and events into frames for it, and what it says into actions."""
 
 from collections.abc import Collection, Sequence
 from contextlib import suppress
@@ -34,8 +34,10 @@ _LEVELS: "dict[str, Level]" = {"success": "success", "warn": "warning", "warning
 
 
 class Program:
-    """Nothing is started before `start`. Restarted never: what a program that died guarded is denied, and what it
-    offered is gone, until extensions are read again.
+    """An Extension. Nothing is started before `start`.
+
+    It is never restarted: what a program that died guarded is denied, and what it offered is gone, until extensions are
+    loaded again.
     """
 
     replaces_tools = False
@@ -50,13 +52,13 @@ class Program:
         *,
         required: bool = False,
     ) -> None:
-        """`required`: nothing goes on without it, so that whoever waits for it is told what is wrong with it."""
+        """`required` says that nothing goes on without it; then `wait_ready` raises what is wrong with it."""
         self.name = manifest.name
         self.path = manifest.folder
         self.location = location
         self._host = host
         self._required = required
-        self._late = False
+        self._late = False  # Whether it was reported that it is not ready in time.
         self._problem = ""  # Why it was not loaded, if it is required.
         self._open: set[CancelToken] = set()  # Questions of its to the user, and what withdraws each.
         model = host.model
@@ -68,11 +70,13 @@ class Program:
         self.tools: Toolset = ProgramTools(self._exchange)
 
     def start(self, processes: "Processes") -> None:
+        """Start the program. That it cannot be started is reported, or raised by `wait_ready` if it is required."""
         self._exchange.start(processes)
 
     def wait_ready(self, patience: float, hurry: "Cancel") -> None:
-        """As long as either patience lasts. If it is not ready then, or has failed, that is told, and it joins when it
-        is. If it is required and has not said hello, or is gone, this raises TimeoutError or LinnetError.
+        """Wait until it is ready, but no longer than either patience. If it has not said hello then, that is reported,
+        and it joins when it is ready. If it is required and has not said hello, or is gone, this raises TimeoutError or
+        LinnetError.
         """
         patience = min(patience, self._exchange.patience.ready)
         try:
@@ -91,21 +95,24 @@ class Program:
 
     @property
     def commands(self) -> Sequence[ExtensionCommand]:
+        """The commands that it has registered by now; none when it is gone."""
         machine = self._exchange.machine
         gone = machine.phase in ("closing", "gone")
         return () if gone else [ExtensionCommand(name, text) for name, text in list(machine.commands.items())]
 
     @property
     def asked(self) -> Collection[hooks.Name]:
-        """Also when it is gone: a guard that cannot be asked says no."""
+        """The hooks that it intercepts, also when it is gone: a guard that cannot be asked says no."""
         intercepts = self._exchange.machine.intercepts
         return [kind.name for kind in hooks.HOOKS if kind.name in intercepts] if intercepts else ()
 
     @property
     def told(self) -> Collection[extension_events.Name]:
+        """The events that it subscribes to, and the end of the session, at which it is to go."""
         return {*sources(self._exchange.machine.events), "session_shutdown"}
 
     def ask(self, event: hooks.Hook, cancel: "Cancel", patience: float) -> hooks.Decision | None:
+        """Ask it, and return what it decides. Raises LinnetError if it fails to answer, and Cancelled."""
         about = asked(event)
         if about is None:
             return None
@@ -120,12 +127,14 @@ class Program:
         return decision(event, verdict)
 
     def tell(self, event: extension_events.Observed) -> None:
+        """Send it the frames of an event, if it subscribes to them. Returns at once."""
         if isinstance(event, extension_events.SessionEnded):
             self._exchange.feed(facts.Closing())
         for occasion in occasions(event):
             self._exchange.feed(facts.Happened(occasion))
 
     def run_command(self, name: str, arguments: str, cancel: "Cancel") -> None:
+        """Have it run a command, and do what it answers: prompt, fill the editor, or show something."""
         exchange = self._exchange
         done = exchange.ask(
             lambda number: facts.CommandAsked(number, name, arguments), exchange.patience.command, cancel
@@ -144,9 +153,11 @@ class Program:
                 pass
 
     def close(self, patience: float) -> None:
+        """End the program, and all it started."""
         self._exchange.close(patience)
 
     def _told(self, effect: effects.Effect) -> None:
+        """Carry out an effect that is meant for the session, in whichever thread fed the fact."""
         match effect:
             case effects.Notify(level, message):
                 self._host.show(Notified(self.name, message, _LEVELS.get(level, "info")))
@@ -169,7 +180,7 @@ class Program:
                 pass
 
     def _put(self, frame: frames.Ask) -> None:
-        """To the user, in a thread of its own: the answer may take its time."""
+        """Put a question of its to the user, in a thread of its own: the answer may take its time."""
         question = _question(frame)
         if question is None or len(self._open) >= MOST_QUESTIONS:
             why = f'unknown method "{frame.method}"' if question is None else "too many questions at once"
@@ -182,6 +193,7 @@ class Program:
         Thread(target=self._ask, args=(frame.id, question, withdrawal), name="linnet-ext-ask", daemon=True).start()
 
     def _ask(self, id: str, question: Question, withdrawal: CancelToken) -> None:
+        """Wait for the user's answer, and send it to the program; without one, that it is cancelled."""
         answer = frames.Answer(id, cancelled=True)
         with suppress(Cancelled, LinnetError):
             match self._host.ask(question, withdrawal):
@@ -197,6 +209,7 @@ class Program:
 
 
 def _question(frame: frames.Ask) -> Question | None:
+    """Return the question that a frame asks; None if there is no such method, or nothing to choose from."""
     match frame.method:
         case "confirm":
             return Confirm(frame.title, frame.message or "")

@@ -1,5 +1,6 @@
-"""What passes between linnet and one program, as a machine: facts in, effects out. It never waits, so any order of
-lines, questions, deadlines, aborts and deaths can be tried.
+"""The protocol between linnet and one program as a state machine: facts in, effects out. Pure.
+
+It never waits, so that any order of lines, questions, deadlines, aborts and deaths can be tested.
 
 A program says hello, registers tools and commands, subscribes, and says that it is ready; from then on it is told what
 happens and is asked: to carry out a call, to judge something that is about to happen, to run a command. Whoever asks
@@ -52,23 +53,25 @@ from linnet.extensions.programs.facts import (
     Taken,
 )
 
-EVENTS = ("session_start", "turn_start", "turn_end", "tool_call", "assistant_message")
-INTERCEPTS = ("tool_call", "turn_start", "assistant_message")
+EVENTS = ("session_start", "turn_start", "turn_end", "tool_call", "assistant_message")  # Those of zot.
+INTERCEPTS = ("tool_call", "turn_start", "assistant_message")  # Those of zot.
 TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")  # What every vendor accepts.
 COMMAND_NAME = re.compile(r"[^\s/]{1,64}")
-MOST_REPORTS = 10  # Of frames that make no sense; what comes after that is in the log.
+MOST_REPORTS = 10  # Reports of frames that make no sense; what comes after that is in the log.
 _ANSWERED = re.compile(rb'(?<!\\)"id"\s*:\s*"(\d{1,20})"')
 
 
 class _Asked(Struct, frozen=True):
-    """A question that waits for its answer. `name` is the tool's, the command's or the event's."""
+    """A question that waits for its answer."""
 
     kind: Literal["tool", "guard", "command"]
-    name: str
+    name: str  # The tool's, the command's or the event's.
 
 
 class Protocol:
-    """Invariants: every question is settled exactly once, at once if the program is gone; what it judges is allowed
+    """The state of one program. Whoever feeds it holds a lock; its public fields may be read without one.
+
+    Invariants: every question is settled exactly once, at once if the program is gone; what it judges is allowed
     only if it said so itself, in a frame that makes sense; nothing is written before its hello, after `EndInput`, or
     after its end; a frame that zot does not have is written only to a program that said it knows linnet's.
     """
@@ -77,18 +80,19 @@ class Protocol:
         """`ack` is how its hello is answered; `ack.linnet` has the events and interceptions that are linnet's own."""
         self.name = name
         self.phase: Literal["starting", "greeted", "ready", "closing", "gone"] = "starting"
-        self.events: frozenset[str] = frozenset()
-        self.intercepts: frozenset[str] = frozenset()
+        self.events: frozenset[str] = frozenset()  # Those that it subscribes to.
+        self.intercepts: frozenset[str] = frozenset()  # Those that it wants to be asked about.
         self.tools: dict[str, ToolSpec] = {}
-        self.commands: dict[str, str] = {}
-        self.knows_linnet = False
-        self.how = ""
+        self.commands: dict[str, str] = {}  # Descriptions, by name.
+        self.knows_linnet = False  # Whether it said that it knows linnet's own frames.
+        self.how = ""  # Why it can be asked nothing any more.
         self._ack = ack
         self._waiting: dict[str, _Asked] = {}
         self._asks: set[str] = set()  # Its questions to the user that are open.
         self._reports = 0
 
     def feed(self, fact: Fact) -> list[Effect]:
+        """Take a fact, and return what is to be done, in this order."""
         match fact:
             case Heard(line):
                 return self._heard(line) if self.phase != "gone" else []
@@ -131,12 +135,14 @@ class Protocol:
                 assert_never(fact)
 
     def _asked(self, id: str, asked: _Asked, frame: frames.Outgoing) -> list[Effect]:
+        """Send a question, or fail it at once if the program cannot be asked."""
         self._waiting[id] = asked
         if self.phase in ("greeted", "ready"):
             return [Write(frame)]
         return self._fail(id, self.how or "it is not running")
 
     def _heard(self, line: bytes | Oversized) -> list[Effect]:
+        """Take a line that the program printed."""
         frame = _too_long(line) if isinstance(line, Oversized) else frames.decode(line)
         if self.phase == "starting":
             return self._greet(frame)
@@ -177,7 +183,7 @@ class Protocol:
                 assert_never(frame)
 
     def _greet(self, frame: frames.Incoming | frames.Unusable) -> list[Effect]:
-        """The first line must be a hello; one who says something else does not speak this protocol."""
+        """Take the first line: it must be a hello, or else the program does not speak this protocol, and is killed."""
         match frame:
             case frames.Hello(name) if name:
                 self.phase = "greeted"
@@ -192,6 +198,7 @@ class Protocol:
         return [*self._end(why), Report("load", why), Kill()]
 
     def _register(self, frame: frames.RegisterTool) -> list[Effect]:
+        """Offer a tool, or report why not."""
         name, schema = frame.name or "", frame.schema
         if not TOOL_NAME.fullmatch(name):
             problem = "a tool's name is 1 to 64 letters, digits, _ and -"
@@ -210,6 +217,7 @@ class Protocol:
         return self._tell("register_tool", f'the tool "{name}" is refused: {problem}')
 
     def _register_command(self, frame: frames.RegisterCommand) -> list[Effect]:
+        """Offer a command, or report why not."""
         name = (frame.name or "").removeprefix("/")
         if not COMMAND_NAME.fullmatch(name):
             problem = "a command's name is 1 to 64 characters, without spaces and /"
@@ -225,21 +233,22 @@ class Protocol:
         return self._tell("register_command", f'the command "{name}" is refused: {problem}')
 
     def _subscribe(self, events: list[str], intercept: list[str]) -> list[Effect]:
-        """To what there is; the rest is dropped, as zot does. What is linnet's own is for those who know linnet."""
+        """Subscribe it to what there is; the rest is dropped, as zot does. What is linnet's own is for who knows it."""
         more = self._ack.linnet if self.knows_linnet else None
-        self.events |= {*EVENTS, *(more.events if more else ())} & {
-            *events
-        }  # Others read it meanwhile: it is replaced.
+        # Other threads read these sets meanwhile, so they are replaced and not changed.
+        self.events |= {*EVENTS, *(more.events if more else ())} & {*events}
         self.intercepts |= {*INTERCEPTS, *(more.intercept if more else ())} & {*intercept}
         return []
 
     def _ready(self) -> list[Effect]:
+        """Note that it is ready, and tell it of the session."""
         if self.phase != "greeted":
             return []
         self.phase = "ready"
         return [Become(), *self.feed(Happened(frames.Occasion(event="session_start")))]
 
     def _judged(self, frame: frames.InterceptResponse) -> list[Effect]:
+        """Settle what it judged; what makes no sense is a denial."""
         asked = self._waiting.get(frame.id)
         if asked is None or asked.kind != "guard":
             return self._tell("event_intercept_response", f'an answer to something that was not asked: "{frame.id}"')
@@ -258,6 +267,7 @@ class Protocol:
         return [Settle(frame.id, Allow(args, frame.replace_text or "", output))]
 
     def _responded(self, frame: frames.CommandResponse) -> list[Effect]:
+        """Settle a command that it ran."""
         if self._take(frame.id, "command") is None:
             return [Log(f"a command_response that nobody waits for: {frame.id}")]
         outcome: Outcome
@@ -281,7 +291,7 @@ class Protocol:
         return [Settle(frame.id, outcome)]
 
     def _unusable(self, frame: frames.Unusable, line: bytes | Oversized) -> list[Effect]:
-        """If it was meant as an answer, whoever waits for that need not wait on."""
+        """Report a line that is no frame. If it was meant as an answer, fail the question, so that nobody waits on."""
         told = self._tell(frame.type or "frame", frame.why)
         if frame.id in self._waiting:
             return [*told, *self._fail(frame.id, frame.why)]
@@ -290,10 +300,12 @@ class Protocol:
         return told
 
     def _cancel(self, id: str) -> list[Effect]:
+        """Tell a program that knows linnet's frames that nobody waits for this answer any more."""
         tell = id in self._waiting and self.knows_linnet and self.phase in ("greeted", "ready")
         return [Write(frames.Cancel(id))] if tell else []
 
     def _exited(self, how: str) -> list[Effect]:
+        """End it, and report that if it was not told to go."""
         before = self.phase
         effects = self._end(how)
         if before == "starting":
@@ -303,12 +315,14 @@ class Protocol:
         return effects
 
     def _close(self) -> list[Effect]:
+        """Fail what is open, say goodbye if it said hello, and end its input."""
         greeted = self.phase != "starting"
         self.phase, self.how = "closing", "it is being closed"
         goodbye: list[Effect] = [Write(frames.Shutdown())] if greeted else []
         return [*self._fail_all(self.how), *self._withdraw(), *goodbye, EndInput()]
 
     def _end(self, how: str) -> list[Effect]:
+        """Note that it is gone, and fail what is open."""
         self.phase, self.how = "gone", f"the extension {how}"
         return [*self._fail_all(self.how), *self._withdraw()]
 
@@ -316,7 +330,7 @@ class Protocol:
         return [effect for id in list(self._waiting) for effect in self._fail(id, why)]
 
     def _fail(self, id: str, why: str) -> list[Effect]:
-        """Whoever waits for this gets the one answer that can do no harm."""
+        """Settle a question that waits, if it does, with the outcome that can do no harm: a guard's is a denial."""
         asked = self._waiting.pop(id, None)
         if asked is None:
             return []
@@ -332,11 +346,12 @@ class Protocol:
         return [Withdraw()] if self._asks else []
 
     def _take(self, id: str, kind: str) -> _Asked | None:
+        """Return the question with this id, which waits no longer; None if there is none of this kind."""
         asked = self._waiting.get(id)
         return self._waiting.pop(id) if asked is not None and asked.kind == kind else None
 
     def _tell(self, event: str, error: str) -> list[Effect]:
-        """In the log always; to the client as long as there is not too much of it."""
+        """Log an error, and report it to the client as long as there are not too many."""
         self._reports += 1
         if self._reports > MOST_REPORTS:
             return [Log(error)]
@@ -344,6 +359,7 @@ class Protocol:
         return [Log(error), Report(event, f"{error} (from here on only in its log)" if last else error)]
 
     def _path(self, id: str) -> str:
+        """Return what a question is about, such as `extension/tool`."""
         asked = self._waiting.get(id)
         return f"{self.name}/{asked.name}" if asked is not None else self.name
 
@@ -352,6 +368,7 @@ _BLOCKED = {"tool_call": "tool call refused by extension guard", "turn_start": "
 
 
 def _too_long(line: Oversized) -> frames.Unusable:
+    """Return what is known of a line that was too long: perhaps the id of the question that it answers."""
     found = _ANSWERED.search(line.head) or _ANSWERED.search(line.tail)
     return frames.Unusable(
         "", found[1].decode() if found else "", f"a line of {line.size >> 20} MiB, which is too long"

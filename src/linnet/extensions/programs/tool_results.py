@@ -1,4 +1,4 @@
-"""What a program answers to a call, as what a model can be shown; in zot's words. Pure."""
+"""Turns what a program answers to a call into output for the model, in zot's words. Pure."""
 
 from collections.abc import Iterable
 
@@ -6,13 +6,13 @@ from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
 from linnet.errors import BadInput
 from linnet.extensions.programs.frames import Block
-from linnet.tools.spec import ToolOutput
+from linnet.tools.spec import ToolOutput, failed
 
 NO_CONTENT = "(extension returned no content)"
 
 
 def output(extension: str, tool: str, blocks: Iterable[Block], *, is_error: bool) -> ToolOutput:
-    """Return all of it in order, never nothing. An image that cannot be read makes an error of it."""
+    """Return all blocks in order as output, never nothing. An image that cannot be read makes it an error."""
     parts: list[UserPart] = []
     for block in blocks:
         if block.type == "text":
@@ -29,8 +29,5 @@ def output(extension: str, tool: str, blocks: Iterable[Block], *, is_error: bool
 
 
 def failure(extension: str, tool: str, why: str) -> ToolOutput:
+    """Return the output of a call that the program failed to answer."""
     return failed(f"extension {extension}/{tool} failed: {why}")
-
-
-def failed(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)

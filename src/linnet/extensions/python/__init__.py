@@ -1,6 +1,7 @@
 """Extensions in Python: a file or a package with a function `extend(linnet)`.
 
-What it is given, and the events that its handlers get, can be imported from here, for annotations. Nothing has to be.
+Its types can be imported from here, for annotations: what it is given, and the events that its handlers get. No
+extension has to import anything.
 """
 
 from typing import TYPE_CHECKING, Any
@@ -72,7 +73,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Imported when somebody asks: an extension without annotations needs none of it."""
+    """Import a type when somebody asks for it: an extension without annotations needs none."""
     if name not in __all__:
         raise AttributeError(name)
     from linnet.core.extensions import extension_events, hooks

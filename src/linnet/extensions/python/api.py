@@ -1,4 +1,4 @@
-"""What `extend(linnet)` is given: everything that an extension may register, and everything that it may decide."""
+"""The object that `extend(linnet)` is given: registers tools, commands, handlers and flags, and makes decisions."""
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, overload
@@ -12,13 +12,16 @@ if TYPE_CHECKING:
 Function = TypeVar("Function", bound=Callable[..., Any])
 Event: TypeAlias = hooks.Hook | extension_events.Observed
 ASKED: tuple[str, ...] = tuple(name for name in get_args(hooks.Name) if name != "turn_start")
+"""Events whose handlers decide. A handler of `turn_start` is only told of it."""
 TOLD: tuple[str, ...] = get_args(extension_events.Name)
+"""Events whose handlers are only told."""
 
 
 class Linnet:
-    """To be used while `extend` runs. `api_version` grows when something is added; what is there stays as it is."""
+    """What an extension registers with, while `extend` runs, and decides with, in its handlers."""
 
     api_version = 1
+    """Grows when something is added; what is there stays as it is."""
 
     def __init__(self, name: str, path: str, flags: Mapping[str, Any], home: str, cwd: str) -> None:
         self.name = name
@@ -41,8 +44,8 @@ class Linnet:
     ) -> Callable[[Function], Function]: ...
 
     def tool(self, function: Callable[..., Any] | None = None, /, *, name: str = "", description: str = "") -> Any:
-        """The model may call this function: its annotations and its docstring are what it reads. A parameter that is
-        called `ctx` gets the Context.
+        """Let the model call this function: its annotations and its docstring are what it reads. A parameter that is
+        called `ctx` gets the Context. Raises TypeError for a function whose parameters a model cannot be told of.
         """
 
         def register(function: Any) -> Any:
@@ -54,7 +57,10 @@ class Linnet:
         return register if function is None else register(function)
 
     def command(self, name: str, *, description: str = "") -> Callable[[Function], Function]:
-        """The user may type `/name arguments`: the function gets the arguments, as they are, and a Context."""
+        """Let the user type `/name arguments`: the function gets the arguments, as they are, and a Context.
+
+        Raises ConfigError for a name that cannot be typed so.
+        """
         if not name or any(letter.isspace() for letter in name) or name.startswith("/"):
             raise ConfigError(f"{name!r} cannot be the name of a command: it is one word, without the slash")
 
@@ -65,8 +71,8 @@ class Linnet:
         return register
 
     def on(self, event: str) -> Callable[[Function], Function]:
-        """The function is called with each such event, and a Context. Before something happens, what it returns decides
-        about it: `block`, `cancel`, `handled`, `replace`, or nothing.
+        """Call the function with each such event, and a Context. Before something happens, what it returns decides
+        about it: `block`, `cancel`, `handled`, `replace`, or nothing. Raises ConfigError if there is no such event.
         """
         event = hooks.OTHER_NAMES.get(event, event)
         if event not in ASKED and event not in TOLD:
@@ -79,14 +85,14 @@ class Linnet:
         return register
 
     def flag(self, name: str, *, description: str = "", default: Any = False) -> Any:
-        """`--name` may be given on the command line: alone if the default is False, or else with a value. Returns what
+        """Let `--name` be given on the command line: alone if the default is False, or else with a value. Return what
         was given, or the default.
         """
         self._flags[name] = (description, default)
         return self._given.get(name, default)
 
     def provider(self, name: str, *, base_url: str, api: str, models: Sequence[str], key_variable: str = "") -> None:
-        """A server of models. It is written down; no model of it can be chosen yet."""
+        """Note a server of models. No model of it can be chosen yet."""
         self._providers[name] = {
             "base_url": base_url,
             "api": api,
@@ -96,25 +102,25 @@ class Linnet:
 
     @property
     def flags(self) -> Mapping[str, tuple[str, Any]]:
-        """Those that were registered: a description and a default for each."""
+        """The flags that were registered: a description and a default for each."""
         return self._flags
 
     @staticmethod
     def block(reason: str = "") -> hooks.Block:
-        """It must not happen; the model, or whoever asked for it, is told why."""
+        """Decide that it must not happen; the model, or whoever asked for it, is told why."""
         return hooks.Block(reason)
 
     @staticmethod
     def cancel() -> hooks.Cancel:
-        """It is called off, and nothing has changed."""
+        """Decide that it is called off, and nothing has changed."""
         return hooks.Cancel()
 
     @staticmethod
     def handled() -> hooks.Handled:
-        """The extension has seen to it; it goes no further."""
+        """Decide that it goes no further, for the extension has seen to it."""
         return hooks.Handled()
 
     @staticmethod
     def replace(**changes: Any) -> hooks.Replace:
-        """It happens with other values in these fields."""
+        """Decide that it happens with other values in these fields."""
         return hooks.Replace(changes)

@@ -1,4 +1,4 @@
-"""Commands by the names that extensions give them: those of the core's structs, in small letters."""
+"""Makes the core's commands from the names that extensions call them by, such as `new_session` for NewSession."""
 
 import re
 from collections.abc import Mapping
@@ -14,12 +14,13 @@ _NOT_FOR_EXTENSIONS = (commands.Hello, commands.RunCommand, commands.Reload)
 
 
 def names() -> dict[str, type[msgspec.Struct]]:
+    """Return the commands that extensions may give, by name."""
     kinds = (kind for kind in get_args(commands.Command) if kind not in _NOT_FOR_EXTENSIONS)
     return {re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower(): kind for kind in kinds}
 
 
 def asked(name: str, fields: Mapping[str, Any]) -> commands.Command:
-    """Raises BadInput."""
+    """Return the command with these fields. Raises BadInput if there is no such command, or a field does not fit."""
     known = names()
     if name not in known:
         raise BadInput(f'no command is called "{name}"; choose one of {", ".join(sorted(known))}')

@@ -1,4 +1,4 @@
-"""Handlers that are `async def`: they run in one event loop, and what waits in their context is awaited."""
+"""Runs handlers that are `async def` in the extension's event loop; what waits in their context is awaited."""
 
 from collections.abc import Callable, Coroutine
 from concurrent.futures import CancelledError
@@ -14,7 +14,7 @@ WAITING = ("confirm", "select", "input", "editor", "run", "exec")
 
 
 class AsyncContext:
-    """As a Context; but `confirm`, `select`, `input`, `editor`, `run` and `exec` are to be awaited."""
+    """A Context whose `confirm`, `select`, `input`, `editor`, `run` and `exec` are to be awaited."""
 
     def __init__(self, inner: Context) -> None:
         self._inner = inner
@@ -33,7 +33,10 @@ class AsyncContext:
 
 
 def awaited(work: Callable[[], Coroutine[Any, Any, T]], call: Call[Any], loop: Loop) -> T:
-    """The outcome of a coroutine that runs in the loop's thread; nobody waiting for it any more cancels it."""
+    """Run a coroutine in the loop's thread, and return what it returns. Raises Cancelled.
+
+    It is cancelled as soon as nobody waits for the call any more.
+    """
     future = loop.submit(work)
 
     def interrupt() -> None:

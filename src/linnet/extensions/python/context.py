@@ -1,4 +1,4 @@
-"""What a handler may do besides deciding: ask and tell the user, say something to the agent, keep state."""
+"""The context that a handler is given: asks and tells the user, speaks to the agent, runs programs, keeps state."""
 
 from collections.abc import Iterator, Mapping, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
@@ -28,16 +28,19 @@ MOST_OUTPUT = 1 << 20
 
 
 class Ran(Struct, frozen=True):
-    """What came of a program. `exit_code` is None if its time ran out; `output` has both streams, at most 1 MiB."""
+    """What came of a program."""
 
     output: str
+    """Both streams, at most 1 MiB."""
     exit_code: int | None
+    """None if its time ran out; negative for the signal that ended it."""
 
 
 class State(MutableMapping[str, Any]):
-    """Plain JSON that is kept in the session, under the extension's name. It is what was kept last on the way to where
-    the conversation stands: after a branch, what it was there. Each change is written at once; to change what is inside
-    of a value, set the value again.
+    """Plain JSON that is kept in the session, under the extension's name.
+
+    It belongs to the branch of the conversation: after a move to an earlier point, it is what it was there. Each change
+    is written at once; to change what is inside of a value, set the value again.
     """
 
     def __init__(self, host: Host, owner: str) -> None:
@@ -62,12 +65,13 @@ class State(MutableMapping[str, Any]):
         return len(self._all())
 
     def _all(self) -> dict[str, Any]:
+        """Return a copy of all that is kept."""
         kept = self._host.kept(self._owner)
         return dict(kept) if isinstance(kept, dict) else {}
 
 
 class Context:
-    """Of one call of a handler, a command or a tool. What waits raises Cancelled as soon as there is an abort."""
+    """What one call of a handler, a command or a tool is given. What waits in it raises Cancelled at an abort."""
 
     def __init__(self, host: Host, owner: str, call: "Call[Any]") -> None:
         self._host = host
@@ -86,15 +90,17 @@ class Context:
 
     @property
     def session_id(self) -> str:
+        """The id of the session."""
         return self._host.session_id
 
     @property
     def session_file(self) -> str | None:
-        """None if the session is in memory only."""
+        """The file of the session; None if it is in memory only."""
         return self._host.session_file
 
     @property
     def model(self) -> "Model":
+        """The model that is chosen now."""
         return self._host.model
 
     @property
@@ -113,23 +119,24 @@ class Context:
         return self._call.cancel
 
     def notify(self, message: str, level: Level = "info") -> None:
+        """Show the user a message."""
         self._show(Notified(self._owner, str(message), level))
 
     def status(self, text: str | None, key: str = "") -> None:
-        """A short text that stays until it is set again; None takes it away."""
+        """Show a short text that stays until it is set again; None takes it away."""
         self._show(StatusSet(self._owner, key or self._owner, text))
 
     def widget(self, lines: Sequence[str] | None, key: str = "", placement: Placement = "above_editor") -> None:
-        """Some lines that stay until they are set again; None takes them away."""
+        """Show lines that stay until they are set again; None takes them away."""
         shown = None if lines is None else tuple(map(str, lines))
         self._show(WidgetSet(self._owner, key or self._owner, shown, placement))
 
     def title(self, title: str) -> None:
-        """Of the user's window."""
+        """Set the title of the user's window."""
         self._show(TitleSet(self._owner, title))
 
     def editor_text(self, text: str) -> None:
-        """What the user is about to say, to begin with."""
+        """Put text into the user's editor, to begin a prompt with."""
         self._show(EditorTextSet(self._owner, text))
 
     def confirm(self, title: str, message: str = "", *, timeout: float | None = None) -> bool:
@@ -157,27 +164,27 @@ class Context:
         kind: str = "",
         details: Mapping[str, Any] | None = None,
     ) -> None:
-        """To the agent, as the user would. One that works hears it when it is done, or, with `steer`, after the tool
-        that runs; one that does not begins to work. A `note` begins nothing: it is shown to the model with what is said
-        next. With a `kind`, it is an entry of that kind, and not what the user said.
+        """Say something to the agent, as the user would. One that works hears it when it is done, or, with `steer`,
+        after the tool that runs; one that does not begins to work. A `note` begins nothing: it is shown to the model
+        with what is said next. With a `kind`, it is an entry of that kind, and not what the user said.
         """
         self._host.say(text, when, kind, details)
 
     def run(self, command: str, /, **fields: Any) -> "Answer":
-        """What a client could ask for, such as `ctx.run("compact")` or `ctx.run("new_session")`, and wait for its
-        answer. Raises LinnetError. The time counts: a hook cannot wait for what waits for it.
+        """Carry out a command that a client could send, such as `ctx.run("compact")` or `ctx.run("new_session")`, wait,
+        and return the answer. Raises LinnetError. The time counts: a hook cannot wait for what waits for it.
         """
         from linnet.extensions.python.asking import asked
 
         return self._host.run(asked(command, fields), self._call.cancel)
 
     def abort(self) -> None:
-        """What the agent does now."""
+        """Abort what the agent does now. Returns at once."""
         self._host.abort()
 
     def exec(self, *argv: str, timeout: float | None = None) -> Ran:
-        """Run a program in the folder that is worked in, and wait. Nothing that it starts is left behind. Raises
-        OSError if there is no such program.
+        """Run a program in the folder that is worked in, wait, and return what came of it. What it leaves running in
+        the background ends with the session. Raises OSError if there is no such program.
         """
         output = _Output()
         ended = self._host.processes.run(argv, cwd=self.cwd, sink=output, cancel=self._call.cancel, timeout=timeout)
@@ -187,11 +194,14 @@ class Context:
         self._host.show(shown)
 
     def _ask(self, question: Question, timeout: float | None) -> Reply | None:
+        """Put a question to the user; meanwhile the handler's time does not count."""
         with self._call.paused():
             return self._host.ask(question, self._call.cancel, timeout)
 
 
 class _Output:
+    """A Sink that keeps the beginning of what a program prints."""
+
     def __init__(self) -> None:
         self.data = bytearray()
 
@@ -203,4 +213,5 @@ class _Output:
 
 
 def _text(reply: Reply | None) -> str | None:
+    """Return the text of a reply; None if there is none."""
     return reply.text if isinstance(reply, Chosen) else None

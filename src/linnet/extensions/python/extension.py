@@ -1,4 +1,4 @@
-"""An extension in Python, as the runtime knows extensions. What its functions do wrong stays in here."""
+"""The Extension that is written in Python: calls its handlers, commands and tools in threads of its own."""
 
 from collections.abc import Callable, Collection, Sequence
 from functools import partial
@@ -25,11 +25,12 @@ _CO_COROUTINE = 0x80  # As `inspect` has it, which costs 6 ms to import.
 
 
 class PythonExtension:
-    """An Extension. Each call of a handler has a thread, and `patience`; a handler that hangs keeps its thread."""
+    """An Extension. Each call of a handler has a thread; one that hangs keeps its thread, and holds up no other."""
 
     replaces_tools = True
 
     def __init__(self, registered: Linnet, location: Location, host: Host, patience: float) -> None:
+        """`patience` are the seconds that a handler has for an event that it is told of."""
         self.name = registered.name
         self.path = registered.path
         self.location = location
@@ -53,10 +54,10 @@ class PythonExtension:
             self.tools = ExtensionTools(registered._tools, host, self.name, self._workers, self._loop)
 
     def wait_ready(self, patience: float, hurry: Cancel) -> None:
-        pass
+        """Return at once: it registered all it offers when it was loaded."""
 
     def ask(self, event: hooks.Hook, cancel: Cancel, patience: float) -> Decision | None:
-        """Its handlers one after the other, each of which sees what those before it changed."""
+        """Ask its handlers one after the other, each of which sees what those before it changed."""
 
         def asked(handler: Callable[..., Any], event: hooks.Hook) -> Outcome[hooks.Hook]:
             return decided(event, _decision(event.name, self._call(handler, event, cancel, patience)))
@@ -69,18 +70,22 @@ class PythonExtension:
         return hooks.Replace(changes) if changes else None
 
     def tell(self, event: extension_events.Observed) -> None:
+        """Put the event into the mailbox of its handlers."""
         self._mailbox.put(event)
 
     def run_command(self, name: str, arguments: str, cancel: Cancel) -> None:
+        """Call the function of a command, which may take as long as it likes."""
         _, function = self._commands[name]
         self._call(function, arguments, cancel, None)
 
     def close(self, patience: float) -> None:
+        """Wait until its handlers have heard all, then end its threads; one that hangs is left."""
         self._mailbox.wait(patience)
         self._workers.close()
         self._loop.close(min(patience, 0.2))
 
     def _deliver(self, event: extension_events.Observed) -> None:
+        """Call the handlers of an event that happened; a failure is reported. Called by the mailbox's thread."""
         for handler in self._handlers[event.name]:
             try:
                 self._call(handler, event, None, self._patience)
@@ -90,9 +95,11 @@ class PythonExtension:
                 self._host.failed(self.path, event.name, explained(fault))
 
     def _call(self, function: Callable[..., Any], about: Any, cancel: Cancel | None, patience: float | None) -> Any:
+        """Call a function in a thread, and return what it returns. Raises as `Workers.call`."""
         return self._workers.call(lambda call: self._called(function, about, call), cancel, patience)
 
     def _called(self, function: Callable[..., Any], about: Any, call: Call[Any]) -> Any:
+        """Call a function with its context, in this thread, or in the loop if it is asynchronous."""
         context = Context(self._host, self.name, call)
         if not is_async(function):
             return function(about, context)
@@ -102,12 +109,13 @@ class PythonExtension:
 
 
 def is_async(function: Callable[..., Any]) -> bool:
+    """Return whether a function is `async def`."""
     code = getattr(getattr(function, "__func__", function), "__code__", None)
     return code is not None and bool(code.co_flags & _CO_COROUTINE)
 
 
 def _decision(name: str, returned: Any) -> Decision | None:
-    """Raises Misfit."""
+    """Return the decision that a handler returned. Raises Misfit if it is none."""
     if returned is None or isinstance(returned, Decision):
         return returned
     raise Misfit(

@@ -1,4 +1,4 @@
-"""Imports an extension in Python, and lets it register what it brings. What goes wrong is raised as a sentence."""
+"""Imports an extension in Python, and calls its `extend`. What goes wrong is raised as a sentence."""
 
 import os
 import sys
@@ -21,14 +21,15 @@ NO_EXTEND = "it has no function extend(linnet)"
 
 
 class _Fresh(SourceFileLoader):
-    """Reads the source, whatever was compiled before: one that was changed within a second is not mistaken."""
+    """Compiles the source, whatever was compiled before: bytecode does not show a change within the same second."""
 
     def path_stats(self, path: Any) -> Mapping[str, Any]:
+        """Raise OSError, by which the import system knows that there is no bytecode to use."""
         raise OSError
 
 
 def load(place: "FoundExtensions", name: str, host: Host, patience: float, hook_timeout: float) -> PythonExtension:
-    """Raises ConfigError, or TimeoutError if it takes too long."""
+    """Return the extension, once it has registered all. Raises ConfigError; TimeoutError after `patience` seconds."""
     registered = register(place, name, host.flags, host.home, host.cwd, patience)
     return PythonExtension(registered, place.location, host, hook_timeout)
 
@@ -36,7 +37,10 @@ def load(place: "FoundExtensions", name: str, host: Host, patience: float, hook_
 def register(
     place: "FoundExtensions", name: str, flags: Mapping[str, Any], home: str, cwd: str, patience: float
 ) -> Linnet:
-    """What it brings. In a thread of its own, since nothing can interrupt an import. Raises as `load`."""
+    """Call its `extend`, and return what that registered. Raises as `load`.
+
+    In a thread of its own, since nothing can interrupt an import.
+    """
     linnet = Linnet(name, place.path, flags, home, cwd)
     workers = Workers()
 
@@ -72,8 +76,9 @@ def register(
 
 
 def _module(path: str, name: str, *, of_project: bool) -> ModuleType:
-    """A file, or a package, under a name that nothing else has. Next to what a project brings, and was trusted as it
-    is, nothing is written.
+    """Import a file or a package under a name that no other module has, and return the module.
+
+    No bytecode is written into a project: it was trusted as it is.
     """
     full = MODULES + "".join(letter if letter.isalnum() else "_" for letter in name)
     package = None if path.endswith(".py") else path
@@ -104,7 +109,7 @@ def _module(path: str, name: str, *, of_project: bool) -> ModuleType:
 
 
 def _where(fault: Exception, path: str) -> str:
-    """The last line of the extension's own that the fault passed through."""
+    """Name the last line of the extension's own that the fault passed through; nothing if there is none."""
     folder = path if os.path.isdir(path) else os.path.dirname(path)
     at, line = fault.__traceback__, 0
     file = ""

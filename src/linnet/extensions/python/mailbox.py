@@ -1,4 +1,4 @@
-"""What a handler is told, one event after the other, in order, without holding up whoever tells it."""
+"""A queue of events for the handlers of one extension: delivered in order, without holding up whoever tells them."""
 
 from collections import deque
 from collections.abc import Callable
@@ -11,18 +11,18 @@ ROOM = 1000  # So many events may wait; of those that may be left out, no more.
 
 
 class Mailbox:
-    """Invariant: `deliver` is called with each event in the order they came, one at a time."""
+    """Invariant: `deliver` is called with each event in the order they came, one at a time, in a worker's thread."""
 
     def __init__(self, workers: Workers, deliver: Callable[[Observed], None]) -> None:
-        """`deliver` never raises, and returns in time."""
+        """`deliver` must never raise, and must return in time."""
         self._workers = workers
         self._deliver = deliver
         self._changed = Condition()
         self._waiting: deque[Observed] = deque()
-        self._at_work = False
+        self._at_work = False  # Whether a thread is delivering, or about to.
 
     def put(self, event: Observed) -> None:
-        """Returns at once. Never raises."""
+        """Take an event to be delivered; one that may be left out is dropped when many wait. Returns at once."""
         with self._changed:
             if event.passing and len(self._waiting) >= ROOM:
                 return
@@ -33,11 +33,12 @@ class Mailbox:
         self._workers.begin(self._work)
 
     def wait(self, patience: float) -> None:
-        """Until everything was delivered, or the time is over."""
+        """Wait until everything was delivered, `patience` seconds at most."""
         with self._changed:
             self._changed.wait_for(lambda: not self._waiting and not self._at_work, patience)
 
     def _work(self) -> None:
+        """Deliver what waits until there is nothing. Runs in a worker's thread."""
         while True:
             with self._changed:
                 if not self._waiting:

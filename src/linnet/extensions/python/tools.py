@@ -1,10 +1,10 @@
-"""The tools of an extension in Python."""
+"""The toolset of an extension in Python."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from linnet.concurrency.loop import Loop
-from linnet.core.messages import Text, ToolCall
+from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.extensions.host import Host
@@ -12,14 +12,14 @@ from linnet.extensions.python.context import Context
 from linnet.extensions.python.workers import Call, Workers
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.function import output
-from linnet.tools.spec import ToolOutput, check_args
+from linnet.tools.spec import ToolOutput, check_args, failed
 
 if TYPE_CHECKING:
     from linnet.tools.functions.function import FunctionTool
 
 
 class ToolCallContext(Context):
-    """Of a tool: it may also show what it does while it runs."""
+    """The Context of a tool, which may also show what it does while it runs."""
 
     def __init__(self, host: Host, owner: str, call: Call[Any], context: ToolContext, call_id: str) -> None:
         super().__init__(host, owner, call)
@@ -43,21 +43,24 @@ class ExtensionTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in the order in which they were registered."""
         return tuple(tool.spec for tool in self._tools.values())
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Call the function in a worker's thread and return its output. Raises only Cancelled."""
         try:
             return self._workers.call(lambda waiting: self._run(call, context, waiting), context.cancel, None)
         except Cancelled:
             context.cancel.check()
-            return _error(f"{call.name} was cancelled")
+            return failed(f"{call.name} was cancelled")
         except (ToolFailed, BadInput) as failure:
-            return _error(str(failure))
+            return failed(str(failure))
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
-            return _error(f"{type(fault).__name__}: {fault}")
+            return failed(f"{type(fault).__name__}: {fault}")
 
     def _run(self, call: ToolCall, context: ToolContext, waiting: Call[Any]) -> ToolOutput:
+        """Check the arguments, and call the function. Raises whatever goes wrong."""
         check_args(call)
         own = ToolCallContext(self._host, self._owner, waiting, context, call.id)
         tool = self._tools[call.name]
@@ -70,7 +73,3 @@ class ExtensionTools:
         bound = tool.bound(call.args, AsyncContext(own))
         context.begin()
         return output(awaited(bound, waiting, self._loop))
-
-
-def _error(text: str) -> ToolOutput:
-    return ToolOutput((Text(text),), is_error=True)

@@ -1,4 +1,4 @@
-"""Threads to run foreign code in: whoever waits for it stops when the time is over, or when there is an abort."""
+"""Calls functions of extensions in threads: the caller stops waiting when the time is over, or at an abort."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -19,11 +19,15 @@ class Broke(Exception):
 
 
 class Call(Generic[T]):
-    """One call of foreign code. The time that it waits for the user is not counted."""
+    """One call of a function, made in one thread and waited for in another.
+
+    The time in which it waits for the user is not counted.
+    """
 
     def __init__(self, function: "Callable[[Call[T]], T]", patience: float | None) -> None:
+        """`patience` are the seconds that it has; None is as long as it takes."""
         self._function = function
-        self._lock = Lock()
+        self._lock = Lock()  # For the time, and for `_given_up` with `_cancel`.
         self._wakeup = Lock()  # Released when whoever waits should look again; a Condition takes three times as long.
         self._wakeup.acquire()
         self._left = patience
@@ -36,7 +40,7 @@ class Call(Generic[T]):
 
     @property
     def cancel(self) -> CancelToken:
-        """Is set when nobody waits for it any more. Most handlers never look."""
+        """The token that is set when nobody waits for the call any more. Made when it is needed: most never look."""
         with self._lock:
             if self._cancel is None:
                 self._cancel = CancelToken()
@@ -45,7 +49,7 @@ class Call(Generic[T]):
             return self._cancel
 
     def give_up(self) -> None:
-        """Nobody waits for it any more."""
+        """Set the token: nobody waits for the call any more."""
         with self._lock:
             self._given_up = True
             cancel = self._cancel
@@ -54,7 +58,7 @@ class Call(Generic[T]):
 
     @contextmanager
     def paused(self) -> Iterator[None]:
-        """While the body waits for somebody else, the time does not run."""
+        """Stop counting the time while the body runs, which waits for somebody else."""
         with self._lock:
             self._pauses += 1
             if self._since is not None and self._left is not None:
@@ -71,7 +75,7 @@ class Call(Generic[T]):
             self._wake()
 
     def run(self) -> None:
-        """In a thread of its own. Never raises."""
+        """Call the function, and keep what it returns or raises. Never raises."""
         try:
             self._value = self._function(self)
         except Exception as fault:
@@ -82,11 +86,12 @@ class Call(Generic[T]):
             self._fault = Broke(f"it raised {type(fault).__name__}")
 
     def end(self) -> None:
+        """Wake whoever waits, after `run`."""
         self._over = True
         self._wake()
 
     def wait(self, cancel: Cancel | None, patience: float | None) -> T:
-        """What it returned. Raises what it raised; TimeoutError, or Cancelled, as soon as that is so."""
+        """Return what the function returned, or raise what it raised. Raises TimeoutError and Cancelled at once."""
         try:
             if cancel is None:
                 self._wait(patience)
@@ -101,6 +106,7 @@ class Call(Generic[T]):
         return self._value  # type: ignore[return-value]  # It returned, so this is what it returned.
 
     def _wait(self, patience: float | None) -> None:
+        """Wait until the call is over. Raises TimeoutError or Cancelled."""
         while not self._over:
             if self._aborted:
                 raise Cancelled
@@ -124,7 +130,7 @@ class Call(Generic[T]):
 
 
 class Workers:
-    """Invariant: a call that hangs keeps one thread, and holds up no other call."""
+    """The threads of one extension. Invariant: a call that hangs keeps one thread, and holds up no other call."""
 
     def __init__(self) -> None:
         self._threads = Threads("linnet-extension")
@@ -132,13 +138,13 @@ class Workers:
         self._open: set[Call[Any]] = set()
 
     def call(self, function: Callable[[Call[T]], T], cancel: Cancel | None, patience: float | None) -> T:
-        """What the function returns, which is given the call. Raises what it raises, and what `Call.wait` does."""
+        """Call the function with the Call, and return what it returns. Raises what it raises, and as `Call.wait`."""
         call = Call(function, patience)
         self._begin(call)
         return call.wait(cancel, patience)
 
     def begin(self, function: Callable[[], None]) -> None:
-        """Call it, and wait for nothing."""
+        """Have the function called, and do not wait for it."""
         self._begin(Call(lambda call: function(), None))
 
     def close(self) -> None:

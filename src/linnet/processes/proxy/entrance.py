@@ -15,7 +15,7 @@ VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "HTTP_PROXY", "HTTPS_PROX
 
 
 def main(words: list[str]) -> None:
-    """Take the folder with the door, and the hosts that need no proxy; the rest is the command."""
+    """Become the command that follows two words: the folder with the door, and the hosts that need no proxy."""
     folder, spared, *argv = words
     try:
         port = opened(folder)
@@ -30,19 +30,19 @@ def main(words: list[str]) -> None:
 
 
 def opened(folder: str) -> int:
-    """Return the port at which the proxy is reached."""
+    """Hand a listening socket to the proxy, and return its port. Raises OSError."""
     listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
     listener.bind(("127.0.0.1", 0))
     listener.listen(128)
     door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     here = os.open(".", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
-    os.chdir(folder)
+    os.chdir(folder)  # So that the address is short enough for a socket.
     door.connect(DOOR)
     os.fchdir(here)
     os.close(here)
     fd = listener.fileno().to_bytes(4, sys.byteorder)
     door.sendmsg([b"!"], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, fd)])
-    if not door.recv(1):
+    if not door.recv(1):  # Until the proxy has the socket, this process must live: it is asked whose sandbox it is in.
         raise ConnectionRefusedError(111, "there are too many commands")
     port: int = listener.getsockname()[1]
     listener.close()

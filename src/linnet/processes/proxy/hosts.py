@@ -1,4 +1,4 @@
-"""Which hosts may be reached, and at which addresses. Pure: nothing is resolved or connected here.
+"""Parses and matches the hosts that commands in the sandbox may reach. Pure: nothing is resolved or connected here.
 
 A name says who is meant, but whoever owns it says where it leads. So an address that is this machine's, or of a private
 network, counts only if it was named itself.
@@ -23,39 +23,43 @@ LOCALHOST = "localhost"
 
 
 class HostRule(Struct, frozen=True):
-    """A name, all names below one, or a network. `port`: None is any."""
+    """A name, all names below one, or a network."""
 
-    name: str = ""
-    below: bool = False
+    name: str = ""  # Empty if it is a network.
+    below: bool = False  # Whether names below it are meant, and not the name itself.
     network: str = ""
-    port: int | None = None
+    port: int | None = None  # None is any.
 
     def has_name(self, host: str, port: int) -> bool:
+        """Return whether this rule allows a name, as `normal` spells it."""
         fits = host.endswith(f".{self.name}") if self.below else host == self.name
         return bool(self.name) and fits and self.port in (None, port)
 
     def has_address(self, address: Address, port: int) -> bool:
+        """Return whether this rule names an address, or is for localhost and the address is that."""
         networks = (self.network,) if self.network else _LOCAL if self.name == LOCALHOST and not self.below else ()
         return self.port in (None, port) and any(address in ip_network(each) for each in networks)
 
 
 class Hosts(Struct, frozen=True):
+    """All hosts that may be reached."""
+
     entries: tuple[HostRule, ...]
 
     def names(self, host: str, port: int) -> bool:
-        """Whether this may be asked for: a name or an address, as `normal` spells it."""
+        """Return whether a name or an address, as `normal` spells it, may be asked for."""
         address = as_address(host)
         if address is not None:
             return self.has_address(address, port)
         return any(entry.has_name(host, port) for entry in self.entries)
 
     def has_address(self, address: Address, port: int) -> bool:
-        """Whether an address was named itself."""
+        """Return whether an address was named itself."""
         return any(entry.has_address(plain(address), port) for entry in self.entries)
 
     @property
     def local(self) -> bool:
-        """Whether this machine's own addresses are among them: then they are not those inside of the sandbox."""
+        """Whether 127.0.0.1 or ::1 is among them: then this machine is meant, and not the inside of the sandbox."""
         return any(
             self.has_address(ip_address(each), entry.port or 0)
             for entry in self.entries
@@ -64,7 +68,7 @@ class Hosts(Struct, frozen=True):
 
 
 def parsed(words: Iterable[str], flag: str = "--sandbox-hosts") -> Hosts:
-    """Raises ConfigError with a sentence that says what a host may look like."""
+    """Return the hosts that these words name. Raises ConfigError with a sentence that says what they may look like."""
     entries = tuple(_entry(word.strip(), flag) for word in words)
     if not entries:
         raise ConfigError(f"{flag} names no host; leave it out, and commands reach none")
@@ -100,7 +104,7 @@ def _misspelled(word: str, flag: str) -> str:
 
 
 def normal(host: str) -> str | None:
-    """One spelling for each host: lower case, no last dot, other letters as they are sent. None if it is none."""
+    """Return the one spelling of a host: lower case, no last dot, IDNA; None if it is no name and no address."""
     host = host.lower().removesuffix(".")
     address = as_address(host)
     if address is not None:
@@ -114,6 +118,7 @@ def normal(host: str) -> str | None:
 
 
 def as_address(text: str) -> Address | None:
+    """Return the address that this is, in brackets or not; None if it is a name."""
     try:
         return plain(ip_address(text[1:-1] if text.startswith("[") and text.endswith("]") else text))
     except ValueError:
@@ -121,12 +126,12 @@ def as_address(text: str) -> Address | None:
 
 
 def plain(address: Address) -> Address:
-    """An IPv4 address that is written as one of IPv6 is an IPv4 address."""
+    """Return the IPv4 address that an IPv6 address stands for, or else the address itself."""
     return (isinstance(address, IPv6Address) and address.ipv4_mapped) or address
 
 
 def is_public(address: Address) -> bool:
-    """Whether it is anybody's in the Internet; what is inside of an address of a tunnel counts."""
+    """Return whether an address is of the public Internet; of a tunnel's address, the one inside of it counts."""
     address = plain(address)
     if isinstance(address, IPv6Address):
         inner = address.sixtofour or (address.teredo and address.teredo[1])

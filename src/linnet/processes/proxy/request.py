@@ -1,4 +1,4 @@
-"""What a program asks a proxy for, and what the server behind it is sent. Pure."""
+"""Parses what a program asks an HTTP proxy for, and makes what the server behind it is sent. Pure."""
 
 import re
 
@@ -16,7 +16,7 @@ _TARGET = re.compile(r"(?:[^@/]*@)?(\[[0-9a-fA-F:.]+\]|[^\[\]:/]+)(?::([0-9]{1,5
 
 
 class ProxyRefused(Exception):
-    """`status` and a sentence for whoever asked."""
+    """A request that is not fulfilled, with a status and a sentence for whoever asked."""
 
     def __init__(self, status: int, words: str) -> None:
         super().__init__(words)
@@ -24,16 +24,16 @@ class ProxyRefused(Exception):
 
 
 class ProxyRequest(Struct, frozen=True):
-    """`tunnel`: what follows is passed on as it is. Otherwise the server is sent `head` first."""
+    """Where a program wants to be connected to."""
 
     host: str
     port: int
-    tunnel: bool
-    head: bytes = b""
+    tunnel: bool  # Whether it was CONNECT: what follows is passed on as it is.
+    head: bytes = b""  # What the server is sent first, if it was not.
 
 
 def parsed(head: bytes) -> ProxyRequest:
-    """Of all up to the empty line. Raises ProxyRefused."""
+    """Return what is asked for by a head, which ends with the empty line. Raises ProxyRefused."""
     first, *fields = head.removesuffix(END).split(b"\r\n")
     words = first.decode("latin-1").split(" ")
     if len(words) != 3 or not words[2].startswith("HTTP/1."):
@@ -60,6 +60,7 @@ def parsed(head: bytes) -> ProxyRequest:
 
 
 def _place(text: str, default: int | None) -> tuple[str, int]:
+    """Return host and port. Raises ProxyRefused."""
     found = _TARGET.fullmatch(text)
     host = normal(found[1]) if found else None
     port = int(found[2]) if found and found[2] else default
@@ -69,8 +70,8 @@ def _place(text: str, default: int | None) -> tuple[str, int]:
 
 
 def answer(status: int, words: str) -> bytes:
-    """What a program is told that gets nothing else."""
-    reason = {400: "Bad ProxyRequest", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
+    """Return the HTTP response that refuses a request."""
+    reason = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway", 503: "Service Unavailable"}[status]
     body = f"linnet: {words}\n".encode()
     head = f"HTTP/1.1 {status} {reason}\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {len(body)}\r\n"
     return head.encode() + b"Connection: close\r\n\r\n" + body

@@ -1,4 +1,4 @@
-"""The proxy for commands in the sandbox: who asks for a host by its name, and may, is connected to it."""
+"""The HTTP proxy by which commands in the sandbox reach the hosts that they may, and no others."""
 
 import os
 import socket
@@ -13,27 +13,28 @@ from linnet.processes.proxy.entrance import DOOR
 from linnet.processes.proxy.hosts import Hosts, is_public
 from linnet.processes.proxy.request import END, MOST_HEAD, ProxyRefused, ProxyRequest, answer, parsed
 
-MOST_ENTRANCES = 256
+MOST_ENTRANCES = 256  # Commands at once.
 MOST_CONNECTIONS = 128
 PATIENCE = 30.0  # Seconds to say what is wanted, or to connect.
-ENDING = 1.0
+ENDING = 1.0  # Seconds for a command to hand over its socket, and for our thread to end.
 PIECE = 64 * 1024
 
 
 class Proxy:
-    """Invariants: a connection goes to an address that was checked, never to one that is looked up again; after `close`
-    no socket of it is open, and no thread of it runs but one that waits for an answer about a name.
+    """Accepts connections from inside of sandboxes, in one thread, and serves each in two of its own.
 
     Commands hand over sockets that listen in their own network. One is closed when the first process of its sandbox has
-    ended, and with it all others.
+    ended, and with it all others. Invariants: a connection goes to an address that was checked, never to one that is
+    looked up again; after `close` no socket of it is open, and no thread of it runs but one that waits for an answer
+    about a name.
     """
 
     def __init__(self, hosts: Hosts, folder: str) -> None:
-        """`folder` is where its door is put; commands must see it."""
+        """Start it. `folder` is where its door is put, a Unix socket; commands must see it."""
         self._hosts = hosts
-        self._lock = Lock()
+        self._lock = Lock()  # For `_open` and `_closed`.
         self._room = BoundedSemaphore(MOST_CONNECTIONS)
-        self._open: set[socket.socket] = set()
+        self._open: set[socket.socket] = set()  # Both ends of all connections.
         self._closed = False
         self._door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         at = os.open(folder, os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -49,7 +50,7 @@ class Proxy:
         self._thread.start()
 
     def close(self) -> None:
-        """End every connection. Nothing is connected from here on."""
+        """End every connection. Nothing is connected from here on. Idempotent."""
         with self._lock:
             if self._closed:
                 return
@@ -62,6 +63,7 @@ class Proxy:
         os.close(self._wake)
 
     def _serve(self) -> None:
+        """Admit commands and accept their connections until `close`. Runs in the proxy's thread, as all it calls."""
         poller = poll()
         for fd in (self._woken, self._door.fileno()):
             poller.register(fd, POLLIN)
@@ -85,12 +87,16 @@ class Proxy:
         os.close(self._woken)
 
     def _shut(self, fd: int) -> None:
+        """Close what a command handed over."""
         listener, first = self._entrances.pop(fd)
         listener.close()
         os.close(first)
 
     def _admitted(self) -> tuple[socket.socket, int] | None:
-        """A socket that a command hands over, and what becomes readable when its sandbox ends."""
+        """Return a socket that a command hands over, and a descriptor that becomes readable when its sandbox ends.
+
+        None if it hands over no IPv4 socket that listens, or there are too many commands.
+        """
         with suppress(OSError, ValueError), self._door.accept()[0] as visitor:
             visitor.settimeout(ENDING)
             _, fds, _, _ = socket.recv_fds(visitor, 1, 1, socket.MSG_CMSG_CLOEXEC)
@@ -114,6 +120,7 @@ class Proxy:
         return None
 
     def _accept(self, listener: socket.socket) -> None:
+        """Accept a connection, and start a thread for it."""
         try:
             connection, _ = listener.accept()
         except OSError:
@@ -134,6 +141,7 @@ class Proxy:
             self._room.release()
 
     def _handle(self, connection: socket.socket) -> None:
+        """Serve one connection to its end, in a thread of its own."""
         try:
             connection.settimeout(PATIENCE)
             self._connect(connection)
@@ -147,6 +155,7 @@ class Proxy:
             self._room.release()
 
     def _connect(self, connection: socket.socket) -> None:
+        """Read what is asked for, connect to it, and pass bytes on until both ends are done. Raises ProxyRefused."""
         head, rest = _head(connection)
         if not head:
             return
@@ -168,7 +177,7 @@ class Proxy:
             self._drop(server)
 
     def _reached(self, request: ProxyRequest) -> socket.socket:
-        """Raises ProxyRefused if it may not be reached, or cannot be."""
+        """Return a socket that is connected to what is asked for. Raises ProxyRefused if it may not or cannot be."""
         host, port = request.host, request.port
         if not self._hosts.names(host, port):
             raise ProxyRefused(403, f"{host}:{port} is not among the hosts that commands may reach (--sandbox-hosts)")
@@ -197,7 +206,7 @@ class Proxy:
         raise ProxyRefused(403 if "if that is meant" in why else 502, why or f"{host} has no address")
 
     def _keep(self, connection: socket.socket) -> bool:
-        """False if all is over; then it is closed."""
+        """Have `close` end this connection, too. Return False, with it closed, if that was called already."""
         with self._lock:
             if self._closed:
                 connection.close()
@@ -206,13 +215,14 @@ class Proxy:
             return True
 
     def _drop(self, connection: socket.socket) -> None:
+        """Close a connection, with the lock held, so that `close` does not shut down another's descriptor."""
         with self._lock:
             self._open.discard(connection)
             connection.close()
 
 
 def is_ours(place: tuple[object, ...], family: int) -> bool:
-    """Whether an address is this machine's own: only those can be listened at."""
+    """Return whether an address is this machine's own: only those can be bound to."""
     with socket.socket(family, socket.SOCK_DGRAM) as trying, suppress(OSError):
         trying.bind((place[0], 0, *place[2:]))
         return True
@@ -220,7 +230,7 @@ def is_ours(place: tuple[object, ...], family: int) -> bool:
 
 
 def _head(connection: socket.socket) -> tuple[bytes, bytes]:
-    """What is asked for, and what came behind it already; nothing if there is no more."""
+    """Return the head of a request, and what came after it already; nothing if the connection ends before."""
     data = b""
     while END not in data:
         if len(data) > MOST_HEAD:
@@ -234,7 +244,7 @@ def _head(connection: socket.socket) -> tuple[bytes, bytes]:
 
 
 def _pass_on(source: socket.socket, target: socket.socket) -> None:
-    """Until one of the two ends; then the other hears of it."""
+    """Pass bytes on until the source ends or the target breaks; then end the target's input."""
     with suppress(OSError):
         while piece := source.recv(PIECE):
             target.sendall(piece)
@@ -243,7 +253,7 @@ def _pass_on(source: socket.socket, target: socket.socket) -> None:
 
 
 def _first_of(pid: int) -> int:
-    """The first process of the sandbox that a process is in. Raises ValueError if that cannot be seen."""
+    """Return the first process of the sandbox that a process is in. Raises ValueError if that cannot be seen."""
     while pid > 1:
         status = contents(f"/proc/{pid}/status").decode(errors="replace")
         facts = {name: rest.split() for name, _, rest in (line.partition(":") for line in status.splitlines())}

@@ -1,1 +1,1 @@
-"""Where commands see little and can change less: bubblewrap, Landlock, and what is protected in either."""
+"""Sandboxes for commands: what they see and may write, by bubblewrap or by Landlock, and what is read-only to them."""

@@ -1,4 +1,4 @@
-"""Where the agent's own tools may read and write when commands are in a sandbox: where those may.
+"""Keeps the agent's own file tools to where commands in the sandbox may read and write.
 
 Tools run in the agent, and a command in the background can swap a file for a link between a look and a use. So what
 counts is what was opened, by the name that the kernel gives it.
@@ -14,11 +14,13 @@ from linnet.processes.sandbox.view import View
 
 
 class Bounds:
+    """What the tools of one session may read and write."""
+
     def __init__(self, view: View) -> None:
         self._view = view
 
     def check(self, path: str, *, writing: bool = False) -> None:
-        """Raises ToolFailed if a tool may not read there, or not write."""
+        """Raise ToolFailed if a tool may not read this path; with `writing`, if it may not write it."""
         real = os.path.realpath(path)
         access = self._view.access(real)
         if writing and access == "write" and self._is_protected(real):
@@ -32,17 +34,21 @@ class Bounds:
             raise ToolFailed(f"{path} is outside of the sandbox: files {what}.")
 
     def _is_protected(self, real: str) -> bool:
+        """Return whether a path without links is read-only to commands, or would be if it were there."""
         cwd = self._view.cwd
         if not within(real, cwd):
             return False
         return is_protected(real, cwd) or any(within(real, each) for each in present(cwd))
 
     def check_open(self, fd: int, *, writing: bool = False) -> None:
+        """Check like `check`, but the file that was opened, whatever its name leads to by now. Raises ToolFailed."""
         self.check(os.readlink(f"/proc/self/fd/{fd}"), writing=writing)
 
     def open_folder(self, target: str) -> int:
-        """A descriptor of the folder in which `target`, a path without links, may be written; missing ones are made.
-        No link on the way is followed that was not there when the path was looked at.
+        """Return a descriptor of the folder of `target`, a path without links, which may be written in it.
+
+        Missing folders are made. No link is followed, so that one which a command has put on the way meanwhile is an
+        error. Raises ToolFailed and OSError.
         """
         self.check(target, writing=True)
         real = os.path.dirname(target)

@@ -1,9 +1,9 @@
-"""Runs commands where they see little and can change less: bubblewrap, around every one of them."""
+"""The sandbox of `--sandbox`: wraps each command in bubblewrap, with mounts, namespaces and a seccomp filter."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.errors import ConfigError
 from linnet.processes.lookup import installed, own_program, within
@@ -19,10 +19,39 @@ FILTER = 3  # The descriptor from which bubblewrap reads the filter of calls.
 # is only in reach of root's agent, whose sandbox is root's too. Every mount takes 0.15 ms.
 _SETTINGS = ("sys", "sysrq-trigger", "irq", "bus", "fs", "mtrr", "pressure")
 _TELLTALES = ("acpi", "kcore", "keys", "kpagecgroup", "kpagecount", "kpageflags", "scsi", "timer_list")
+IfAlone: TypeAlias = Callable[[Callable[[], None]], None]
 
 
-class Sandbox:
-    """`temporary` can be written to by commands and by the agent, under the same name. It is gone after `close`.
+class Confinement:
+    """What commands of one session run in, by whatever means, with a folder of its own."""
+
+    _folder: str
+
+    def wrapped(
+        self,
+        argv: Sequence[str],
+        cwd: str | os.PathLike[str],
+        if_alone: IfAlone = lambda action: None,
+        shown: Sequence[str] = (),
+    ) -> list[str]:
+        """Return the command line that runs this one confined; `opened` must be open for it. It also sees the paths
+        that are `shown`, which have no links in them. `if_alone` calls what it is given if nothing else runs in there.
+        """
+        return [*self._prefix(cwd, if_alone, shown), *argv]
+
+    def close(self) -> None:
+        """Remove its folders. To be called when nothing runs in it any more."""
+        from shutil import rmtree
+
+        rmtree(self._folder, ignore_errors=True)
+
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it."""
+        raise NotImplementedError
+
+
+class Sandbox(Confinement):
+    """A Confinement by bubblewrap.
 
     Invariant: what is mounted onto is made anew for each command, or is in the working folder, no link, and was there
     when nothing ran that could have put one in its place: mounts would follow whatever links a command had left.
@@ -33,8 +62,8 @@ class Sandbox:
     def __init__(
         self, cwd: str, own: str, environ: Mapping[str, str], *, network: bool, hosts: Sequence[str] = ()
     ) -> None:
-        """`own` is linnet's home folder; `hosts` may be reached, where the network may not. Raises ConfigError, with a
-        sentence, where commands cannot be confined.
+        """Make its folders, and try it once. `own` is linnet's home folder; `hosts` may be reached although the rest of
+        the network may not. Raises ConfigError where commands cannot be confined.
         """
         self.network = network
         self.hosts = tuple(hosts)
@@ -46,6 +75,7 @@ class Sandbox:
         self._folder = private_folder(cwd)
         try:
             self.temporary = os.path.join(self._folder, "tmp")
+            """A folder that commands and the agent can write to, under the same name. `close` removes it."""
             os.mkdir(self.temporary, 0o700)
             os.mkdir(os.path.join(self._folder, "cache"), 0o700)
             self._filter = written(os.path.join(self._folder, "filter"), calls())
@@ -60,19 +90,11 @@ class Sandbox:
             self.close()
             raise
 
-    def wrapped(
-        self,
-        argv: Sequence[str],
-        cwd: str | os.PathLike[str],
-        if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
-        shown: Sequence[str] = (),
-    ) -> list[str]:
-        """The command line that runs this one in the sandbox; `opened` must be open for it. It also sees what is
-        `shown`: real paths.
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it.
 
-        What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there:
-        `if_alone` then does what it is given. Otherwise only what is still the same is mounted on: anything else might
-        be a link by the time it is.
+        What was replaced or has appeared of what is protected is protected from here on, if nothing else runs in there.
+        Otherwise only what is still the same is mounted on: anything else might be a link by the time it is.
         """
         found = protected_paths.present(self.view.cwd)
         if found != self._protected:
@@ -90,15 +112,17 @@ class Sandbox:
             flags += ["--ro-bind-try", path, path]
         before = protected_paths.checking((*above, *kept), self.view.cwd) if kept else []
         flags += ["--remount-ro", "/", "--chdir", os.fspath(cwd), "--"]
-        return [self._program, *flags, *before, *self._before, *argv]
+        return [self._program, *flags, *before, *self._before]
 
     @property
     def opened(self) -> dict[int, str]:
+        """The files that must be open for a command, by descriptor."""
         return {FILTER: self._filter}
 
     @property
     def variables(self) -> dict[bytes, bytes]:
-        """Instead of those outside; there are no links to folders in there."""
+        """What replaces the same variables of the environment outside."""
+        # Of PATH the real folders: links to them are not in there.
         return {
             b"HOME": os.fsencode(self.view.home),
             b"TMPDIR": os.fsencode(self.temporary),
@@ -107,7 +131,7 @@ class Sandbox:
 
     @property
     def described(self) -> str:
-        """For the model."""
+        """What the model is told of the sandbox."""
         offline = "" if self.network else " and cannot reach the network"
         if self.hosts:
             offline = f" and reach no host but {', '.join(self.hosts)}, by HTTP and HTTPS through $HTTPS_PROXY"
@@ -117,17 +141,17 @@ class Sandbox:
         )
 
     def _protect(self) -> None:
+        """Protect what is there now. Only while nothing runs in the sandbox."""
         self._protected = protected_paths.present(self.view.cwd)
 
     def close(self) -> None:
-        """When nothing runs in it any more."""
-        from shutil import rmtree
-
+        """End the proxy, and remove the folders. To be called when nothing runs in it any more."""
         if self._proxy is not None:
             self._proxy.close()
-        rmtree(self._folder, ignore_errors=True)
+        super().close()
 
     def _open_proxy(self) -> None:
+        """Start the proxy by which commands reach the hosts. Raises ConfigError."""
         from linnet.processes.proxy.hosts import parsed
         from linnet.processes.proxy.server import Proxy
 
@@ -141,7 +165,7 @@ class Sandbox:
         self._before = own_program("processes.proxy.entrance", folder, spared)
 
     def _try(self) -> None:
-        """A sandbox that does not work is found out now, and not by the first command."""
+        """Run a command that tries to get out. Raises ConfigError if the sandbox does not work."""
         from linnet.processes.sandbox import trial
 
         outside = os.path.join(self._folder, "outside")
@@ -155,6 +179,7 @@ class Sandbox:
 
 
 def _engine(path: str, cwd: str) -> str:
+    """Return the path of bubblewrap. Raises ConfigError."""
     if program := installed("bwrap", path, cwd):
         return program
     raise ConfigError(
@@ -164,6 +189,7 @@ def _engine(path: str, cwd: str) -> str:
 
 
 def private_folder(cwd: str, flag: str = "--sandbox") -> str:
+    """Make a temporary folder outside of the working folder, and return its real path. Raises ConfigError."""
     from tempfile import gettempdir, mkdtemp
 
     places = [place for place in (gettempdir(), "/tmp", "/var/tmp") if not within(os.path.realpath(place), cwd)]
@@ -174,6 +200,7 @@ def private_folder(cwd: str, flag: str = "--sandbox") -> str:
 
 
 def calls(flag: str = "--sandbox") -> bytes:
+    """Return the filter of calls for this machine. Raises ConfigError if there is none."""
     from linnet.processes.sandbox.seccomp import MACHINES, program
 
     machine = MACHINES.get(os.uname().machine)
@@ -183,6 +210,7 @@ def calls(flag: str = "--sandbox") -> bytes:
 
 
 def written(path: str, content: bytes) -> str:
+    """Write a new file that only its owner may read, and return its path."""
     fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with open(fd, "wb") as file:
         file.write(content)
@@ -190,7 +218,7 @@ def written(path: str, content: bytes) -> str:
 
 
 def _flags(view: View, folder: str, identity: str, *, network: bool) -> list[str]:
-    """What is said later is mounted over what was said before."""
+    """Return bubblewrap's flags for this view; what is said later is mounted over what was said before."""
     flags = ["--unshare-user", "--disable-userns", "--unshare-pid", "--unshare-ipc", "--unshare-uts"]
     flags += ["--unshare-cgroup-try", "--cap-drop", "ALL", "--seccomp", str(FILTER)]
     if not network:
@@ -222,6 +250,7 @@ def _flags(view: View, folder: str, identity: str, *, network: bool) -> list[str
 
 
 def _veils(paths: Iterable[str]) -> list[str]:
+    """Return the flags that put something empty over each of these that is there."""
     flags: list[str] = []
     for path in paths:
         if os.path.isdir(path):
@@ -232,7 +261,7 @@ def _veils(paths: Iterable[str]) -> list[str]:
 
 
 def git_identity(home: str) -> bytes:
-    """Who commits, from ~/.gitconfig, and nothing else: people keep tokens there."""
+    """Return a .gitconfig with the user's name and address only: people keep tokens in theirs. Empty if it has none."""
     said: dict[str, str] = {}
     section = ""
     with suppress(OSError), open(os.path.join(home, ".gitconfig"), encoding="utf-8", errors="replace") as file:

@@ -1,4 +1,4 @@
-"""The weaker wall, where bubblewrap cannot work: commands read and write what they may, and nothing else is confined.
+"""The weaker sandbox of `--sandbox-files`, for where bubblewrap cannot work: confines only the use of files.
 
 The kernel's Landlock checks files that are opened, made, removed and renamed. It does not check who changes the mode,
 owner or times of a file, nor what is looked at without being opened; and the network, other processes' command lines,
@@ -7,27 +7,29 @@ and what is protected inside of the working folder are as they are without it.
 
 import marshal
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from linnet.errors import ConfigError
 from linnet.processes.lookup import own_program
 from linnet.processes.sandbox import landlock
-from linnet.processes.sandbox.bubblewrap import calls, git_identity, private_folder, written
+from linnet.processes.sandbox.bubblewrap import Confinement, IfAlone, calls, git_identity, private_folder, written
 from linnet.processes.sandbox.view import SYSTEM, ours, view
 
 ENGINE = "landlock"
 FLAG = "--sandbox-files"
 
 
-class FilesOnly:
-    """Instead of a Sandbox, with the same members. `temporary` is gone after `close`, and so is the home in it."""
+class FilesOnly(Confinement):
+    """A Confinement by Landlock. It has the same members as a Sandbox."""
 
     engine = ENGINE
     network = True
     hosts: tuple[str, ...] = ()
 
     def __init__(self, cwd: str, own: str, environ: Mapping[str, str]) -> None:
-        """`own` is linnet's home folder. Raises ConfigError, with a sentence, where commands cannot be confined."""
+        """Make its folders, and try it once. `own` is linnet's home folder. Raises ConfigError where commands cannot be
+        confined.
+        """
         version = landlock.version()
         if version < landlock.LEAST:
             raise ConfigError(f"{FLAG} needs Landlock as in Linux 6.2 or later, and {lacking(version)}")
@@ -49,35 +51,25 @@ class FilesOnly:
             self.close()
             raise
 
-    def wrapped(
-        self,
-        argv: Sequence[str],
-        cwd: str | os.PathLike[str],
-        if_alone: Callable[[Callable[[], None]], None] = lambda action: None,
-        shown: Sequence[str] = (),
-    ) -> list[str]:
-        """The command line that runs this one behind the wall. It also reads what is `shown`: real paths."""
-        return [*self._before, os.pathsep.join(shown), *argv]
+    def _prefix(self, cwd: str | os.PathLike[str], if_alone: IfAlone, shown: Sequence[str]) -> list[str]:
+        """Return the words before a command that confine it: it may read what is `shown`."""
+        return [*self._before, os.pathsep.join(shown)]
 
     @property
     def variables(self) -> dict[bytes, bytes]:
+        """What replaces the same variables of the environment outside."""
         return {b"HOME": os.fsencode(self._home), b"TMPDIR": os.fsencode(self.temporary)}
 
     @property
     def described(self) -> str:
-        """For the model."""
+        """What the model is told of the sandbox."""
         return (
             f"Commands can write only in the working folder and in $TMPDIR ({self.temporary}), not in /tmp, and they "
             "cannot read the user's home."
         )
 
-    def close(self) -> None:
-        """When nothing runs in it any more."""
-        from shutil import rmtree
-
-        rmtree(self._folder, ignore_errors=True)
-
     def _try(self) -> None:
+        """Run a command that tries to get out. Raises ConfigError if the sandbox does not work."""
         from linnet.processes.sandbox import trial
 
         outside = os.path.join(self._folder, "outside")
@@ -86,5 +78,5 @@ class FilesOnly:
 
 
 def lacking(version: int) -> str:
-    """What is wrong with a kernel whose Landlock is of this version."""
+    """Say what is wrong with a kernel whose Landlock is of this version."""
     return f"the kernel has version {version} of it, which lets files be cut off" if version else "the kernel has none"

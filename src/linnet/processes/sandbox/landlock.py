@@ -1,6 +1,7 @@
-"""Landlock: files that a process and all it starts may use, as the kernel is told. And the program that tells it.
+"""Makes rules for Landlock, and is the program that restricts itself by them and then becomes the command.
 
-Everything is refused that no rule allows. What Landlock has no word for is not: see `files_only`.
+The kernel refuses all use of files that no rule allows, for a process and all it starts. What Landlock has no word for
+it does not refuse: see `files_only`.
 """
 
 import marshal
@@ -23,14 +24,14 @@ _NO_NEW_PRIVILEGES, _SECCOMP, _FILTER = 38, 22, 2
 
 
 def handled(version: int) -> int:
-    """All that this version can refuse."""
+    """Return the bits of all rights that this version can refuse."""
     return (1 << (13 if version < 2 else 14 if version < 3 else 15 if version < 5 else 16)) - 1
 
 
 def rules(
     written: Iterable[str], read: Iterable[str], veiled: Iterable[str], version: int
 ) -> Iterator[tuple[str, int]]:
-    """Paths, and what is allowed of them and below them. What is `veiled` inside of what is read is left out."""
+    """Yield paths, each with the rights to it and to what is below, leaving out what is `veiled` inside of `read`."""
     everything = handled(version)
     for path in written:
         yield path, everything & ~(MAKE_CHAR | MAKE_BLOCK)
@@ -43,7 +44,7 @@ def rules(
 
 
 def _uncovered(path: str, veiled: tuple[str, ...]) -> Iterator[tuple[str, int]]:
-    """A path, or what is in it, where something in it must not be read. Names may be."""
+    """Yield a path with the right to read it; where something in it is veiled, what else is in it, and its names."""
     if path in veiled:
         return
     if not any(each.startswith(path.rstrip("/") + "/") for each in veiled):
@@ -56,7 +57,7 @@ def _uncovered(path: str, veiled: tuple[str, ...]) -> Iterator[tuple[str, int]]:
 
 
 def version() -> int:
-    """Of the kernel's; 0 if it has none."""
+    """Return the version of the kernel's Landlock; 0 if it has none."""
     from ctypes import CDLL
 
     found: int = CDLL(None).syscall(_CREATE, None, 0, 1)
@@ -64,7 +65,7 @@ def version() -> int:
 
 
 def restrict(wanted: Iterable[tuple[str, int]], version: int, calls: bytes) -> None:
-    """Confine this process for good, and all it starts; `calls` is the filter of calls. Raises OSError."""
+    """Confine this process for good, and all it starts; `calls` is the seccomp filter. Raises OSError."""
     from ctypes import CDLL, addressof, byref, c_size_t, c_uint64, create_string_buffer, get_errno, sizeof
 
     libc = CDLL(None, use_errno=True)

@@ -10,6 +10,7 @@ from errno import ELOOP
 from stat import S_ISLNK
 
 from linnet.errors import BadInput
+from linnet.processes.lookup import within
 from linnet.processes.sandbox.view import View
 
 MOST_LINKS = 40  # As the kernel.
@@ -17,7 +18,7 @@ _LOOK = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def opened(path: str, flags: int, view: View) -> int:
-    """A descriptor, as of `os.open`. Raises OSError; BadInput if a link leads out of what commands see."""
+    """Open a file, and return its descriptor. Raises OSError; BadInput if a link leads out of what commands see."""
     found, by_their_link = _found(path, view)
     try:
         if by_their_link and view.access(_name(found)) == "hidden":
@@ -28,7 +29,9 @@ def opened(path: str, flags: int, view: View) -> int:
 
 
 def _found(path: str, view: View) -> tuple[int, bool]:
-    """What is there, and whether a link led to it that commands may have put on the way."""
+    """Return a descriptor of what is there, not opened for reading, and whether a link that commands may have made led
+    to it. Raises OSError.
+    """
     left = deque(os.path.abspath(path).split("/"))
     at = os.open("/", _LOOK)
     theirs, links = False, 0
@@ -52,7 +55,7 @@ def _found(path: str, view: View) -> tuple[int, bool]:
             links += 1
             if links > MOST_LINKS:
                 raise OSError(ELOOP, os.strerror(ELOOP), path)
-            theirs = theirs or _is_in(_name(at), view.cwd) or _is_in(_name(at), view.temporary)
+            theirs = theirs or within(_name(at), view.cwd) or within(_name(at), view.temporary)
             left.extendleft(reversed(target.split("/")))
             if target.startswith("/"):
                 os.close(at)
@@ -64,9 +67,5 @@ def _found(path: str, view: View) -> tuple[int, bool]:
 
 
 def _name(fd: int) -> str:
-    """What the kernel calls it: a path without links."""
+    """Return what the kernel calls it: a path without links."""
     return os.readlink(f"/proc/self/fd/{fd}")
-
-
-def _is_in(path: str, folder: str) -> bool:
-    return f"{path}/".startswith(f"{folder}/")

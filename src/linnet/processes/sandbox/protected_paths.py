@@ -1,4 +1,4 @@
-"""What of a working folder is read-only in the sandbox, and which of it is there. Nothing is changed here.
+"""Finds the files of a working folder that the sandbox makes read-only, such as git's hooks. Changes nothing.
 
 What is there is mounted onto itself, read-only. What is not there cannot be: that would leave an empty file on the
 host. So a command may make it, and the agent does not load it; `write` and `edit` are refused in either case.
@@ -13,6 +13,7 @@ from linnet.core.project.protected import PROTECTED_NAMES
 from linnet.processes.lookup import within
 
 Identity: TypeAlias = tuple[int, int]
+"""The device and the number of a file, which tell whether another one is in its place."""
 # Of a repository: what git runs, and what tells it to look for that elsewhere.
 OF_GIT = ("hooks", "config", "config.worktree", "commondir")
 MOST_MODULES = 64
@@ -21,7 +22,7 @@ LONGEST_POINTER = 4096
 
 
 def is_protected(path: str, cwd: str) -> bool:
-    """Whether a path in the working folder is one of the names, or below one. Repositories count at any depth."""
+    """Return whether a path in the working folder has a protected name, or is below one. Git's count at any depth."""
     parts = os.path.relpath(path, cwd).split("/")
     if any(parts[: name.count("/") + 1] == name.split("/") for name in PROTECTED_NAMES):
         return True
@@ -32,7 +33,7 @@ def is_protected(path: str, cwd: str) -> bool:
 
 
 def present(cwd: str) -> dict[str, Identity]:
-    """What is there now of what is protected, by its real path, with the identity of each file or folder.
+    """Return what is there now of what is protected: the identity of each file or folder by its real path.
 
     A link cannot be mounted on, so where one leads is protected in its place, if that is in the working folder.
     """
@@ -71,15 +72,15 @@ exec "$@"
 
 
 def checking(paths: Iterable[str], cwd: str) -> list[str]:
-    """The words before a command that make it run only if each of these is mounted, and is what it was."""
+    """Return the words before a command that make it run only if each of these is mounted, and is what it was."""
     disk = os.lstat(cwd).st_dev
-    places = [
-        path for path in paths if _on_disk(path, disk)
-    ]  # What has a disk of its own was mounted by somebody else.
+    # What has a disk of its own was mounted by somebody else.
+    places = [path for path in paths if _on_disk(path, disk)]
     return ["/bin/sh", "-c", CHECK, "sh", _escaped(cwd), "\n".join(["", *map(_escaped, places), ""]), str(len(places))]
 
 
 def _on_disk(path: str, disk: int) -> bool:
+    """Return whether a path is on this disk, or is not there."""
     try:
         return os.lstat(path).st_dev == disk
     except OSError:
@@ -87,12 +88,15 @@ def _on_disk(path: str, disk: int) -> bool:
 
 
 def _escaped(path: str) -> str:
+    """Return a path as the kernel spells it in /proc/self/mountinfo."""
     return "".join(f"\\{ord(char):03o}" if char in " \t\n\\" else char for char in path)
 
 
 def anchors(paths: Iterable[str], cwd: str) -> list[str]:
-    """The folders between the working folder and these that are not among them, from the top. A folder with something
-    mounted in it could be renamed, and another one put in its place, unless something is mounted on it, too.
+    """Return the folders between the working folder and these that are not among them, from the top.
+
+    A folder with something mounted in it could be renamed, and another one put in its place, unless something is
+    mounted on it, too.
     """
     given = set(paths)
     found: set[str] = set()
@@ -103,6 +107,7 @@ def anchors(paths: Iterable[str], cwd: str) -> list[str]:
 
 
 def _candidates(cwd: str) -> Iterator[str]:
+    """Yield what is protected, whether it is there or not; a repository may be outside of the working folder."""
     for name in PROTECTED_NAMES:
         yield os.path.join(cwd, name)
     git = os.path.join(cwd, ".git")
@@ -120,7 +125,7 @@ def _candidates(cwd: str) -> Iterator[str]:
 
 
 def _modules(folder: str) -> list[str] | None:
-    """Repositories of submodules; those may have some, too. None if there are too many to look at."""
+    """Return the repositories of submodules, and of theirs; None if there are too many to look at."""
     found: list[str] = []
     for looked, (root, folders, files) in enumerate(os.walk(folder)):
         if "HEAD" in files:
@@ -132,7 +137,7 @@ def _modules(folder: str) -> list[str] | None:
 
 
 def _pointer(path: str, word: str = "") -> str:
-    """The folder that a file names after this word; empty if it is no such file."""
+    """Return the folder that a file names after this word; nothing if it is no such file."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:

@@ -1,4 +1,4 @@
-"""Calls to the kernel that no command in the sandbox may make, as the program that the kernel checks them with. Pure.
+"""Assembles the seccomp filter that refuses calls to the kernel which no command in the sandbox may make. Pure.
 
 Namespaces keep a command away from the machine's files, processes and network. This is for what has no namespace:
 sockets to whoever runs the virtual machine, keys that the kernel keeps, rings that make calls past every check. And for
@@ -12,12 +12,12 @@ from msgspec import Struct
 
 
 class Machine(Struct, frozen=True):
-    """The numbers of calls. `denied` are for whoever administers a machine; a program is told that it may not."""
+    """The numbers of calls on one architecture."""
 
-    audit: int
+    audit: int  # The architecture's own number.
     socket: int
     ioctl: int
-    denied: tuple[int, ...]
+    denied: tuple[int, ...]  # For whoever administers a machine; a program is told that it may not.
     modes: tuple[tuple[int, int], ...]  # Calls that set the mode of a file, and which argument it is.
     opens: tuple[tuple[int, int], ...]  # Calls that open a file, and which argument the flags are. The mode follows.
     foreign: bool = False  # Whether numbers above FOREIGN are another way to make the same calls.
@@ -58,7 +58,7 @@ _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
 
 
 def program(machine: Machine) -> bytes:
-    """Instructions of eight bytes: code, how many to skip if so and if not, and a number."""
+    """Return the filter: instructions of eight bytes, each a code, how many to skip if so and if not, and a number."""
     lines = [(_LOAD, 0, 0, _ARCHITECTURE), (_EQUAL, 1, 0, machine.audit), (_RETURN, 0, 0, _ERROR | ENOSYS)]
     lines += [(_LOAD, 0, 0, _NUMBER)]
     if machine.foreign:

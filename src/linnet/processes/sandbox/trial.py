@@ -1,4 +1,4 @@
-"""Whether a sandbox keeps a command in: one is run in it that tries to get out. Before the first real one."""
+"""Tries a sandbox before the first command is run in it: by a script that tries to get out."""
 
 import os
 import subprocess
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from linnet.errors import ConfigError
 
-PATIENCE = 10.0
-SHOWN = 300
+PATIENCE = 10.0  # Seconds.
+SHOWN = 300  # Characters of what went wrong.
 # Nothing but what every shell can do by itself: who knows which programs are seen in there.
 SCRIPT = """
 echo began
@@ -21,15 +21,14 @@ echo ended
 
 
 def argv(outside: str, temporary: str) -> list[str]:
-    """The command that tries: `outside` is a file that it must not see, `temporary` a folder that it must."""
+    """Return the command that tries: it must not see the file `outside`, and must be able to write to `temporary`."""
     return ["/bin/sh", "-c", SCRIPT, "sh", outside, temporary]
 
 
 def check(command: Sequence[str], fds: Sequence[int], outside: str, temporary: str, *, alone: bool, flag: str) -> None:
-    """Run `command`, which is `argv` in a sandbox, and look at what it could do. `alone`: it should have no network.
-    It inherits `fds`.
+    """Run `command`, which is `argv` in a sandbox, with `fds` inherited, and check what it could do.
 
-    Raises ConfigError with a sentence that begins with what was asked for: `flag`.
+    With `alone`, it should have no network. Raises ConfigError with a sentence that begins with `flag`.
     """
     word = os.urandom(16).hex()
     with open(outside, "w", encoding="ascii") as file:
@@ -59,7 +58,7 @@ def check(command: Sequence[str], fds: Sequence[int], outside: str, temporary: s
 
 
 def problem(printed: str, word: str, *, kept: bool, wrote: bool, alone: bool) -> str:
-    """What is wrong with a sandbox whose command printed this; empty if nothing is. Pure."""
+    """Say what is wrong with a sandbox whose command printed this; nothing if it is in order. Pure."""
     lines = printed.splitlines()
     said = {line.partition(": ")[2] for line in lines if line.startswith("status: ")}
     facts = {name: rest.strip() for name, _, rest in (line.partition(":") for line in said)}

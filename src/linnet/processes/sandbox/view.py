@@ -1,4 +1,4 @@
-"""What a command in the sandbox sees of the machine, and where it may write. Nothing is started here."""
+"""Decides what a command in the sandbox sees of the machine, and where it may write. Starts nothing."""
 
 import os
 import stat
@@ -31,21 +31,17 @@ PROGRAMS = frozenset(("bin", "sbin", "shims", ".bin"))
 
 
 class View(Struct, frozen=True):
-    """`cwd` and `temporary` can be written to; `shown` and the system can be read; the rest is not there.
+    """What can be written and what can be read, all by real paths. The rest is not there."""
 
-    A fresh folder is in the place of `home`. `veiled` is what is not shown inside of what is.
-    `root`: it is root's, and the system would show it more than to others.
-    """
-
-    cwd: str
-    home: str
-    temporary: str
-    shown: tuple[str, ...]
-    veiled: tuple[str, ...]
-    root: bool = False
+    cwd: str  # Can be written to.
+    home: str  # A fresh folder is in its place.
+    temporary: str  # Can be written to.
+    shown: tuple[str, ...]  # Can be read, besides SYSTEM.
+    veiled: tuple[str, ...]  # Inside of what is shown, and not shown.
+    root: bool = False  # Whether the agent is root's, whom the system would show more than others.
 
     def access(self, path: str) -> Access:
-        """To a path without links in it: the innermost folder that something is said about decides."""
+        """Return what may be done with a path without links: the innermost folder that is named here decides."""
         said: dict[str, Access] = {"/": "hidden", self.home: "hidden"}
         said |= dict.fromkeys((*map(os.path.realpath, SYSTEM), *self.shown), "read")
         said |= dict.fromkeys(self.veiled, "hidden")
@@ -64,9 +60,11 @@ def view(
     ours: Iterable[str],
     flag: str = "--sandbox",
 ) -> View:
-    """`own` is linnet's home folder, which nobody sees; `ours` are folders that linnet's own programs need. All are
-    real paths. Raises ConfigError for a working or temporary folder that would give away what the sandbox is there to
-    protect: what can be written to is mounted over all else.
+    """Return the view of commands in this working folder.
+
+    `own` is linnet's home folder, which nobody sees; `ours` are folders that linnet's own programs need. All but `ours`
+    are real paths. Raises ConfigError for a working or temporary folder that would give away what the sandbox is there
+    to protect: what can be written to is mounted over all else.
     """
     kept = [home, own, *SYSTEM, "/dev", "/proc", "/run", "/sys", "/var", "/tmp"]
     for kind, folder, others in (("working", cwd, [*kept, temporary]), ("temporary", temporary, [*kept, cwd])):
@@ -90,8 +88,9 @@ def view(
 
 
 def unshared(folder: str) -> list[str]:
-    """Files and folders in there that not everybody may read, such as passwords: the sandbox of root's agent is root's,
-    and could.
+    """Return files and folders in there that not everybody may read, such as passwords.
+
+    Commands of root's agent could: they are root's.
     """
     found: list[str] = []
     with suppress(OSError), os.scandir(folder) as entries:
@@ -105,7 +104,7 @@ def unshared(folder: str) -> list[str]:
 
 
 def installation(folder: str, home: str) -> list[str]:
-    """What programs in a folder of the PATH need of their surroundings to run: most often the folder above."""
+    """Return the folders that programs in a folder of the PATH need to run: most often the folder above."""
     parent, name = os.path.split(folder)
     if within(folder, home):
         inside = os.path.relpath(folder, home)
@@ -118,13 +117,15 @@ def installation(folder: str, home: str) -> list[str]:
 
 
 def ours() -> tuple[str, ...]:
-    """The interpreter that runs linnet, and linnet itself: searches are run with them."""
+    """Return the folders of the interpreter that runs linnet, and of linnet itself: searches are run with them."""
     return (sys.prefix, sys.base_prefix, PACKAGE)
 
 
 def _may_be_shown(path: str, cwd: str, home: str, own: str, temporary: str) -> bool:
-    """What is in a folder that can be written to is there already. What holds one, or more than programs, is not shown
-    for them.
+    """Return whether a folder with programs may, and need, be shown.
+
+    What is in the system or in a folder that can be written to is seen already. What holds such a folder or the home
+    would show more than programs.
     """
     if not os.path.exists(path) or any(within(path, each) for each in (cwd, temporary, *SYSTEM)):
         return False

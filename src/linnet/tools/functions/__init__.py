@@ -1,1 +1,1 @@
-"""Typed Python functions as tools."""
+"""Makes tools of typed Python functions that users of the SDK and extensions write."""

@@ -1,4 +1,4 @@
-"""What a function that is a tool may ask for besides its arguments."""
+"""The contexts that a function which is a tool can take as a parameter: to report progress, notice an abort, ask."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 class Given:
-    """What a call is given, for as long as it is waited for. Invariant: what it says after that is not heard."""
+    """What a call is given for as long as somebody waits for it. Invariant: progress after `end` is dropped."""
 
     def __init__(self, inner: ToolContext, call: ToolCall, foreign: Foreign) -> None:
         self.inner = inner
@@ -25,11 +25,13 @@ class Given:
         self._over = False
 
     def progress(self, text: str) -> None:
-        with self._lock:
+        """Report new output, unless the call is over. May be called in any thread."""
+        with self._lock:  # Held while it is reported, so that nothing is after `end`.
             if not self._over:
                 self.inner.progress(text)
 
     def end(self) -> None:
+        """Drop what the function reports from now on: an abort does not stop a function that blocks."""
         with self._lock:
             self._over = True
 
@@ -43,7 +45,7 @@ class AnyContext:
 
     @property
     def call_id(self) -> str:
-        """Of the call that this is."""
+        """The id that the model gave this call."""
         return self._given.call.id
 
     @property
@@ -90,7 +92,7 @@ class Context(AnyContext):
 
 
 class AsyncContext(AnyContext):
-    """The same for a tool that is `async def`: whoever asks awaits the answer."""
+    """What a tool that is `async def` may ask for, by a parameter of this type: answers are awaited."""
 
     async def confirm(self, title: str, message: str = "") -> bool:
         """Ask whoever drives the agent. No answer is no."""
@@ -105,13 +107,14 @@ class AsyncContext(AnyContext):
         return await self._asked(lambda: self._inner.input(title, placeholder))
 
     async def _asked(self, ask: Callable[[], T]) -> T:
+        """Call `ask`, which blocks, in another thread, and return its answer."""
         from asyncio import wrap_future
 
         return await wrap_future(self._given.foreign.begin(ask))
 
 
 def _check_thread() -> None:
-    """Whoever waits in the thread of an event loop holds up all that runs there: perhaps the one who would answer."""
+    """Raise ToolFailed in the thread of an event loop: to wait there holds up all that runs in it, even the answer."""
     asyncio = sys.modules.get("asyncio")
     if asyncio is not None and asyncio._get_running_loop() is not None:
         raise ToolFailed("in an async function, take an AsyncContext and await its answer")

@@ -1,4 +1,4 @@
-"""A typed function as a tool: annotations, defaults and docstring are what the model reads, and what it is held to."""
+"""Makes a tool of a typed function: annotations and defaults become its schema, the docstring its description."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,7 +18,7 @@ from linnet.errors import BadInput, Cancelled, ToolFailed
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.functions.shorten import shortened
-from linnet.tools.spec import ToolOutput, check_args, described, schema_of
+from linnet.tools.spec import ToolOutput, check_args, described, failed, schema_of
 
 
 class FunctionTool:
@@ -27,9 +27,9 @@ class FunctionTool:
     def __init__(
         self, function: Callable[..., Any], name: str = "", description: str = "", *, context: str = ""
     ) -> None:
-        """`context` is the name of a parameter that gets what the tool may ask for, whatever its type says.
+        """`context` is the name of a parameter that is given a context, whatever its type says.
 
-        Raises TypeError for a function whose parameters a model cannot be told of.
+        Raises TypeError for a function whose name or parameters a model cannot be told of.
         """
         if not inspect.isroutine(function):
             raise TypeError(f"@tool goes on a function, not on {function!r}")
@@ -46,19 +46,24 @@ class FunctionTool:
         self.__name__ = self.spec.name
 
     def __call__(self, *args: Any, **keywords: Any) -> Any:
+        """Call the function itself."""
         return self._function(*args, **keywords)
 
     def run(self, args: dict[str, Any], given: Given) -> ToolOutput:
-        """Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does."""
+        """Call the function and return its output.
+
+        Raises ToolFailed for arguments that do not fit, Cancelled for an abort, and whatever the function does.
+        """
         keywords = self._keywords(args, lambda: self._context_type(given))
-        given.inner.begin()
+        given.inner.begin()  # After the check: what has bad arguments has done nothing.
         return output(given.foreign.call(self._function, given.inner.cancel, **keywords))
 
     def bound(self, args: dict[str, Any], context: object) -> Callable[[], Any]:
-        """The function with these arguments, to be called by somebody else. Raises ToolFailed if they do not fit."""
+        """Return the function with these arguments, for somebody else to call. Raises ToolFailed if they do not fit."""
         return partial(self._function, **self._keywords(args, lambda: context))
 
     def _keywords(self, args: dict[str, Any], context: Callable[[], object]) -> dict[str, Any]:
+        """Return what the function is called with. Raises ToolFailed for arguments that do not fit."""
         try:
             checked = converted(args, self._args, strict=False, dec_hook=typed.dec_hook)
         except msgspec.ValidationError as error:
@@ -78,9 +83,11 @@ class FunctionTools:
 
     @property
     def specs(self) -> tuple[ToolSpec, ...]:
+        """The tools, in the order in which they were given."""
         return tuple(tool.spec for tool in self._tools.values())
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Call the function and return its output, or what it raised as output for the model. Raises only Cancelled."""
         tool = self._tools[call.name]
         given = Given(context, call, self._foreign)
         try:
@@ -89,10 +96,10 @@ class FunctionTools:
         except Cancelled:
             raise
         except (ToolFailed, BadInput) as failure:
-            return ToolOutput((Text(str(failure)),), is_error=True)
+            return failed(str(failure))
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
-            return ToolOutput((Text(f"{type(fault).__name__}: {fault}"),), is_error=True)
+            return failed(f"{type(fault).__name__}: {fault}")
         finally:
             given.end()
 
@@ -115,7 +122,10 @@ def tool(
 
 
 def output(value: Any) -> ToolOutput:
-    """What a function returned, for the model to read: text, images, data, or several of these."""
+    """Return what a function returned as output for the model: text, images, data, or several of these.
+
+    Raises ToolFailed for an image that cannot be sent.
+    """
     if isinstance(value, ToolOutput):
         return value
     parts = [part for each in value for part in _parts(each)] if isinstance(value, list | tuple) else _parts(value)
@@ -125,6 +135,7 @@ def output(value: Any) -> ToolOutput:
 
 
 def _parts(value: Any) -> list[UserPart]:
+    """Return the parts that one value becomes; data becomes JSON."""
     match value:
         case None:
             return []
@@ -139,6 +150,7 @@ def _parts(value: Any) -> list[UserPart]:
 
 
 def _sendable(value: Image) -> Image:
+    """Return the image. Raises ToolFailed if it cannot be sent."""
     try:
         return checked_image(value)
     except BadInput as error:
@@ -146,6 +158,7 @@ def _sendable(value: Image) -> Image:
 
 
 def _picture(data: bytes) -> UserPart:
+    """Return bytes as an image, if they are one, or as text."""
     from base64 import b64encode
 
     if sniffed(data[:16]):
@@ -154,8 +167,8 @@ def _picture(data: bytes) -> UserPart:
 
 
 def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[str, type[AnyContext], type[Any], str]:
-    """The name of the context parameter, and its type; the arguments as one type; the name of the parameter that takes
-    all of them, where the function wants them as one struct.
+    """Return the name of the context parameter, and its type; the arguments as one type; and the name of the parameter
+    that takes all of them, where the function wants them as one struct. Raises TypeError.
     """
     hints = get_type_hints(function, include_extras=True)
     context = ""
@@ -179,7 +192,7 @@ def _parameters(function: Callable[..., Any], context_name: str = "") -> tuple[s
 
 
 def _is_struct(kind: Any) -> bool:
-    """Whether it has the fields that a call's arguments are."""
+    """Return whether a type has fields, which can be the arguments of a call."""
     if typed.is_model(kind):
         return bool(typed.schema_hook(kind).get("type") == "object")
     return isinstance(kind, type) and (issubclass(kind, msgspec.Struct) or is_dataclass(kind))

@@ -1,4 +1,4 @@
-"""Keeping what others answer within what a model should be sent; all of it stays in a file."""
+"""Shortens what functions and servers of others return to what a model should be sent; all of it goes to a file."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,7 @@ from linnet.tools.text.truncate import count_lines, keep_head
 
 
 def shortened(parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
-    """Return the beginning, with a sentence that names the file with all the text, if there is too much of it."""
+    """Return the parts; if they have too much text, its beginning and a sentence that names the file with all of it."""
     whole = "\n".join(part.text for part in parts if isinstance(part, Text))
     kept = keep_head(whole)
     if not kept.cut_bytes:
@@ -20,6 +20,7 @@ def shortened(parts: Sequence[UserPart]) -> tuple[UserPart, ...]:
 
 
 def _saved(text: str) -> str:
+    """Write the text to a temporary file, and say where it is, or why that failed."""
     from tempfile import NamedTemporaryFile
 
     try:

@@ -1,1 +1,1 @@
-"""What grep, find and ls stand on: ripgrep or our own program, patterns, globs and ignore rules."""
+"""Searches files for grep, find and ls: with ripgrep or our own program, by patterns, globs and ignore rules."""

@@ -1,4 +1,4 @@
-"""Sets of characters as ranges of code points, with the classes and the case folding of Unicode as ripgrep has them.
+"""Computes sets of characters as ranges of code points, with Unicode's classes and case folding as ripgrep has them.
 
 Python's own `\\w`, `\\s` and IGNORECASE differ from those in a few hundred characters.
 """
@@ -9,6 +9,7 @@ from functools import cache
 from typing import TypeAlias
 
 Ranges: TypeAlias = tuple[tuple[int, int], ...]
+"""The first and the last code point of each range; both belong to the set."""
 
 # Unassigned beyond it, but for a few marks in the last planes.
 _LAST_ASSIGNED = 0x32400
@@ -46,7 +47,7 @@ CATEGORIES = {"Cc", "Cf", *"LMNPSZ"} | {
 
 
 def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
-    """Sorted, and no two touch."""
+    """Return what is in any of these sets: sorted ranges, of which no two touch."""
     merged: list[tuple[int, int]] = []
     for low, high in sorted(each for ranges in sets for each in ranges):
         if merged and low <= merged[-1][1] + 1:
@@ -57,11 +58,13 @@ def union(*sets: Iterable[tuple[int, int]]) -> Ranges:
 
 
 def common(one: Ranges, other: Ranges) -> Ranges:
+    """Return what is in both sets."""
     pairs = ((max(a, c), min(b, d)) for a, b in one for c, d in other if a <= d and c <= b)
     return union(pairs)
 
 
 def complement(ranges: Ranges) -> Ranges:
+    """Return all characters that are not in the set."""
     left: list[tuple[int, int]] = []
     start = 0
     for low, high in union(ranges):
@@ -72,7 +75,10 @@ def complement(ranges: Ranges) -> Ranges:
 
 
 def named(name: str, *, ascii: bool = False) -> Ranges:
-    """`d`, `s` or `w`, a class of POSIX, or a general category. With `ascii`, what matters of it for ASCII text."""
+    """Return the set that has this name: `d`, `s` or `w`, a class of POSIX, or a general category.
+
+    With `ascii`, it need be right for ASCII text only.
+    """
     if name in POSIX:
         return POSIX[name]
     if name == "s":
@@ -85,7 +91,10 @@ def named(name: str, *, ascii: bool = False) -> Ranges:
 
 
 def folded(ranges: Ranges, *, ascii: bool = False) -> Ranges:
-    """With everything that is the same but for its case. With `ascii`, what matters of it for ASCII text."""
+    """Return the set with everything that differs from a member by case only.
+
+    With `ascii`, it need be right for ASCII text only.
+    """
     orbits = _orbits(ascii)
     starts = [low for low, _ in ranges]
     added: list[tuple[int, int]] = []
@@ -97,16 +106,18 @@ def folded(ranges: Ranges, *, ascii: bool = False) -> Ranges:
 
 
 def ascii_only(ranges: Ranges) -> Ranges:
+    """Return the ASCII characters of the set."""
     return common(ranges, ((0, 0x7F),))
 
 
 def _points(ascii: bool) -> Iterable[int]:
-    """Those that are assigned, or that are ASCII or the same as some ASCII character but for their case."""
+    """Return the assigned code points; with `ascii`, those of ASCII and the two that differ from them by case only."""
     return (*range(0x80), 0x17F, 0x212A) if ascii else (*range(_LAST_ASSIGNED), *_LATE_MARKS)
 
 
 @cache
 def _categories(ascii: bool) -> dict[str, list[tuple[int, int]]]:
+    """Return the ranges of each general category."""
     from unicodedata import category
 
     runs: dict[str, list[tuple[int, int]]] = {}
@@ -124,7 +135,7 @@ def _categories(ascii: bool) -> dict[str, list[tuple[int, int]]]:
 
 @cache
 def _orbits(ascii: bool) -> dict[int, list[int]]:
-    """Characters that are the same but for their case, by each of them."""
+    """Return, for each code point that has others which differ by case only, all of these."""
     same: dict[str, list[int]] = {}
     for point in _points(ascii) if ascii else range(0x1E960):
         same.setdefault(_simply_folded(chr(point)), []).append(point)
@@ -132,7 +143,7 @@ def _orbits(ascii: bool) -> dict[int, list[int]]:
 
 
 def _simply_folded(char: str) -> str:
-    """One character for one: those that fold to several, such as ß, go with their lower case, if that is one."""
+    """Return the one character that a character folds to; its lower case if it folds to several, as ß does."""
     for form in (char.casefold(), char.lower()):
         if len(form) == 1:
             return form
@@ -140,12 +151,13 @@ def _simply_folded(char: str) -> str:
 
 
 def class_text(ranges: Ranges) -> str:
-    """As Python writes it."""
+    """Return the set as a class for Python's `re`."""
     if not ranges:
         return "(?!)"
     return f"[{''.join(f'{_escape(a)}-{_escape(b)}' if a < b else _escape(a) for a, b in ranges)}]"
 
 
 def _escape(point: int) -> str:
+    """Return a character as it is written in a class."""
     char = chr(point)
     return char if char.isascii() and char.isalnum() else f"\\U{point:08x}"

@@ -1,4 +1,4 @@
-"""The two programs that can search: ripgrep, and our own. Given the same order they print the same."""
+"""Runs one of the two programs that can search: ripgrep, or our own. Given the same order they print the same."""
 
 import json
 import os
@@ -26,10 +26,10 @@ class Enough(Exception):
 
 
 class GrepOrder(Struct, frozen=True):
-    """`target` is `./` or a file in the folder where the program is started."""
+    """What to search for in files, for either program."""
 
     pattern: str
-    target: str = "./"
+    target: str = "./"  # Or a file in the folder where the program is started.
     literal: bool = False
     ignore_case: bool = False
     glob: str = ""
@@ -39,23 +39,28 @@ class GrepOrder(Struct, frozen=True):
 
 
 class FindOrder(Struct, frozen=True):
+    """Which paths to find, for our own program."""
+
     pattern: str
     limit: int = 1000
     do: str = "find"
 
 
 def own(order: GrepOrder | FindOrder) -> list[str]:
-    """The command line of our own program."""
+    """Return the command line of our own program."""
     return own_program("tools.search.searcher", json.dumps(structs.asdict(order)))
 
 
 def ripgrep(program: str, order: GrepOrder, pattern: Pattern, glob: PathGlob | None, folder: str) -> list[str]:
-    """The command line of ripgrep. It may print more files than `glob` chooses, never fewer."""
+    """Return the command line of ripgrep. It may print more files than `glob` chooses, never fewer."""
     return [program, *_flags(order, glob, folder), "--", pattern.ripgrep, order.target]
 
 
 def run(argv: list[str], folder: str, sink: "Sink", context: ToolContext) -> bool:
-    """Feed all that it prints to `sink`, which may raise Enough. False if it took too long, and was killed."""
+    """Feed all that the program prints to `sink`, which may raise Enough. Return whether it ended in time.
+
+    Raises ToolFailed if it cannot be started, and Cancelled.
+    """
     try:
         finished = context.processes.run(argv, cwd=folder, sink=sink, cancel=context.cancel, timeout=TIMEOUT)
     except Enough:
@@ -66,11 +71,12 @@ def run(argv: list[str], folder: str, sink: "Sink", context: ToolContext) -> boo
 
 
 def installed(cwd: str) -> str | None:
-    """Where ripgrep is, if it is."""
+    """Return the path of ripgrep; None if it is not installed."""
     return program("rg", os.environ.get("PATH", os.defpath), cwd)
 
 
 def _flags(order: GrepOrder, glob: PathGlob | None, folder: str) -> Iterator[str]:
+    """Yield ripgrep's flags for this order."""
     yield from ("--no-config", "--json", "--no-mmap", "--no-messages", "--no-ignore-messages")
     # In the order of the paths, so that a limit cuts off the same ones each time. It costs ripgrep its threads.
     yield from ("--sort", "path", "--hidden", "--glob", "!.git", "--max-count", str(order.limit))
@@ -92,6 +98,7 @@ def _flags(order: GrepOrder, glob: PathGlob | None, folder: str) -> Iterator[str
 
 
 def _is_in_repository(folder: str) -> bool:
+    """Return whether a folder, or one above it, has a repository."""
     folder = os.path.realpath(folder)
     while not os.path.exists(os.path.join(folder, ".git")):
         parent = os.path.dirname(folder)

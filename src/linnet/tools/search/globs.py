@@ -1,4 +1,4 @@
-"""Globs as regular expressions over the bytes of a path, read as ripgrep reads them.
+"""Turns globs into regular expressions over the bytes of a path, reading them as ripgrep does.
 
 `*` and `?` stay within a name, `**` as a whole part of the path crosses folders, `[a-z]` and `{one,two}` choose, a
 backslash makes the next character an ordinary one.
@@ -9,8 +9,8 @@ from typing import TypeAlias
 
 from linnet.errors import ToolFailed
 
-# What it stands for, and its regular expression.
 Piece: TypeAlias = tuple[str, str]
+"""What a part of a glob is, such as `star`, and its regular expression."""
 
 PREFIX = r"(?:/?|(?s:.*)/)"
 SUFFIX = r"/(?s:.*)"
@@ -20,11 +20,11 @@ SLASH: Piece = ("char", r"\x2f")
 
 
 class BadGlob(ValueError):
-    """The glob cannot be read; says why."""
+    """A glob that cannot be read, with the reason."""
 
 
 def regex_of(glob: str) -> str:
-    """What the whole path must match, to be compiled for bytes. Raises BadGlob."""
+    """Return the regular expression that the whole path must match, to be compiled for bytes. Raises BadGlob."""
     pieces = _Reader(glob).read()
     if pieces == [("prefix", PREFIX)]:
         return r"(?s:.*)\Z"
@@ -32,9 +32,10 @@ def regex_of(glob: str) -> str:
 
 
 def _joined(pieces: list[Piece]) -> str:
-    """Plain text between two stars is matched where it first occurs, since the second star takes whatever follows.
+    """Return the regular expression of these pieces.
 
-    To try later places as well would take for ever if there are many stars.
+    Plain text between two stars is matched where it first occurs, since the second star takes whatever follows; to try
+    later places as well would take for ever if there are many stars.
     """
     texts: list[str] = []
     at = 0
@@ -53,14 +54,15 @@ def _joined(pieces: list[Piece]) -> str:
 
 
 class _Reader:
-    """Reads a glob from left to right. `_branches` is what is being read: the glob, then the parts of an open brace."""
+    """Reads a glob from left to right."""
 
     def __init__(self, glob: str) -> None:
         self._glob = glob
         self._at = 0
-        self._branches: list[list[Piece]] = [[]]
+        self._branches: list[list[Piece]] = [[]]  # The glob, then the parts of a brace that is open.
 
     def read(self) -> list[Piece]:
+        """Return the pieces of the glob. Raises BadGlob."""
         while self._at < len(self._glob):
             char = self._glob[self._at]
             self._at += 1
@@ -93,11 +95,13 @@ class _Reader:
         return self._branches[0]
 
     def _add(self, kind: str, text: str) -> None:
+        """Append a piece to what is being read."""
         if kind == "star" and self._branches[-1][-1:] == [(kind, text)]:
             return  # Two say what one says, and would only be tried in more ways.
         self._branches[-1].append((kind, text))
 
     def _star(self) -> None:
+        """Read the rest of `*` or `**`, of which the first star was read."""
         before = self._glob[self._at - 2 : self._at - 1] if self._at > 1 else ""
         if self._peek() != "*":
             self._add("star", STAR)
@@ -125,6 +129,7 @@ class _Reader:
         self._add(*(("suffix", SUFFIX) if ends else ("between", BETWEEN)))
 
     def _class(self) -> None:
+        """Read the rest of a class, of which the bracket was read. Raises BadGlob."""
         negated = self._peek() in ("!", "^")
         self._at += negated
         ranges: list[list[str]] = []
@@ -153,26 +158,27 @@ class _Reader:
         self._add("class", f"[{'^' * negated}{body}]")
 
     def _peek(self) -> str:
+        """Return the next character without taking it; nothing at the end."""
         return self._glob[self._at : self._at + 1]
 
 
 def _escaped(char: str) -> str:
-    """The bytes of a character, none of which means anything to a regular expression."""
+    """Return the bytes of a character, written such that none means anything to a regular expression."""
     return "".join(chr(byte) if chr(byte).isalnum() and byte < 128 else f"\\x{byte:02x}" for byte in os_bytes(char))
 
 
 def os_bytes(text: str) -> bytes:
+    """Return the bytes of a path or of a line that was decoded with surrogates for what is not UTF-8."""
     return text.encode("utf-8", "surrogateescape")
 
 
 class PathGlob:
     """What the model means by a glob: a name if it has no slash, else the end of a path; from the root if it starts
     with a slash; everything but that if it starts with `!`.
-
-    `name` is a glob that the file's own name matches whenever the path does, or empty if there is none.
     """
 
     def __init__(self, glob: str, root: bytes, *, fold: bool = False) -> None:
+        """`fold` says that case does not count. Raises ToolFailed if the glob cannot be read."""
         self.excludes = glob.startswith("!")
         wanted = glob[self.excludes :]
         self.only_folders = wanted.endswith("/") and len(wanted) > 1
@@ -187,14 +193,15 @@ class PathGlob:
         last = wanted.rpartition("/")[2]
         plain = not self.excludes and "**" not in last and not any(char in wanted for char in "{}[]\\:")
         self.name = last if plain else ""
+        """A glob that the file's own name matches whenever the path does; empty if there is none."""
 
     def matches(self, path: bytes) -> bool:
-        """Of a path below the root, whether it is meant itself."""
+        """Return whether a path below the root is what the glob, without its `!`, names."""
         subject = path.rpartition(b"/")[2] if self._by_name else self._root + path
         return self._regex.match(subject) is not None
 
     def chooses(self, path: bytes) -> bool:
-        """Of a file below the root, whether it is to be searched. What is in a folder that is excluded is not."""
+        """Return whether a file below the root is to be searched. What is in a folder that is excluded is not."""
         if not self.excludes:
             return self.matches(path)
         ends = [at for at, byte in enumerate(path) if byte == ord("/")] + [len(path)]

@@ -1,8 +1,8 @@
-"""Which files git does not look at, by the rules that ripgrep has for it.
+"""Decides which files are ignored, by the rules that ripgrep has for that.
 
-The files `.rgignore`, `.ignore` and `.gitignore` of a folder and of all folders above it, `.git/info/exclude`, and the
-excludes file of the user's git configuration, in this order; within one file the last line that matches counts. What
-is said about git ends where a repository does.
+They are in the files `.rgignore`, `.ignore` and `.gitignore` of a folder and of all folders above it, in
+`.git/info/exclude`, and in the excludes file of the user's git configuration, and count in this order; within one file
+the last line that matches counts. Those of git hold up to the root of their repository.
 """
 
 import os
@@ -19,7 +19,7 @@ _EXCLUDES_FILE = re.compile(rb"^\s*excludesfile\s*=\s*(.+?)\s*$", re.IGNORECASE 
 
 
 class Rules:
-    """The lines of one file."""
+    """The rules in the lines of one ignore file. False if there are none."""
 
     def __init__(self, lines: Iterable[str]) -> None:
         self._rules: list[tuple[re.Pattern[bytes], bool, bool]] = []
@@ -34,13 +34,14 @@ class Rules:
             except re.error:
                 continue
             sources.append(source)
+        # Most paths match no rule, and one look tells.
         self._any = re.compile("|".join(sources).encode("latin-1")) if sources else None
 
     def __bool__(self) -> bool:
         return self._any is not None
 
     def ignores(self, path: bytes, is_folder: bool) -> bool | None:
-        """None if no line says anything about it."""
+        """Return whether a path, which starts where the file is, is ignored; None if no line says anything about it."""
         if self._any is None or not self._any.match(path):
             return None
         for regex, is_exception, only_folders in self._rules:
@@ -50,7 +51,9 @@ class Rules:
 
 
 def _rule(line: str) -> tuple[str, bool, bool] | None:
-    """A line as a regular expression, whether it takes back what others say, and whether it is about folders only."""
+    """Return a line as a regular expression, whether it takes back what others say, and whether it is about folders
+    only; None for a line that is no rule.
+    """
     if line.startswith("#"):
         return None
     if not line.endswith("\\ "):
@@ -78,7 +81,7 @@ def _rule(line: str) -> tuple[str, bool, bool] | None:
 
 
 class Folder:
-    """What the ignore files of a folder and of those above it say about the paths below it. `path` is absolute."""
+    """What the ignore files of a folder, whose path is absolute, and of those above it say about the paths below it."""
 
     def __init__(self, path: bytes, above: "Folder | None", names: Iterable[bytes]) -> None:
         present = set(names)
@@ -92,7 +95,7 @@ class Folder:
         self._above = above._nearest if above else None
 
     def ignores(self, path: bytes, is_folder: bool) -> bool | None:
-        """Of an absolute path below the folder. None if nothing is said about it."""
+        """Return whether an absolute path below the folder is ignored; None if nothing is said about it."""
         verdicts: list[bool | None] = [None] * 4
         folder = self._nearest
         kinds = 4
@@ -109,7 +112,7 @@ class Folder:
 
 
 def folders_above(path: bytes) -> Folder | None:
-    """The folder above an absolute path, with all that are above it."""
+    """Return the folder above an absolute path, with all that are above it; None for the root."""
     parent = os.path.dirname(path)
     if parent == path:
         return None
@@ -118,7 +121,7 @@ def folders_above(path: bytes) -> Folder | None:
 
 
 def users_own() -> Rules:
-    """The excludes file of the user's git configuration, or its default."""
+    """Return the rules of the excludes file that the user's git configuration names, or of the default one."""
     home = os.path.expanduser(b"~")
     config = os.environb.get(b"XDG_CONFIG_HOME") or os.path.join(home, b".config")
     for file in (os.path.join(home, b".gitconfig"), os.path.join(config, b"git", b"config")):
@@ -130,10 +133,12 @@ def users_own() -> Rules:
 
 
 def _read(path: bytes) -> Rules:
+    """Return the rules of a file; none if it cannot be read."""
     return Rules(_lines(_bytes(path)))
 
 
 def _lines(data: bytes) -> Iterator[str]:
+    """Yield the lines up to the first that is not UTF-8."""
     for line in data.split(b"\n"):
         try:
             yield line.removesuffix(b"\r").decode()
@@ -142,6 +147,7 @@ def _lines(data: bytes) -> Iterator[str]:
 
 
 def _bytes(path: bytes) -> bytes:
+    """Return what is in a file; nothing if it cannot be read."""
     try:
         return read(os.fsdecode(path), MOST).data
     except OSError:
@@ -149,6 +155,7 @@ def _bytes(path: bytes) -> bytes:
 
 
 def _exclude_file(folder: bytes) -> bytes:
+    """Return the path of `info/exclude` of the repository whose work tree is this folder."""
     git = os.path.join(folder, b".git")
     if os.path.isfile(git):  # A work tree, whose repository is elsewhere.
         git = _bytes(git).split(b"\n")[0].removeprefix(b"gitdir: ").strip()

@@ -1,4 +1,4 @@
-"""Lists that grep, find and ls return: so many lines, and in the last one what was left out and how to get it."""
+"""The lists that grep, find and ls return: lines, and a last one that says what was left out and how to get it."""
 
 from typing import Any
 
@@ -10,23 +10,24 @@ _CONTROLS = {code: repr(chr(code))[1:-1] for code in (*range(32), 127)}
 
 
 class Listing:
-    """Whole lines, as many as fit into 50 KiB. Once it is full, what else is added is only counted.
-
-    What is noted is told in the last line of the result, and under the names that pi has for it in `details`.
-    """
+    """Whole lines, as many as fit into 50 KiB. Once it is full, what else is added is only counted."""
 
     def __init__(self) -> None:
         self.details: dict[str, Any] = {}
+        """What was noted, under the names that pi has for it."""
         self.count = 0
+        """Lines that were added, whether they fit or not."""
         self._lines: list[str] = []
         self._size = 0
         self._notes: list[str] = []
 
     @property
     def is_full(self) -> bool:
+        """Whether a line did not fit."""
         return self._size > MAX_BYTES + 1
 
     def add(self, line: str) -> None:
+        """Count a line, and keep it if it fits."""
         self.count += 1
         if self.is_full:
             return
@@ -35,12 +36,13 @@ class Listing:
             self._lines.append(line)
 
     def note(self, words: str, name: str = "", value: Any = True) -> None:
+        """Have the last line say this, and `details` have this value, if it has a name."""
         self._notes.append(words)
         if name:
             self.details[name] = value
 
     def note_size(self) -> None:
-        """Say so if there was more than fits."""
+        """Note that there were more lines than fit, if that is so."""
         if self.is_full:
             size = len("\n".join(self._lines).encode("utf-8", "surrogatepass"))
             cut = {"truncated": True, "truncatedBy": "bytes", "maxBytes": MAX_BYTES}
@@ -48,7 +50,7 @@ class Listing:
             cut |= {"outputLines": len(self._lines), "outputBytes": size}
 
     def output(self, instead: str) -> ToolOutput:
-        """`instead` is said if there is not a single line."""
+        """Return the list as a tool's output; `instead` stands in for it if there is not a single line."""
         text = "\n".join(self._lines) if self.count else instead
         if self._notes:
             text += f"\n\n[{'. '.join(self._notes)}]"
@@ -56,5 +58,5 @@ class Listing:
 
 
 def shown(name: bytes) -> str:
-    """A name on one line, whatever is in it."""
+    """Return the name of a file as one line of text, whatever is in it."""
     return name.decode("utf-8", "replace").translate(_CONTROLS)

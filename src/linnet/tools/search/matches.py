@@ -1,4 +1,4 @@
-"""What a search program prints, taken in as it comes: lines of JSON, as ripgrep writes them."""
+"""Reads what a search program prints, lines of JSON as ripgrep writes them, and lists the matches."""
 
 import os
 import re
@@ -13,8 +13,8 @@ from linnet.tools.search.globs import PathGlob
 from linnet.tools.search.listing import Listing, shown
 from linnet.tools.text.truncate import MAX_BYTES
 
-MAX_CHARS = 500
-HEAD = 1 << 16
+MAX_CHARS = 500  # Of one line.
+HEAD = 1 << 16  # Bytes by which a file is taken for binary.
 # A longer record is that of a very long line, of which little is shown. It is not kept whole.
 MAX_RECORD = 1 << 20
 RECORD_HEAD = 1 << 16
@@ -31,10 +31,13 @@ class _Words(Struct, frozen=True):
     base64: str = field(default="", name="bytes")
 
     def raw(self) -> bytes:
+        """Return the bytes."""
         return b64decode(self.base64) if self.text is None else self.text.encode()
 
 
 class _Data(Struct, frozen=True):
+    """What ripgrep tells of a file or of a line."""
+
     path: _Words = _Words()
     lines: _Words = _Words()
     line_number: int = 0
@@ -42,6 +45,8 @@ class _Data(Struct, frozen=True):
 
 
 class _Record(Struct, frozen=True):
+    """One line of JSON."""
+
     type: str
     data: _Data
 
@@ -54,15 +59,17 @@ class _File:
     """The matches of one file, until it is known not to be binary. More than can be shown is only counted."""
 
     def __init__(self, path: bytes, chosen: bool) -> None:
+        """`chosen` says whether its matches are wanted."""
         self.path = path
         self.name = shown(path)
         self.chosen = chosen
-        self.lines: dict[int, str] = {}
-        self.matches: list[int] = []
-        self.count = 0
+        self.lines: dict[int, str] = {}  # By number.
+        self.matches: list[int] = []  # The numbers of those that match.
+        self.count = 0  # Matches, kept or not.
         self._size = 0
 
     def add(self, number: int, text: str, *, is_match: bool) -> None:
+        """Count a match, and keep the line while there is room."""
         self.count += is_match
         if self._size <= 2 * MAX_BYTES:
             self._size += len(text) + 1
@@ -72,7 +79,7 @@ class _File:
 
 
 def looks_binary(path: bytes) -> bool:
-    """Whether there is a zero byte near the beginning. Text in UTF-16 has them, and says that it is."""
+    """Return whether there is a zero byte near the beginning of a file, and no mark that it is text in UTF-16."""
     try:
         with open(path, "rb") as file:
             head = file.read(HEAD)
@@ -82,10 +89,9 @@ def looks_binary(path: bytes) -> bool:
 
 
 class Matches:
-    """A sink for the output of a search program.
+    """A Sink for the output of a search program. Files that turn out to be binary are left out.
 
-    `listing` is what to show, in order: each match with the lines around it. Files that turn out to be binary are left
-    out. Invariant: memory stays bounded however much is fed.
+    Invariant: memory stays bounded however much is fed.
     """
 
     def __init__(
@@ -96,13 +102,14 @@ class Matches:
         limit: int,
         may_find: Callable[[str], bool] | None = None,
     ) -> None:
-        """`may_find`: of an absolute path, whether it may be shown."""
+        """`may_find` returns whether an absolute path may be shown."""
         self.listing = Listing()
-        self.count = 0
-        self.some_cut = False
-        self.some_binary = False
-        self.is_complete = False  # The program came to its end.
-        self.complaint = ""
+        """What to show, in order: each match with the lines around it."""
+        self.count = 0  # Matches, up to the limit.
+        self.some_cut = False  # Whether a line was too long.
+        self.some_binary = False  # Whether a file with matches was left out.
+        self.is_complete = False  # Whether the program came to its end.
+        self.complaint = ""  # What it printed that is no record.
         self._folder = os.fsencode(folder)
         self._glob = glob
         self._may_find = may_find
@@ -112,7 +119,7 @@ class Matches:
         self._file: _File | None = None
 
     def feed(self, data: bytes) -> None:
-        """Raises Enough."""
+        """Take a piece of output. Raises Enough when there are as many matches as are wanted."""
         first, *rest = data.split(b"\n")
         self._record.extend(first)
         for piece in rest:
@@ -121,9 +128,11 @@ class Matches:
             self._take(record)
 
     def tick(self) -> float | None:
+        """Return None: nothing is done between reads."""
         return None
 
     def _take(self, partial: "_PartialRecord") -> None:
+        """Take a whole line of output. Raises Enough."""
         try:
             record = partial.decoded()
         except (DecodeError, ValueError):
@@ -147,11 +156,13 @@ class Matches:
                 pass
 
     def _chooses(self, path: bytes) -> bool:
+        """Return whether matches in this file are wanted, and may be shown."""
         if self._glob is not None and not self._glob.chooses(path):
             return False
         return self._may_find is None or self._may_find(os.fsdecode(os.path.join(self._folder, path)))
 
     def _cut(self, line: bytes) -> str:
+        """Return a line as it is shown."""
         text = line.decode("utf-8", "replace").removesuffix("\n").replace("\r", "")
         if len(text) <= MAX_CHARS:
             return text
@@ -159,10 +170,11 @@ class Matches:
         return f"{text[:MAX_CHARS]}... [truncated]"
 
     def _turns_binary(self, file: _File) -> bool:
-        """Whether a file is binary of which the program may not have seen enough, since it had enough matches."""
+        """Return whether a file is binary although the program does not say so: it stops reading at enough matches."""
         return file.count >= self._limit and looks_binary(os.path.join(self._folder, file.path))
 
     def _add(self, file: _File) -> None:
+        """List the matches of a file that has come to its end. Raises Enough."""
         wanted = self._limit - self.count
         for match in file.matches[:wanted]:
             if self.listing.is_full:
@@ -186,6 +198,7 @@ class _PartialRecord:
         self._is_long = False
 
     def extend(self, piece: bytes) -> None:
+        """Append a piece of the line, or what is needed of it."""
         if not self._is_long:
             self.head += piece
             if len(self.head) <= MAX_RECORD:
@@ -202,7 +215,7 @@ class _PartialRecord:
             self._end = end[-64:]
 
     def decoded(self) -> _Record:
-        """Raises DecodeError or ValueError if it is not a record."""
+        """Return the record. Raises DecodeError or ValueError if it is none."""
         if not self._is_long:
             return _decode(self.head)
         kind = "match" if self.head.startswith(b'{"type":"match"') else "context"

@@ -1,6 +1,5 @@
-"""The patterns that grep understands: regular expressions of ripgrep's that mean the same everywhere.
+"""Parses grep's patterns, and writes them twice: for ripgrep, as all its versions read them, and for Python's `re`.
 
-A pattern is read once, and written down twice: for ripgrep, in words that all its versions have, and for Python's `re`.
 What the two would take differently, or one of them not at all, is refused for both.
 """
 
@@ -19,25 +18,30 @@ _HEX_DIGITS = {"x": 2, "u": 4, "U": 8}
 
 
 class Pattern:
-    """Raises ToolFailed with what is wrong, or is not understood in the same way by everybody."""
+    """A pattern that both programs take in the same way."""
 
     def __init__(self, pattern: str, *, literal: bool = False, ignore_case: bool = False) -> None:
+        """Raises ToolFailed with what is wrong, or is not taken in the same way by both."""
         reader = _Reader(pattern, ignore_case)
         self._node = reader.text() if literal else reader.whole()
         self.ripgrep = "".join(reader.written)
 
     @cached_property
     def python(self) -> str:
+        """The expression for Python's `re`."""
         return python(self._node, ascii=False)
 
     @cached_property
     def python_ascii(self) -> str:
-        """Does the same, faster, in text that is all ASCII."""
+        """The expression that does the same, faster, in text that is all ASCII."""
         return python(self._node, ascii=True)
 
 
 class _Reader:
-    """Reads a pattern from left to right; what it has read is in `written`, in words that every ripgrep has."""
+    """Parses a pattern from left to right, by recursive descent. All methods raise ToolFailed.
+
+    Each method that reads a part returns its node, and appends it to `written`.
+    """
 
     def __init__(self, pattern: str, fold: bool) -> None:
         if "\n" in pattern:
@@ -45,22 +49,26 @@ class _Reader:
         if any("\ud800" <= char <= "\udfff" for char in pattern) or "\0" in pattern:
             raise ToolFailed("The pattern has something in it that is not text.")
         self.written: list[str] = []
+        """What was read, spelled as every version of ripgrep reads it."""
         self._pattern = pattern
         self._at = 0
         self._fold = fold
         self._depth = 0
 
     def text(self) -> Node:
+        """Return the pattern as text that stands for itself."""
         self.written.append(self._pattern)
         return Sequence(tuple(map(self._char, self._pattern)))
 
     def whole(self) -> Node:
+        """Read the whole pattern."""
         node = self._choice()
         if self._peek():
             self._refuse("a ) that nothing opened; for the character itself write \\)")
         return node
 
     def _choice(self) -> Node:
+        """Read branches with `|` between them, up to a `)` or the end."""
         self._depth += 1
         if self._depth > MAX_DEPTH:
             self._refuse("too many groups inside each other")
@@ -74,6 +82,7 @@ class _Reader:
         return Choice(tuple(branches)) if len(branches) > 1 else branches[0]
 
     def _sequence(self) -> Node:
+        """Read one branch."""
         nodes: list[Node] = []
         while (char := self._peek()) and char not in "|)":
             node = self._atom()
@@ -82,7 +91,7 @@ class _Reader:
         return Sequence(tuple(nodes))
 
     def _atom(self) -> Node | None:
-        """None for flags, which are not followed by anything that could be repeated."""
+        """Read what could be repeated; return None for flags, which cannot."""
         char = self._next()
         if char in ("*", "+", "?"):
             self._refuse(f"nothing in front of {char} to repeat; for the character itself write \\{char}")
@@ -104,9 +113,11 @@ class _Reader:
                 return self._char(char)
 
     def _char(self, char: str) -> Node:
+        """Return the node of one character."""
         return Chars(((ord(char), ord(char)),), negated=False, fold=self._fold)
 
     def _repeated(self, node: Node) -> Node:
+        """Read the repetitions that follow a node, and return it with them."""
         while bounds := self._bounds():
             least, most = bounds
             counts = {(0, None): "*", (1, None): "+", (0, 1): "?"}
@@ -118,6 +129,7 @@ class _Reader:
         return node
 
     def _bounds(self) -> tuple[int, int | None] | None:
+        """Read one repetition, and return how often at least and at most; None if there is none."""
         for char, bounds in (("*", (0, None)), ("+", (1, None)), ("?", (0, 1))):
             if self._takes(char):
                 return bounds
@@ -136,6 +148,7 @@ class _Reader:
         return least, most
 
     def _group(self) -> Node | None:
+        """Read the rest of a group, of which `(` was read; return None if it only sets flags."""
         if self._takes("?"):
             for opening, what in (
                 ("=", "look-ahead"),
@@ -156,6 +169,7 @@ class _Reader:
         return self._inside()
 
     def _inside(self) -> Node:
+        """Read a group up to its `)`."""
         node = self._choice()
         if not self._takes(")"):
             self._refuse("a ( that is not closed; for the character itself write \\(")
@@ -163,6 +177,7 @@ class _Reader:
         return node
 
     def _flags(self) -> Node | None:
+        """Read flags, and the group that they are for; return None if they are for what follows."""
         on = True
         fold = self._fold
         while (flag := self._next()) not in (":", ")"):
@@ -186,6 +201,7 @@ class _Reader:
         return node
 
     def _escape(self) -> Node:
+        """Read what follows a backslash outside of a class."""
         char = self._next()
         if char in ("b", "B"):
             self.written.append(f"\\{char}")
@@ -196,7 +212,7 @@ class _Reader:
         return self._char(chr(item))
 
     def _escaped(self, char: str) -> int | Named:
-        """The character or the class behind a backslash."""
+        """Return the character or the class that a backslash and `char` stand for, and read what belongs to it."""
         if not char:
             self._refuse("a backslash at its end")
         if char in "dswDSW":
@@ -223,6 +239,7 @@ class _Reader:
         return ord(char)
 
     def _property(self, negated: bool) -> Named:
+        """Read the name of a general category, after `\\p` or `\\P`."""
         if self._takes("{"):
             name, closed, _ = self._pattern[self._at :].partition("}")
             self._at += len(name) + len(closed)
@@ -236,6 +253,7 @@ class _Reader:
         return Named(name, negated)
 
     def _code_point(self, digits: int) -> int:
+        """Read so many hexadecimal digits, or any number of them in braces."""
         if self._takes("{"):
             number, closed, _ = self._pattern[self._at :].partition("}")
             self._at += len(number) + len(closed)
@@ -252,6 +270,7 @@ class _Reader:
         return point
 
     def _class(self) -> Node:
+        """Read the rest of a class, of which `[` was read."""
         self.written.append("[")
         negated = self._takes("^")
         if negated:
@@ -280,7 +299,7 @@ class _Reader:
         return Chars(tuple(items), negated, self._fold)
 
     def _member(self) -> int | Named:
-        """A character of a class, or a class within it."""
+        """Read a character of a class, or a class within it."""
         if self._peek() == "[":
             return self._posix()
         if self._pattern[self._at : self._at + 2] in ("&&", "--", "~~"):
@@ -294,6 +313,7 @@ class _Reader:
         return ord(char)
 
     def _posix(self) -> Named:
+        """Read a class such as `[:alpha:]` within a class."""
         name, closed, _ = self._pattern[self._at + 2 :].partition(":]")
         negated = name.startswith("^")
         if not self._pattern.startswith("[:", self._at) or not closed or name.removeprefix("^") not in POSIX:
@@ -303,24 +323,30 @@ class _Reader:
         return Named(name.removeprefix("^"), negated)
 
     def _write(self, char: str) -> None:
+        """Append a character that stands for itself."""
         self.written.append(f"\\{char}" if char in _META else char)
 
     def _peek(self) -> str:
+        """Return the next character without taking it; nothing at the end."""
         return self._pattern[self._at : self._at + 1]
 
     def _next(self) -> str:
+        """Take the next character; nothing at the end."""
         char = self._peek()
         self._at += 1
         return char
 
     def _takes(self, text: str) -> bool:
+        """Take this text if it is next, and return whether it was."""
         found = self._pattern.startswith(text, self._at)
         self._at += len(text) * found
         return found
 
     def _refuse(self, what: str) -> NoReturn:
+        """Raise ToolFailed, which says what the pattern has."""
         raise ToolFailed(f"The pattern has {what}. To search for the text as it stands, set literal to true.")
 
 
 def _is_number(text: str) -> bool:
+    """Return whether this is a number, and not a very long one."""
     return text.isascii() and text.isdecimal() and len(text) < 10

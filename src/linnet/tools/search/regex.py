@@ -1,4 +1,4 @@
-"""A regular expression as a tree, and what Python's `re` makes of it.
+"""The syntax tree of a regular expression, and how it is written for Python's `re`.
 
 Lines are searched one at a time, and all that counts is whether a line matches: groups have no numbers, nothing is
 greedy, and no class has a line feed in it.
@@ -17,14 +17,14 @@ class Named(NamedTuple):
 
 
 class Chars(NamedTuple):
-    """One character of a set. `fold` takes in those that differ by case only."""
+    """One character of a set."""
 
     items: tuple[tuple[int, int] | Named, ...]
     negated: bool
-    fold: bool
+    fold: bool  # Whether it takes in those that differ by case only.
 
     def ranges(self, *, ascii: bool) -> Ranges:
-        """With `ascii`, those that matter in ASCII text."""
+        """Return the set; with `ascii`, only the ASCII characters in it."""
         ranges = union(*(_ranges(item, ascii) for item in self.items))
         if self.fold:
             ranges = folded(ranges, ascii=ascii)
@@ -33,6 +33,7 @@ class Chars(NamedTuple):
 
 
 def _ranges(item: tuple[int, int] | Named, ascii: bool) -> Ranges:
+    """Return the set that an item of a class stands for."""
     if not isinstance(item, Named):
         return (item,)
     ranges = named(item.name, ascii=ascii)
@@ -46,16 +47,22 @@ class At(NamedTuple):
 
 
 class Repeat(NamedTuple):
+    """A node, several times."""
+
     node: "Node"
     least: int
-    most: int | None
+    most: int | None  # None is any number.
 
 
 class Sequence(NamedTuple):
+    """Nodes, one after the other."""
+
     nodes: "tuple[Node, ...]"
 
 
 class Choice(NamedTuple):
+    """One of several nodes."""
+
     nodes: "tuple[Node, ...]"
 
 
@@ -66,7 +73,7 @@ DOT = Chars(((0, 0x10FFFF),), negated=False, fold=False)
 
 
 def python(node: Node, *, ascii: bool) -> str:
-    """For Python's `re`. With `ascii` it does the same, faster, in text that is all ASCII."""
+    """Return the expression for Python's `re`; with `ascii`, one that is faster, for text that is all ASCII."""
     match node:
         case Chars():
             return class_text(node.ranges(ascii=ascii))

@@ -1,4 +1,4 @@
-"""A program that does what ripgrep does for grep, and what it cannot do for find. It prints and is killed like ripgrep.
+"""The program that searches for grep where there is no ripgrep, and for find. It prints, and is killed, like ripgrep.
 
 It is a process of its own because a regular expression may take for ever, and nothing stops it in a thread. It imports
 as little as it can, and nothing outside the standard library.
@@ -42,7 +42,7 @@ def search(order: dict[str, Any], root: bytes, out: BinaryIO) -> None:
 
 
 def _find(order: dict[str, Any], root: bytes, out: BinaryIO) -> None:
-    """Paths that end in a zero byte, and at last an empty one, which says that there are no more."""
+    """Write the paths that the glob chooses, each with a zero byte, and an empty one, which says that it is the end."""
     pattern: str = order["pattern"]
     fold = not any(char.isupper() for char in pattern)
     glob = PathGlob(pattern, os.path.realpath(root), fold=fold)
@@ -57,6 +57,7 @@ def _find(order: dict[str, Any], root: bytes, out: BinaryIO) -> None:
 
 
 def _grep(order: dict[str, Any], root: bytes, report: "_Report") -> None:
+    """Report the matches in all files that the order names."""
     pattern = Pattern(order["pattern"], literal=order["literal"], ignore_case=order["ignore_case"])
     glob = PathGlob(order["glob"], os.path.realpath(root)) if order["glob"] else None
     finder = _Finder(pattern, order["context"], order["limit"])
@@ -75,7 +76,7 @@ class _Report:
         self._out = out
 
     def file(self, path: bytes, lines: "Iterator[_Line]") -> None:
-        """A file without matches is not mentioned."""
+        """Write what was found in a file; nothing if there are no matches."""
         name = _words(f"./{path.decode('utf-8', 'surrogateescape')}")
         begun = False
         zero: int | None = None
@@ -91,10 +92,12 @@ class _Report:
             self.tell("end", path=name, binary_offset=zero)
 
     def tell(self, kind: str, **data: Any) -> None:
+        """Write one record."""
         self._out.write(json.dumps({"type": kind, "data": data}).encode() + b"\n")
 
 
 def _words(text: str) -> dict[str, str]:
+    """Return text as ripgrep writes it: in base 64 if its bytes are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -105,10 +108,10 @@ def _words(text: str) -> dict[str, str]:
 
 
 class _Line(NamedTuple):
-    """`kind` is `match`, `context`, or `zero` for a zero byte, which is where searching ends."""
+    """Something that was found in a file."""
 
-    kind: str
-    number: int
+    kind: str  # `match`, `context`, or `zero` for a zero byte, which is where searching ends.
+    number: int  # Of the line; where the zero byte is.
     text: str = ""
 
 
@@ -123,7 +126,7 @@ class _Finder:
         self._limit = limit
 
     def search(self, path: bytes) -> Iterator[_Line]:
-        """At most `limit` matches, each with the lines around it; no line twice. Nothing of what cannot be read."""
+        """Yield at most `limit` matches, each with the lines around it; no line twice. Nothing if it cannot be read."""
         hits = _Hits(self._context, self._limit)
         try:
             for block in _blocks(path):
@@ -137,6 +140,7 @@ class _Finder:
             return
 
     def _prepared(self, block: bytes) -> tuple[re.Pattern[str], str]:
+        """Return the expression for a block, and its text."""
         if block.isascii():
             return self._ascii, block.decode("ascii")
         if self._any is None:  # A class of Unicode takes a while to build.
@@ -156,9 +160,11 @@ class _Hits:
 
     @property
     def done(self) -> bool:
+        """Whether all matches that are wanted were found, with the lines after them."""
         return self._left == 0 and self._after == 0
 
     def search(self, regex: re.Pattern[str], text: str) -> Iterator[_Line]:
+        """Yield the matches in the next block, and the lines around them."""
         at = 0
         while at < len(text):
             found = regex.search(text, at) if self._left else None
@@ -182,7 +188,7 @@ class _Hits:
                 return
 
     def _around(self, text: str, start: int, end: int) -> Iterator[_Line]:
-        """Lines that do not match: those after a match are told, the last ones kept for the next."""
+        """Pass over lines that do not match: yield those after a match, and keep the last ones for the next match."""
         if not self._context:
             self._number += text.count("\n", start, end)
             return
@@ -202,7 +208,7 @@ class _Hits:
 
 
 def _blocks(path: bytes) -> Iterator[bytes]:
-    """A file in pieces of whole lines, as UTF-8 and without a byte order mark."""
+    """Yield a file in blocks of whole lines, as UTF-8 and without a byte order mark. Raises OSError."""
     with open(path, "rb", buffering=0) as file:
         head = _read(file.fileno(), HEAD)
         encoding = _BOMS.get(head[:2])
@@ -220,6 +226,7 @@ def _blocks(path: bytes) -> Iterator[bytes]:
 
 
 def _pieces(fd: int, head: bytes) -> Iterator[bytes]:
+    """Yield what was read and the rest of the file, in pieces of any size."""
     piece = head.removeprefix(b"\xef\xbb\xbf")
     while piece:
         yield piece
@@ -227,6 +234,7 @@ def _pieces(fd: int, head: bytes) -> Iterator[bytes]:
 
 
 def _decoded(fd: int, head: bytes, encoding: str) -> Iterator[bytes]:
+    """Yield the same of a file in another encoding, as UTF-8."""
     from codecs import getincrementaldecoder
 
     decoder = getincrementaldecoder(encoding)("replace")
@@ -238,7 +246,7 @@ def _decoded(fd: int, head: bytes, encoding: str) -> Iterator[bytes]:
 
 
 def _read(fd: int, size: int) -> bytes:
-    """As much as there is up to that size, whatever pieces the system gives it in."""
+    """Return as much as there is up to that size, whatever pieces the system gives it in."""
     pieces: list[bytes] = []
     while size and (piece := os.read(fd, size)):
         pieces.append(piece)

@@ -1,4 +1,4 @@
-"""The path that grep, find or ls is asked to look at."""
+"""Resolves the path that grep, find or ls is asked to look at."""
 
 import os
 
@@ -8,7 +8,7 @@ from linnet.tools.text.os_errors import explain
 
 
 def look(name: str, context: ToolContext) -> tuple[str, int]:
-    """Its absolute path and its mode. Raises ToolFailed if there is nothing there."""
+    """Return the absolute path and the mode of what is there. Raises ToolFailed if there is nothing, or no access."""
     path = os.path.normpath(context.resolve(name or "."))
     try:
         return path, os.stat(path).st_mode

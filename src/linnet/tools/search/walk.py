@@ -1,4 +1,4 @@
-"""Everything in a folder that git would look at, in the order of its path."""
+"""Walks a folder and all below it in the order of the paths, leaving out what is ignored."""
 
 import os
 from collections.abc import Iterator
@@ -8,15 +8,16 @@ from linnet.tools.search.ignore import Folder, folders_above, users_own
 
 
 class WalkedEntry(NamedTuple):
-    """`path` starts below the folder that is walked. A link is neither a folder nor a file, wherever it leads."""
+    """Something in the folder that is walked. A link is neither a folder nor a file, wherever it leads."""
 
-    path: bytes
+    path: bytes  # Starts below that folder.
     is_folder: bool
     is_file: bool
 
 
 def walk(root: bytes) -> Iterator[WalkedEntry]:
-    """A folder comes before what is in it, and entries of one folder in the order of the bytes of their names.
+    """Yield what is in a folder and below it: a folder before what is in it, and entries of one folder in the order of
+    the bytes of their names.
 
     Links are not followed, so there are no loops. Folders that cannot be read are empty. `.git` is left out.
     """
@@ -38,7 +39,10 @@ def walk(root: bytes) -> Iterator[WalkedEntry]:
 def _entries(
     folder: bytes, absolute: bytes, prefix: bytes, above: Folder | None
 ) -> list[tuple[WalkedEntry, bytes, Folder]]:
-    """The last one first, to be taken from the end."""
+    """Return what is in one folder, each with its absolute path and the rules for it.
+
+    The last one comes first, to be taken from the end.
+    """
     try:
         with os.scandir(folder) as found:
             entries = sorted(found, key=lambda entry: entry.name, reverse=True)

@@ -1,1 +1,1 @@
-"""Text that tools read, change and return: replacements, diffs, output cut to size, errors of the system."""
+"""What tools do with text: replace parts of it, show diffs, cut it to size, and put errors of the system into words."""

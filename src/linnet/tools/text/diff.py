@@ -1,5 +1,6 @@
-"""A readable account of changes whose places are known. Pure. It never compares whole files: ordinary ones of 10,000
-lines take a third of a second, repetitive ones three.
+"""Makes a unified diff of changes whose places are known. Pure.
+
+It never compares whole files: ordinary ones of 10,000 lines would take a third of a second, repetitive ones three.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -8,13 +9,13 @@ from msgspec import Struct
 
 from linnet.tools.text.replace import Change
 
-CONTEXT = 3
+CONTEXT = 3  # Lines around a change.
 # Comparing line by line is quadratic; what is larger is shown as taken out and put in.
 MAX_COMPARED = 400
 
 
 class _Edit(Struct, frozen=True):
-    """The old text's lines `start:end` are now `lines`."""
+    """Lines `start:end` of the old text are replaced by `lines`."""
 
     start: int
     end: int
@@ -22,7 +23,7 @@ class _Edit(Struct, frozen=True):
 
 
 def diff(text: str, changes: Sequence[Change]) -> str:
-    """Unified hunks with line numbers, for sorted changes of `text`."""
+    """Return the unified hunks, with line numbers, of sorted changes of `text`."""
     old = _lines(text)
     parts: list[str] = []
     shift = 0
@@ -47,6 +48,7 @@ def diff(text: str, changes: Sequence[Change]) -> str:
 
 
 def _edits(text: str, changes: Sequence[Change]) -> Iterator[_Edit]:
+    """Yield what the changes do to whole lines, in order."""
     line = 0
     counted = 0
     for start, end, new in _blocks(text, changes):
@@ -58,8 +60,10 @@ def _edits(text: str, changes: Sequence[Change]) -> Iterator[_Edit]:
 
 
 def _blocks(text: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, str]]:
-    """Changes as whole lines: those that touch the same line are one. The line after a change is part of it, since
-    the two become one when a change takes out the newline between them."""
+    """Yield start, end and new text of changes that are widened to whole lines; those that touch a line are one.
+
+    The line after a change is part of it, since the two become one when a change takes out the newline between them.
+    """
     todo = list(changes)
     while todo:
         start = text.rfind("\n", 0, todo[0].start) + 1
@@ -74,6 +78,7 @@ def _blocks(text: str, changes: Sequence[Change]) -> Iterator[tuple[int, int, st
 
 
 def _differences(before: list[str], after: list[str]) -> Iterator[tuple[int, int, int, int]]:
+    """Yield start and end, before and after, of each run of lines that differs."""
     if len(before) + len(after) <= MAX_COMPARED:
         from difflib import SequenceMatcher
 
@@ -88,7 +93,7 @@ def _differences(before: list[str], after: list[str]) -> Iterator[tuple[int, int
 
 
 def _near(edits: Iterable[_Edit]) -> Iterator[list[_Edit]]:
-    """Those whose context would touch share a hunk."""
+    """Yield groups of edits that share a hunk: those whose context would touch."""
     group: list[_Edit] = []
     for edit in edits:
         if group and edit.start - group[-1].end > 2 * CONTEXT:
@@ -100,16 +105,18 @@ def _near(edits: Iterable[_Edit]) -> Iterator[list[_Edit]]:
 
 
 def _lines(text: str) -> list[str]:
-    """With their newlines, and split at nothing else."""
+    """Return the lines with their newlines, split at nothing else."""
     *whole, last = text.split("\n")
     return [f"{line}\n" for line in whole] + ([last] if last else [])
 
 
 def _marked(sign: str, lines: Iterable[str]) -> list[str]:
+    """Return lines of a hunk: each with its sign, and a note where the newline is missing."""
     return [
         f"{sign}{line}" if line.endswith("\n") else f"{sign}{line}\n\\ No newline at end of file\n" for line in lines
     ]
 
 
 def _range(first: int, length: int) -> str:
+    """Return a range for the head of a hunk; an empty one names the line before it."""
     return f"{first + (length > 0)},{length}"

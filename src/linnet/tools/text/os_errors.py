@@ -1,4 +1,4 @@
-"""What the system refused, as a sentence the model can act on."""
+"""Puts errors of the file system into sentences that the model can act on."""
 
 import errno
 
@@ -21,5 +21,6 @@ _SENTENCES = {
 
 
 def explain(path: str, error: OSError) -> ToolFailed:
+    """Return the failure of a tool to use this path."""
     sentence = _SENTENCES.get(error.errno or 0)
     return ToolFailed(sentence.format(path=path) if sentence else f"{path}: {error.strerror or error}.")

@@ -1,4 +1,4 @@
-"""Cutting text down to what a model should be sent: its head or its tail, in whole lines where that is possible."""
+"""Cuts text down to what a model should be sent: its head or its tail, in whole lines where that is possible. Pure."""
 
 from msgspec import Struct
 
@@ -7,20 +7,21 @@ MAX_BYTES = 50 * 1024
 
 
 class Kept(Struct, frozen=True):
-    """`text` is what is left. `partial`: a single line was too long, so only a piece of it is here."""
+    """What is left of a text, and how much is not."""
 
     text: str
     cut_lines: int = 0
     cut_bytes: int = 0
-    partial: bool = False
+    partial: bool = False  # Whether a single line was too long, so that `text` is a piece of it.
 
 
 def count_lines(text: str) -> int:
-    """A last line counts whether or not it ends in a newline."""
+    """Return the number of lines; a last line counts whether or not it ends in a newline."""
     return text.count("\n") + (text != "" and not text.endswith("\n"))
 
 
 def keep_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> Kept:
+    """Return the beginning of a text, within both limits; whole lines, unless the first is too long."""
     data = _encode(text)
     end = _after_newline(data, max_lines)
     partial = False
@@ -34,6 +35,7 @@ def keep_head(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES)
 
 
 def keep_tail(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES) -> Kept:
+    """Return the end of a text, within both limits; whole lines, unless the last is too long."""
     data = _encode(text)
     start = _before_newline(data, max_lines)
     partial = False
@@ -49,6 +51,7 @@ def keep_tail(text: str, max_lines: int = MAX_LINES, max_bytes: int = MAX_BYTES)
 
 
 def _kept(text: str, data: bytes, kept: bytes, *, partial: bool) -> Kept:
+    """Return what is left when of `data`, which is `text`, `kept` is."""
     if len(kept) == len(data):
         return Kept(text)
     left = kept.decode("utf-8", "surrogatepass")
@@ -56,15 +59,17 @@ def _kept(text: str, data: bytes, kept: bytes, *, partial: bool) -> Kept:
 
 
 def _encode(text: str) -> bytes:
+    """Return the text as UTF-8, lone surrogates included."""
     return text.encode("utf-8", "surrogatepass")
 
 
 def _continues(byte: int) -> bool:
+    """Return whether this byte of UTF-8 is not the first one of its character."""
     return byte & 0xC0 == 0x80
 
 
 def _after_newline(data: bytes, nth: int) -> int:
-    """Where the first `nth` lines end."""
+    """Return where the first `nth` lines end."""
     end = 0
     for _ in range(nth):
         end = data.find(b"\n", end) + 1
@@ -74,7 +79,7 @@ def _after_newline(data: bytes, nth: int) -> int:
 
 
 def _before_newline(data: bytes, nth: int) -> int:
-    """Where the last `nth` lines start."""
+    """Return where the last `nth` lines start."""
     start = len(data) - data.endswith(b"\n")
     for _ in range(nth):
         start = data.rfind(b"\n", 0, start)

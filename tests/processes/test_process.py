@@ -17,7 +17,7 @@ from linnet.processes.process import Finished, Processes
 from linnet.testing.escapes import survivors
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 SHELL = ["/bin/bash", "-c"]
 

@@ -19,7 +19,7 @@ from linnet.processes.process import Finished, Processes
 from linnet.testing.escapes import ESCAPES, noted, survivors
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 AGENT = """
 import os, sys

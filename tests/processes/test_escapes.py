@@ -14,7 +14,7 @@ from linnet.testing.escapes import ESCAPES, noted, survivors
 from linnet.testing.processes import alive, wait_until
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 
 @pytest.mark.parametrize("escape", ESCAPES)

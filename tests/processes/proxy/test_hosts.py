@@ -150,4 +150,4 @@ def test_anything_is_a_request_or_refused(data: bytes) -> None:
         refused = error
     else:
         assert normal(found.host) == found.host
-    assert refused is None or answer(refused.status, str(refused)).startswith(b"HTTP/1.1 400 ")
+    assert refused is None or answer(refused.status, str(refused)).startswith(b"HTTP/1.1 400 Bad Request\r\n")

@@ -17,7 +17,7 @@ from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive, wait_until
 
 if TYPE_CHECKING:
-    from tests.tools.conftest import Bench
+    from tests.tools.bench import Bench
 
 FIND = "reaper=$PPID; supervisor=$(ps -o ppid= -p $PPID | tr -d ' '); echo $reaper $supervisor >> keepers; "
 RUNAWAYS = "".join(

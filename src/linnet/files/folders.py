@@ -1,4 +1,4 @@
-"""Folders that are made where they are missing."""
+"""Makes folders where they are missing."""
 
 import os
 from contextlib import suppress
@@ -6,13 +6,12 @@ from errno import ENOTDIR
 
 
 def make(path: str, mode: int = 0o777) -> None:
-    """Make a folder and those above it that are missing, all with this mode. However many those are, no call is nested;
-    and a path that is longer than a path can be makes none of them.
+    """Make a folder and those above it that are missing, all with this mode. However many those are, no call is nested.
 
     Raises OSError, or ValueError for a name that nothing can have.
     """
     with suppress(FileNotFoundError, NotADirectoryError):
-        os.stat(path)
+        os.stat(path)  # Raises for a path that is longer than a path can be, before any folder is made.
     missing = []
     while path and not os.path.isdir(path):
         missing.append(path)

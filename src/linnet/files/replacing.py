@@ -1,8 +1,8 @@
-"""The one atomic writer: a reader sees the old file or the new one, and a failure leaves the old.
+"""Replaces files atomically: a reader sees the old file or the new one, and a failure leaves the old.
 
-Theory of operation. The new content is written to a file of its own in the same folder, which then takes the name. A
-process that is killed between the two leaves that file behind, so each holds the kernel's lock on it while it is
-written: whoever writes next in that folder removes those that nobody holds.
+The new content is written to a file of its own in the same folder, which then takes the name. A process that is killed
+between the two leaves that file behind. So each process holds the kernel's lock on its file while that is written, and
+whoever writes next in the folder removes the files that nobody holds.
 """
 
 import fcntl
@@ -26,11 +26,12 @@ def replace(
     durable: bool = False,
     open_folder: Callable[[str], int] | None = None,
 ) -> None:
-    """Write the whole file. Follows links: the file behind one is replaced, not the link. Missing folders are made.
+    """Replace all of a file. Follows links: the file behind one is replaced, not the link. Missing folders are made.
+    Raises OSError.
 
-    `mode` is what the file has afterwards; without it, an old file's mode and a new one's as the umask says. The owner
-    stays. `durable`: when this returns, it survives a loss of power. `open_folder`, given the file's path without
-    links, returns a descriptor of its folder instead of us. Raises OSError.
+    `mode` is what the file has afterwards; without it, an old file keeps its own, and a new one's is as the umask says.
+    The owner stays, where that can be done. If `durable`, the new file survives a loss of power once this returns.
+    `open_folder` is given the file's path without links, and returns a descriptor of its folder.
     """
     try:
         target = os.path.realpath(path)
@@ -64,7 +65,7 @@ def new_file(folder: int, mode: int, flags: int = os.O_WRONLY) -> tuple[str, int
 
 
 def sweep(folder: int) -> None:
-    """Remove what writes that were killed have left in a folder that is open. One that goes on holds its lock."""
+    """Remove what writers that were killed have left in a folder that is open. A writer that lives holds its lock."""
     with suppress(OSError):  # A folder may be one to write in but not to list.
         listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:

@@ -1,4 +1,4 @@
-"""How long an answer may get. Pure arithmetic; vendors count, here it is only guessed, and on the safe side."""
+"""How many tokens a model is allowed for its answer. Vendors count the prompt; here it is guessed, on the safe side."""
 
 from linnet.core.models import Model
 
@@ -8,7 +8,7 @@ _BYTES_PER_TOKEN = 3  # Prose has four, code three and a half; a guess too high 
 
 
 def output_limit(model: Model, prompt_bytes: int, extra: int = 0) -> int:
-    """Tokens to allow for the answer, `extra` of them for thinking.
+    """Return the tokens to allow for the answer, `extra` of them for thinking.
 
     Some models refuse a request whose prompt and allowance together exceed the context window, so a long prompt lowers
     the allowance instead of failing while it would still fit.

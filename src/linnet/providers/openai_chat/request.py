@@ -1,4 +1,4 @@
-"""Our requests in the words of the Chat Completions API, which many vendors speak. Pure."""
+"""Writes requests for the Chat Completions API, which many vendors speak."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -15,6 +15,7 @@ _SEE_BELOW = "(see the image in the next message)"
 
 
 def write(request: Request) -> bytes:
+    """Return the body of a request."""
     model = request.model
     body: dict[str, Any] = {
         "model": model.id,
@@ -38,6 +39,7 @@ def write(request: Request) -> bytes:
 
 
 def _effort(request: Request) -> str | None:
+    """Return the effort to ask for; None if the model is not to be told of any."""
     model, wanted = request.model, request.reasoning
     if not model.reasoning or model.provider == "deepseek":
         return None  # There, thinking is on or off.
@@ -55,7 +57,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     if request.system.strip():
         written.append({"role": "system", "content": request.system})
-    shown: list[Image] = []  # By tools, in results that can only be text.
+    shown: list[Image] = []  # Those of tools. Results can only be text: the images follow as the user's.
     last_prompt = max((at for at, m in enumerate(request.messages) if isinstance(m, UserMessage)), default=-1)
     for at, message in enumerate(request.messages):
         if shown and not isinstance(message, ToolResult):
@@ -127,6 +129,6 @@ def _image(image: Image) -> dict[str, Any]:
 
 
 def _image_bytes(messages: Sequence[Sendable]) -> int:
-    """Images are priced by their area, not by their length."""
+    """Return the bytes of all images. They do not count as text: images are priced by their area."""
     contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
     return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

@@ -13,7 +13,7 @@ from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCa
 from linnet.core.models import Model, Reasoning
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.output_limit import SHORTEST, output_limit
+from linnet.providers.output_limit import SHORTEST, image_bytes, output_limit
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
@@ -42,7 +42,7 @@ def write(request: Request) -> bytes:
         body["tools"] = tools
     body["messages"] = messages
     text = encode(body)
-    limits = _limits(model, _thinkable(request, messages), len(text) - _image_bytes(request.messages))
+    limits = _limits(model, _thinkable(request, messages), len(text) - image_bytes(request.messages))
     return text[:-1] + b"," + encode(limits)[1:]  # The limits depend on the length: no need to write it all twice.
 
 
@@ -181,12 +181,6 @@ def _stubs(messages: Sequence[Sendable]) -> list[dict[str, Any]]:
     calls = (call for m in messages if isinstance(m, AssistantMessage) for call in m.calls)
     names = sorted({call.name for call in calls})
     return [{"name": n, "description": "No longer available.", "input_schema": {"type": "object"}} for n in names]
-
-
-def _image_bytes(messages: Sequence[Sendable]) -> int:
-    """Return the bytes of all images. They do not count as text: images are priced by their area."""
-    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
-    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))
 
 
 def _id(call_id: str) -> str:

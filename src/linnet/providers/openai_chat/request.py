@@ -1,14 +1,12 @@
 """Writes requests for the Chat Completions API, which many vendors speak."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolResult, UserMessage, texts
 from linnet.core.models import Model, gpt_generation, thinks_with_tools
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.output_limit import output_limit
+from linnet.providers.output_limit import image_bytes, output_limit
 
 _UNSEEN = "(an image that this model cannot see)"
 _SEE_BELOW = "(see the image in the next message)"
@@ -34,7 +32,7 @@ def write(request: Request) -> bytes:
         body["thinking"] = {"type": "disabled" if request.reasoning == "off" else "enabled"}
     text = encode(body)
     limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
-    most = output_limit(model, len(text) - _image_bytes(request.messages))
+    most = output_limit(model, len(text) - image_bytes(request.messages))
     return text[:-1] + b"," + encode({limit: most})[1:]  # It depends on the length: no need to write it all twice.
 
 
@@ -126,9 +124,3 @@ def _shown(images: list[Image]) -> dict[str, Any]:
 def _image(image: Image) -> dict[str, Any]:
     url = image.url or f"data:{image.mime_type};base64,{image.data}"
     return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _image_bytes(messages: Sequence[Sendable]) -> int:
-    """Return the bytes of all images. They do not count as text: images are priced by their area."""
-    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
-    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

@@ -1,4 +1,4 @@
-"""Makes folders where they are missing."""
+"""Makes folders where they are missing, and makes the names in them survive a power cut."""
 
 import os
 from contextlib import suppress
@@ -22,3 +22,12 @@ def make(path: str, mode: int = 0o777) -> None:
         except FileExistsError:
             if not os.path.isdir(folder):
                 raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), folder) from None
+
+
+def sync_folder(path: str) -> None:
+    """Make the names of new files in a folder survive a power cut. Raises OSError."""
+    folder = os.open(path or ".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)

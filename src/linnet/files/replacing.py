@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from linnet.files.folders import make
+from linnet.files.folders import make, sync_folder
 
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _PREFIX, _LENGTH = ".linnet-", 12  # A short name of its own: the target's may already be as long as a name can be.
@@ -45,7 +45,8 @@ def replace(
     finally:
         os.close(at)
     if durable:
-        _settle(folder)
+        with suppress(OSError):  # Not every file system can do that.
+            sync_folder(folder)
 
 
 def new_file(folder: int, mode: int, flags: int = os.O_WRONLY) -> tuple[str, int]:
@@ -111,7 +112,7 @@ def _replace_in(folder: int, name: str, content: Iterable[bytes], target: str, m
             if old is not None or mode is not None:  # Whatever the umask says.
                 os.fchmod(fd, stat.S_IMODE(old.st_mode) if mode is None and old is not None else mode or 0)
             for piece in content:
-                _write_all(fd, piece)
+                write_all(fd, piece)
             if durable:
                 os.fsync(fd)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -123,7 +124,8 @@ def _replace_in(folder: int, name: str, content: Iterable[bytes], target: str, m
         raise
 
 
-def _write_all(fd: int, content: bytes) -> None:
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of this to an open file, in as many calls as that takes. Raises OSError."""
     left = memoryview(content)
     while left:
         left = left[os.write(fd, left) :]
@@ -152,13 +154,3 @@ def _copy_owner(fd: int, old: os.stat_result) -> None:
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
             os.fchown(fd, old.st_uid, old.st_gid)
-
-
-def _settle(folder: str) -> None:
-    """Make the new name survive a power cut, where the file system can do that."""
-    with suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

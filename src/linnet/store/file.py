@@ -9,7 +9,7 @@ from stat import S_ISREG
 from linnet.errors import SessionError, SessionInUse
 from linnet.files.folders import make
 from linnet.files.lock import holder, lock
-from linnet.files.replacing import FOLDER, new_file, sweep
+from linnet.files.replacing import FOLDER, new_file, sweep, write_all
 from linnet.store.header import VERSION, Header, header, header_line
 from linnet.store.log import FileLog
 from linnet.store.reading import LoadedSession, Span, load
@@ -146,7 +146,7 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
         for line in lines:
             spans.append(Span(size, len(line)))
             size += len(line) + 1
-        _write_all(fd, b"\n".join((first, *lines, b"")))
+        write_all(fd, b"\n".join((first, *lines, b"")))
         _link(temporary, path)
     except BaseException:
         os.close(fd)
@@ -168,7 +168,7 @@ def _brought_up_to_date(fd: int, path: str, loaded: LoadedSession) -> tuple[int,
     temporary, new = _beside(path)
     data = b"\n".join((loaded.first, *loaded.lines, b""))
     try:
-        _write_all(new, data)
+        write_all(new, data)
         os.fsync(new)
         os.rename(temporary, path)
     except BaseException:
@@ -196,13 +196,13 @@ def _mended(fd: int, path: str, loaded: LoadedSession) -> int:
     """Make the file end with a line end, and return its size. A line that was never finished goes to another file."""
     size = os.fstat(fd).st_size
     if loaded.unended:
-        _write_all(fd, b"\n")
+        write_all(fd, b"\n")
         return size + 1
     if size > loaded.ended:
         torn = os.pread(fd, size - loaded.ended, loaded.ended)
         aside = os.open(f"{path}.torn", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
         try:
-            _write_all(aside, torn + b"\n")
+            write_all(aside, torn + b"\n")
             os.fsync(aside)
         finally:
             os.close(aside)
@@ -243,9 +243,3 @@ def _link(path: str, name: str, *, both: bool = False) -> None:
     from shutil import copy2
 
     copy2(path, name)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -8,6 +8,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from linnet.errors import LogRefused, SessionError
+from linnet.files.folders import sync_folder
 from linnet.files.lock import unlock
 from linnet.store.reading import Span, Spans
 
@@ -247,7 +248,7 @@ class FileLog(_InPlace):
             try:
                 os.fsync(self._fd)
                 if self._new:  # After the content: a name must not lead to a file whose lines are not on disk.
-                    sync_folder(os.path.realpath(self._name))
+                    sync_folder(os.path.dirname(os.path.realpath(self._name)))
                 self._new = False
             except OSError as error:
                 self._dirty = True
@@ -349,12 +350,3 @@ class FileLog(_InPlace):
     def _edges(self) -> tuple[bytes, bytes]:
         """Return how the file begins and ends."""
         return os.pread(self._fd, EDGE, 0), os.pread(self._fd, EDGE, max(0, self._size - EDGE))
-
-
-def sync_folder(path: str) -> None:
-    """Make the name of a new file survive a power cut too. Raises OSError."""
-    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

@@ -8,11 +8,11 @@ from msgspec.json import Decoder, encode
 
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
+from linnet.wire.fields import ABSENT
 from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, decode_line
 
 E = TypeVar("E")
 Fields = dict[str, Any]
-ABSENT = Raw(b"")
 
 
 class Reply(Struct, frozen=True, tag_field="type", tag="response"):

@@ -74,16 +74,19 @@ class Lines:
 
 
 def encode_lines(frames: Sequence[Any]) -> bytes:
-    """Return a line for each frame. U+2028 and U+2029 are escaped: some line readers end a line there."""
+    """Return a line for each frame."""
     try:
         encoded = _encoder.encode_lines(frames)
     except UnicodeEncodeError:
         if len(frames) > 1:
             return b"".join(encode_lines([frame]) for frame in frames)
         encoded = _with_surrogates(frames[0])
-    if b"\xe2\x80" in encoded:
-        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return encoded
+    return without_line_ends(encoded) if b"\xe2\x80" in encoded else encoded
+
+
+def without_line_ends(encoded: bytes) -> bytes:
+    """Return JSON with U+2028 and U+2029 escaped: some line readers end a line there."""
+    return encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
 def decode_line(decoder: Decoder[T], line: bytes) -> T:

@@ -5,7 +5,8 @@ from typing import Any, TypeAlias
 from msgspec import DecodeError, Raw, Struct, field
 
 from linnet.decoding import decoder_of
-from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
+from linnet.wire.fields import ABSENT
+from linnet.wire.incoming import BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 from linnet.wire.pi.frames import Found as Found
 from linnet.wire.pi.incoming_messages import Block as Block

@@ -4,6 +4,8 @@ import re
 from collections.abc import Callable
 from typing import TypeAlias
 
+from linnet.wire.jsonl import without_line_ends
+
 DEEPEST = 256  # So many brackets may be open; nobody could read more anyway.
 
 _HEX = "[0-9a-fA-F]"
@@ -164,8 +166,6 @@ def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _utf8(text: str) -> bytes:
-    """Return the text in UTF-8, with U+2028 and U+2029 escaped: to some readers they end a line."""
+    """Return the text in UTF-8, without anything that some readers take for a line end."""
     data = text.encode()
-    if b"\xe2\x80" in data:
-        data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return data
+    return without_line_ends(data) if b"\xe2\x80" in data else data

@@ -198,7 +198,7 @@ class SessionList(Struct, frozen=True):
 
 
 class CommandList(Struct, frozen=True):
-    """What a user may type as `/name`."""
+    """Answers GetCommands: what a user may type as `/name`."""
 
     commands: Sequence[SlashCommand]
 

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 
 
 class Hello(Struct, frozen=True):
-    """Ask who is there. The token is checked where commands come in."""
+    """Ask who is there. The server checks the token before this is answered."""
 
     token: str
 

@@ -1,4 +1,4 @@
-"""How many tokens a model is allowed for its answer. Vendors count the prompt; here it is guessed, on the safe side."""
+"""Decides how many tokens a model is allowed for its answer, by a guess of the prompt's length, on the safe side."""
 
 from collections.abc import Iterable
 

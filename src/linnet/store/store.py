@@ -46,7 +46,7 @@ class Store:
     def __init__(
         self, header: Header, log: Log, entries: Index | Iterable[Glance] = (), *, sources: EntrySources = DEFAULT
     ) -> None:
-        """`entries` are those that the log has. An index is the store's from now on."""
+        """`entries` are those that the log has. An index belongs to the store from now on."""
         self.header = header
         self.log = log
         self._index = entries if isinstance(entries, Index) else Index(entries)

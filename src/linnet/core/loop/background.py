@@ -15,9 +15,10 @@ class _Begun(Struct):
 
 
 class BackgroundCommands:
-    """Invariant: BashRan is told while no job is active, and in the session in which the shell command began, or never.
+    """The commands that run beside the active job.
 
-    It adds a message, which in the middle of a run would tear results from their calls.
+    Invariant: BashRan is told while no job is active, and in the session in which the shell command began, or never. It
+    adds a message, which in the middle of a run would tear results from their calls.
     """
 
     def __init__(self) -> None:

@@ -32,7 +32,7 @@ class Queues:
         return taken
 
     def clear(self) -> list[Input]:
-        """Empty both queues. Returns what was in them, steering first."""
+        """Empty both queues, and return what was in them, steering first."""
         waiting = self.steering + self.follow_ups
         self.steering, self.follow_ups = [], []
         return waiting

@@ -21,7 +21,7 @@ SUBJECTS = {"bash": "command", **dict.fromkeys((*READING, *WRITING), "path")}
 
 
 class Rule(Struct, frozen=True):
-    """What is to become of the calls that fit."""
+    """A verdict about all calls that fit a tool and a pattern."""
 
     verdict: Verdict
     tool: str

@@ -66,7 +66,10 @@ _CLASSES = {
 
 
 class Highlighter:
-    """Invariant: it changes how text looks, never what it says. What is too much for one page stays plain."""
+    """Highlights the code of one page. Invariant: it changes how text looks, never what it says.
+
+    What is too much for one page stays plain.
+    """
 
     def __init__(self, most: int = MOST_IN_A_PAGE, clock: Callable[[], float] = time.monotonic) -> None:
         self._left = most

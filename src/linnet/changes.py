@@ -1,4 +1,4 @@
-"""A lock, and the news that something under it has changed. Ctrl-C may interrupt whoever waits, at any point.
+"""A condition variable that Ctrl-C may interrupt at any point.
 
 `threading.Condition` does not survive that: an interrupt in its Python code leaves the lock taken, or released twice.
 """
@@ -7,23 +7,26 @@ import time
 from collections.abc import Callable
 from threading import Lock, RLock
 
-SLICE = 0.5  # Seconds that anybody blocks at a time: Python does not see a Ctrl-C that came just before it blocked.
+SLICE = 0.5  # Nobody blocks for more seconds at a time: Python does not see a Ctrl-C that came just before it blocked.
 
 
 class Changes:
-    """Invariant: whoever waits looks again after each `tell`. Everything that `ready` looks at is under `lock`."""
+    """A lock, and the news that something under it has changed.
+
+    Invariant: whoever waits looks again after each `tell`. Everything that `ready` looks at is under `lock`.
+    """
 
     def __init__(self) -> None:
         self.lock = RLock()
         self._waiting: set[Lock] = set()
 
     def tell(self) -> None:
-        """Whoever calls this holds the lock."""
+        """Wake whoever waits. Whoever calls this holds the lock."""
         while self._waiting:
             self._waiting.pop().release()
 
     def wait_for(self, ready: Callable[[], bool], seconds: float | None) -> bool:
-        """Block until `ready`, which is called under the lock; False if that took too long.
+        """Block until `ready`, which is called under the lock. Return whether that came to be within so many seconds.
 
         Whoever calls this does not hold the lock.
         """

@@ -1,7 +1,7 @@
-"""Types that msgspec decodes to, each made ready by one thread while the others wait.
+"""Makes msgspec's decoders and schemas of types under a lock, so that several threads may ask for them.
 
 msgspec works out a type when it is first used, and lets other threads see what it has so far: one that uses it then
-crashes the process. So whatever of linnet decodes to a type, converts to it or describes it asks here. See
+crashes the process. So whatever in linnet decodes to a type, converts to it or describes it asks here. See
 `docs/decisions/0048-types-are-made-ready-under-a-lock.md`.
 """
 
@@ -14,8 +14,9 @@ from msgspec.json import Decoder
 
 T = TypeVar("T")
 Made: TypeAlias = Callable[[type, Any], Any] | None
-"""How a value of a type that msgspec does not know is made. The same for a schema is below it."""
+"""Makes a value of a type that msgspec does not know."""
 Described: TypeAlias = Callable[[type], dict[str, Any]] | None
+"""Makes the JSON Schema of such a type."""
 _one_at_a_time = RLock()  # An annotation may be evaluated meanwhile, and lead back here.
 
 
@@ -24,7 +25,7 @@ def decoder_of(kind: type[T], dec_hook: Made = None) -> Decoder[T]: ...
 @overload
 def decoder_of(kind: Any, dec_hook: Made = None) -> Decoder[Any]: ...
 def decoder_of(kind: Any, dec_hook: Made = None) -> Decoder[Any]:
-    """Return a decoder of JSON, which any thread may use."""
+    """Return a decoder of JSON for a type. Any thread may use it."""
     with _one_at_a_time:
         return Decoder(kind, dec_hook=dec_hook)
 
@@ -34,8 +35,8 @@ def converted(value: Any, kind: type[T], *, strict: bool = True, dec_hook: Made 
 @overload
 def converted(value: Any, kind: Any, *, strict: bool = True, dec_hook: Made = None) -> Any: ...
 def converted(value: Any, kind: Any, *, strict: bool = True, dec_hook: Made = None) -> Any:
-    """Return a value as this type, as `msgspec.convert` does."""
-    decoder_of(kind)  # Less than a microsecond for a struct that is ready.
+    """Return a value as this type, as `msgspec.convert` does. Raises ValidationError."""
+    decoder_of(kind)  # Makes the type ready; less than a microsecond for a struct that is.
     return msgspec.convert(value, kind, strict=strict, dec_hook=dec_hook)
 
 

@@ -1,4 +1,4 @@
-"""Every way linnet can fail, named by fault. Only words and codes live here.
+"""The exceptions that linnet raises, with a code for programs and a sentence for people.
 
 LinnetError                one sentence for the person at the keyboard
   ConfigError              a flag, a variable or a file that cannot be used
@@ -38,13 +38,14 @@ from typing import ClassVar
 
 
 class LinnetError(Exception):
-    """`code` is one word for programs. `status` is that of a vendor's HTTP answer, if there was one. `retryable`: the
-    same may work at another time.
-    """
+    """The base of all errors whose message is a sentence for people."""
 
     code: ClassVar[str] = "internal"
+    """One word for programs."""
     retryable: ClassVar[bool] = False
+    """The same may work at another time."""
     status: int | None = None
+    """That of a vendor's HTTP answer, if there was one."""
 
 
 class ConfigError(LinnetError):
@@ -55,7 +56,7 @@ class UnknownModel(ConfigError):
     code = "unknown_model"
 
     def __init__(self, name: str, provider: str, known: Iterable[str], elsewhere: Iterable[str] = ()) -> None:
-        """`elsewhere`: other providers that have a model of this name."""
+        """`elsewhere` are other providers that have a model of this name."""
         self.name = name
         self.provider = provider
         others = ", ".join(elsewhere)
@@ -77,8 +78,8 @@ class MissingKey(ConfigError):
     def __init__(
         self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "", key: str = "--api-key"
     ) -> None:
-        """`others`: variables that would choose another provider. `problem`: why the one that seems to be there cannot
-        be used. `key`: what whoever may pass one calls it.
+        """`others` are variables that would choose another provider. `problem` says why the key that seems to be there
+        cannot be used. `key` is the name of the flag or keyword that a key can be passed with.
         """
         another = " or ".join(others)
         hint = f". {another} would choose another provider" if another else ""
@@ -136,12 +137,10 @@ class CalledOff(LinnetError):
 
 
 class LimitReached(LinnetError):
-    """`limit` is the field of the configuration that set it: `max_steps`, `max_cost` or `max_seconds`."""
-
     code = "limit_reached"
 
     def __init__(self, limit: str, sentence: str) -> None:
-        self.limit = limit
+        self.limit = limit  # The field of the configuration that set it: `max_steps`, `max_cost` or `max_seconds`.
         super().__init__(sentence)
 
 
@@ -159,7 +158,7 @@ class SessionInUse(SessionError):
 
 
 class LogUnavailable(SessionError):
-    """Nobody knows whether what was to be written was written: ask the log for its head before trying again."""
+    """Nobody knows whether the lines were written. Ask the log for its head before you try again."""
 
     code = "log_unavailable"
     retryable = True
@@ -207,12 +206,10 @@ class ClientError(LinnetError):
 
 
 class AgentGone(ClientError):
-    """`exit_code` is negative for a signal, and None while the process is still there. `stderr_tail` is text."""
-
     code = "agent_gone"
 
     def __init__(self, exit_code: int | None, stderr_tail: str = "", reason: str = "") -> None:
-        self.exit_code = exit_code
+        self.exit_code = exit_code  # Negative for a signal, and None while the process is still there.
         self.stderr_tail = stderr_tail
         self.reason = reason or "the agent has ended"
         ended = "" if exit_code is None else f" (signal {-exit_code})" if exit_code < 0 else f" (exit code {exit_code})"
@@ -220,7 +217,7 @@ class AgentGone(ClientError):
         super().__init__(f"{self.reason}{ended}" + (f"; its last words were:\n{said}" if said else ""))
 
     def again(self) -> "AgentGone":
-        """An equal one: whoever raises the same one twice keeps alive all it was raised through."""
+        """Return an equal error, to be raised. Raising the same one twice keeps alive all it was raised through."""
         return AgentGone(self.exit_code, self.stderr_tail, self.reason)
 
 
@@ -234,24 +231,20 @@ class Refused(ClientError):
 
 
 class RunFailed(ClientError):
-    """`text` is what was said before it failed."""
-
     code = "run_failed"
 
     def __init__(self, reason: str, text: str = "") -> None:
         self.reason = reason
-        self.text = text
+        self.text = text  # What was said before it failed.
         super().__init__(reason)
 
 
 class BadAnswer(ClientError):
-    """`data` is what came instead, as bytes of JSON."""
-
     code = "bad_answer"
 
     def __init__(self, command: str, reason: str, data: bytes) -> None:
         self.command = command
-        self.data = data
+        self.data = data  # What came instead, as JSON.
         super().__init__(f"{command}: the answer is not what the protocol says: {reason}")
 
 

@@ -1,4 +1,4 @@
-"""Methods that are written once, for objects that block and for objects that are awaited.
+"""Decorators for methods that are written once, for objects that block and for objects that are awaited.
 
 A method under `@once` is a generator: it says `yield from` where it waits, and returns its result. An object that is
 `Blocking` has it as a function, one that is `Awaited` as a coroutine function, with the same signature and the same
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     """What a method does, up to its result. What it yields is the event loop's; where it blocks, it yields nothing."""
 
     class Blocks(Protocol):
-        """What `self` is in an overload for objects that block. `Once` loses type variables of the method's own."""
+        """The type of `self` in an overload for objects that block. `Once` loses type variables of the method's own."""
 
         _is_awaited: Literal[False]
 
     class Awaits(Protocol):
-        """What `self` is in an overload for objects that are awaited."""
+        """The type of `self` in an overload for objects that are awaited."""
 
         _is_awaited: Literal[True]
 
 else:
 
     class Steps:
-        """An annotation that costs a tenth of the other, of which there is one for each method."""
+        """Stands for the alias above in annotations, and costs a tenth of it: there is one for each method."""
 
         __class_getitem__ = classmethod(GenericAlias)
 
@@ -51,7 +51,9 @@ class Awaited:
 
 
 class Once(Generic[P, R]):
-    """A method that was written once. What is looked up on a class or an object is a function or a bound method."""
+    """A descriptor for a method that was written once. A lookup on a class returns a function, on an object a bound
+    method.
+    """
 
     def __init__(self, steps: Callable[Concatenate[Any, P], Steps[R]]) -> None:
         self._steps = steps
@@ -78,27 +80,27 @@ class Once(Generic[P, R]):
 
 
 def once(steps: Callable[Concatenate[Any, P], Steps[R]]) -> Once[P, R]:
-    """Write a method once, for both kinds of object."""
+    """Make of steps a method for both kinds of object."""
     return Once(steps)
 
 
 def once_overloaded(steps: Callable[..., Steps[Any]]) -> Any:
-    """Write a method once, below overloads of which some have `self: Blocks` and the others `self: Awaits`."""
+    """Make of steps a method for both kinds of object, below overloads with `self: Blocks` or `self: Awaits`."""
     return Once(steps)
 
 
 def blocks(function: Callable[P, R]) -> Callable[P, Steps[R]]:
-    """Make steps of a function that blocks. They never yield."""
+    """Return a function that returns the steps of a function that blocks. They never yield."""
 
     def steps(*args: P.args, **kwargs: P.kwargs) -> Steps[R]:
-        yield from ()  # It is a generator, and yields nothing.
+        yield from ()  # Makes this a generator.
         return function(*args, **kwargs)
 
     return update_wrapper(steps, function)
 
 
 def awaits(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Steps[R]]:
-    """Make steps of a coroutine function. What they yield is for the event loop."""
+    """Return a function that returns the steps of a coroutine function. What they yield is for the event loop."""
 
     def steps(*args: P.args, **kwargs: P.kwargs) -> Steps[R]:
         return function(*args, **kwargs).__await__()
@@ -107,7 +109,7 @@ def awaits(function: Callable[P, Coroutine[Any, Any, R]]) -> Callable[P, Steps[R
 
 
 def shown_as(method: Callable[..., Any], like: Callable[..., Any], returns: object) -> Callable[..., Any]:
-    """Give a method the name, the documentation and the signature of another, with a return type of its own."""
+    """Give a method the name, the documentation and the signature of another, with this return type, and return it."""
     assert isinstance(like, FunctionType)
     shown = FunctionType(like.__code__, like.__globals__, like.__name__, like.__defaults__, like.__closure__)
     shown.__kwdefaults__ = like.__kwdefaults__
@@ -117,7 +119,7 @@ def shown_as(method: Callable[..., Any], like: Callable[..., Any], returns: obje
 
 
 def result_of(function: Callable[..., Any]) -> object:
-    """Return what a return annotation such as `Steps[str]` is about."""
+    """Return the type of the result in a return annotation such as `Steps[str]`."""
     result = function.__annotations__["return"].__args__[-1]
     return None if result is NoneType else result
 

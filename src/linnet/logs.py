@@ -1,6 +1,6 @@
-"""What is logged, by everybody: in the host's handlers if it has any, and otherwise a line on stderr.
+"""Logs warnings and failures: to the host's handlers if it has any, and otherwise as a line on stderr.
 
-Names and errors of others are in it, so it is spelled out like everything that a terminal may show.
+Names and errors of others are in them, so they are spelled out like everything that a terminal may show.
 """
 
 from typing import TYPE_CHECKING
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 
 def warn(logger: str, sentence: str) -> None:
+    """Log a sentence for people."""
     _logger(logger).warning("%s", spelled_out(sentence), stacklevel=2)
 
 
@@ -30,7 +31,7 @@ def _logger(name: str) -> "Logger":
 
 
 def _spell(record: "LogRecord") -> bool:
-    """The text of a traceback has the words of whoever raised it."""
+    """Spell out the traceback of a record, which has the words of whoever raised the error. A filter: returns True."""
     if record.exc_info and not record.exc_text:
         from traceback import format_exception
 

@@ -40,10 +40,8 @@ from linnet.core.inputs import Input
 from linnet.core.left_off import Known, LeftOff, OpenRun, left_off, left_off_in
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
-from linnet.core.loop.run import (
-    NOT_RUN,
-    TOO_LATE,
-    UNKNOWN,
+from linnet.core.loop.run import NOT_RUN, TOO_LATE, UNKNOWN, Run
+from linnet.core.loop.run_facts import (
     Aborted,
     Answered,
     AskModel,
@@ -56,7 +54,6 @@ from linnet.core.loop.run import (
     Replied,
     Review,
     Reviewed,
-    Run,
     RunTool,
     TakenUp,
     Task,

@@ -21,18 +21,8 @@ from linnet.core.events import (
 from linnet.core.inputs import Input
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
-from linnet.core.loop.run import (
-    SKIPPED,
-    Aborted,
-    Answered,
-    Emit,
-    Fact,
-    Prepare,
-    Prepared,
-    Prompted,
-    Replied,
-    Run,
-)
+from linnet.core.loop.run import SKIPPED, Run
+from linnet.core.loop.run_facts import Aborted, Answered, Emit, Fact, Prepare, Prepared, Prompted, Replied
 from linnet.core.messages import AssistantMessage, Note, StopReason, Text, ToolCall, ToolResult, Usage, UserMessage
 from linnet.runtime.run.prepare import prepared
 

@@ -20,9 +20,8 @@ from linnet.core.events import (
 from linnet.core.inputs import Input
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
-from linnet.core.loop.run import (
-    SKIPPED,
-    TOO_LATE,
+from linnet.core.loop.run import SKIPPED, TOO_LATE, Run
+from linnet.core.loop.run_facts import (
     Aborted,
     Answered,
     AskModel,
@@ -35,7 +34,6 @@ from linnet.core.loop.run import (
     Replied,
     Review,
     Reviewed,
-    Run,
     RunTool,
 )
 from linnet.core.messages import (

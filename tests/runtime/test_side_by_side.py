@@ -8,7 +8,7 @@ import pytest
 
 from linnet.core import commands
 from linnet.core.events import Settled
-from linnet.core.loop.run import Fact, RunTool, Task
+from linnet.core.loop.run_facts import Fact, RunTool, Task
 from linnet.core.messages import ToolCall, ToolResult
 from linnet.errors import Cancelled
 from linnet.runtime.config.config import PI, Config

@@ -19,7 +19,8 @@ from linnet.core.loop import schedule_facts as facts
 from linnet.core.loop.draft import Draft
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
-from linnet.core.loop.run import (
+from linnet.core.loop.run import Run, cut_off
+from linnet.core.loop.run_facts import (
     Aborted,
     Answered,
     AskModel,
@@ -31,10 +32,8 @@ from linnet.core.loop.run import (
     Replied,
     Review,
     Reviewed,
-    Run,
     RunTool,
     Task,
-    cut_off,
 )
 from linnet.core.messages import (
     AssistantMessage,

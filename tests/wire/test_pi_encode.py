@@ -15,7 +15,8 @@ from linnet.core.inputs import Input
 from linnet.core.loop.draft import Draft
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
-from linnet.core.loop.run import (
+from linnet.core.loop.run import Run
+from linnet.core.loop.run_facts import (
     Aborted,
     Answered,
     AskModel,
@@ -27,7 +28,6 @@ from linnet.core.loop.run import (
     Replied,
     Review,
     Reviewed,
-    Run,
     RunTool,
 )
 from linnet.core.messages import (

@@ -1,1 +1,1 @@
-"""The pure heart: no I/O, no clock, no thread."""
+"""What the agent decides and what it tells, as plain data and pure functions: no I/O, no clock, no thread."""

@@ -1,4 +1,4 @@
-"""What a command is answered, in no dialect's words."""
+"""What commands are answered with. Each dialect in `wire` puts these into the words of its protocol."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias
@@ -15,21 +15,23 @@ from linnet.errors import LinnetError
 
 
 class Greeting(Struct, frozen=True):
+    """Answers Hello: who is there."""
+
     version: str
     provider: str
     model: str
 
 
 class Accepted(Struct, frozen=True):
-    """It will be seen to."""
+    """A command that takes its time will be seen to."""
 
 
 class Started(Struct, frozen=True):
-    pass
+    """A prompt's turn has come."""
 
 
 class Done(Struct, frozen=True):
-    """A prompt has been seen to, one way or the other."""
+    """A prompt has ended, well or not."""
 
     stop: StopReason
     error: str = ""
@@ -48,20 +50,22 @@ class Done(Struct, frozen=True):
 
 
 class SandboxState(Struct, frozen=True, omit_defaults=True):
-    """What keeps commands in, whether they may use the network, and which hosts they reach if not."""
+    """The sandbox that commands run in."""
 
     engine: str
     network: bool
+    """Commands may use the network as if there were no sandbox."""
     hosts: tuple[str, ...] = ()
+    """The hosts that commands reach where they may not use the network."""
 
 
 class AgentState(Struct, frozen=True, kw_only=True):
-    """All that a client may want to know of an agent at a moment."""
+    """The state of an agent at the moment it was asked for."""
 
     model: Model
     cwd: str
     busy: bool
-    """Something runs."""
+    """A prompt, a compaction or a move runs."""
     streaming: bool
     """The agent is at work, or about to try again."""
     compacting: bool
@@ -82,14 +86,18 @@ class AgentState(Struct, frozen=True, kw_only=True):
     waiting_for: Sequence[QuestionAsked] = ()
     """Questions that nobody has answered yet, each with the seconds that are left for it."""
     sandbox: SandboxState | None = None
-    """None if commands run without."""
+    """None if commands run without one."""
 
 
 class Transcript(Struct, frozen=True):
+    """Answers GetMessages."""
+
     messages: Sequence[Message]
 
 
 class SessionStats(Struct, frozen=True):
+    """Answers GetStats. A dialect counts the messages as it needs them."""
+
     messages: Sequence[Message]
     spent: Usage
     session_id: str
@@ -97,10 +105,14 @@ class SessionStats(Struct, frozen=True):
 
 
 class LastText(Struct, frozen=True):
+    """Answers GetLastText."""
+
     text: str | None
 
 
 class ModelChosen(Struct, frozen=True):
+    """Answers SetModel."""
+
     model: Model
 
 
@@ -113,6 +125,8 @@ class ModelCycled(Struct, frozen=True):
 
 
 class ModelList(Struct, frozen=True):
+    """Answers GetModels."""
+
     models: Sequence[Model]
 
 
@@ -124,6 +138,8 @@ class ThinkingCycled(Struct, frozen=True):
 
 
 class Compacted(Struct, frozen=True):
+    """The conversation was compacted as it was asked for."""
+
     result: Compaction
 
 
@@ -131,8 +147,9 @@ class SessionOpened(Struct, frozen=True):
     """A session was begun or opened, unless that was `cancelled`."""
 
     cancelled: bool = False
+    """An extension called it off; nothing has changed. The same holds below."""
     remark: str = ""
-    """What is not as one might expect."""
+    """A sentence about what is not as one might expect."""
 
 
 class Branched(Struct, frozen=True):
@@ -144,14 +161,17 @@ class Branched(Struct, frozen=True):
 
 
 class Navigated(Struct, frozen=True):
+    """The conversation goes on from another entry of the same session, unless that was `cancelled`."""
+
     leaf: str | None
     cancelled: bool = False
 
 
 class BranchMessages(Struct, frozen=True):
-    """Ids of entries, and what the user said there."""
+    """The messages of the user's that a branch may begin at."""
 
     messages: Sequence[tuple[str, str]]
+    """The id of each entry, and what the user said there."""
 
 
 class Outline(Struct, frozen=True):
@@ -163,7 +183,7 @@ class Outline(Struct, frozen=True):
 
 
 class EntryList(Struct, frozen=True):
-    """Entries as they stand in the file, in its order."""
+    """Entries of a session as they stand in its file, in its order."""
 
     lines: Sequence[bytes]
     leaf: str | None
@@ -178,25 +198,29 @@ class SessionList(Struct, frozen=True):
 
 
 class CommandList(Struct, frozen=True):
-    """What a user may type as `/name`."""
+    """Answers GetCommands: what a user may type as `/name`."""
 
     commands: Sequence[SlashCommand]
 
 
 class Exported(Struct, frozen=True):
+    """The session was written as a page to `path`."""
+
     path: str
 
 
 class BashDone(Struct, frozen=True):
+    """A shell command that the client asked for has ended."""
+
     run: BashRun
 
 
 class Pong(Struct, frozen=True):
-    pass
+    """Answers Ping."""
 
 
 class Ok(Struct, frozen=True):
-    """Done, and nothing more to say."""
+    """The command was carried out, and there is nothing more to say."""
 
 
 Answer: TypeAlias = (

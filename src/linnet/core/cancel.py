@@ -1,4 +1,4 @@
-"""How code that blocks learns of an abort. The implementation, which needs threads, lives in the runtime."""
+"""The cancel token, by which code that blocks learns of an abort. It is implemented in `runtime`, with threads."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -6,6 +6,8 @@ from typing import Protocol
 
 
 class Cancel(Protocol):
+    """A token that is set once, by an abort, and never reset."""
+
     @property
     def is_set(self) -> bool: ...
 

@@ -1,4 +1,7 @@
-"""What a client may ask, in no dialect's words, and what kind of command it is. `answers` has what it is answered."""
+"""The commands that a client may send, and how each kind of them is treated. `answers` has what they are answered with.
+
+Each dialect in `wire` decodes its protocol's lines to these.
+"""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -45,6 +48,8 @@ if TYPE_CHECKING:
 
 
 class Hello(Struct, frozen=True):
+    """Ask who is there. The server checks the token before this is answered."""
+
     token: str
 
 
@@ -69,23 +74,25 @@ class Prompt(Struct, frozen=True):
     sent: Sent | None = None
 
     def as_input(self, time: int) -> Input:
-        """Return what it says, at that time."""
+        """Return what the prompt says as an input that came at this time, in milliseconds since 1970."""
         return Input(self.text, self.images, time, self.kind, self.details, self.meant, self.sent)
 
     def started(self, spent: Usage) -> JobStarted:
-        """Return the event that tells all there is to know of the job as it begins; `spent` is the session's."""
+        """Return the event that tells that the job begins; `spent` is what the session has cost."""
         return JobStarted("prompt", self.as_input(0), spent)
 
 
 class TakeUp(Prompt, frozen=True, kw_only=True):
-    """A prompt that another process began and left off, to be seen to its end. Its `form` is that of the prompt.
+    """See a prompt to its end that another process began and left off. Its `form` is that of the prompt.
 
-    No protocol has it. Refused, as a prompt that fails, where the conversation does not end with what was left off.
+    No protocol has this command. It is refused, as a prompt that fails, where the conversation does not end with what
+    was left off.
     """
 
     text: str = ""
     left_off: "LeftOff | None" = None
-    """Where. Without it, what the conversation alone can tell: each call that has no result may have begun."""
+    """Where it was left off. None for what the conversation alone can tell: each call without a result may have begun.
+    """
 
     def started(self, spent: Usage) -> JobStarted:
         return JobStarted("prompt", None, spent, taken_up=True)
@@ -104,15 +111,17 @@ class Compact(Struct, frozen=True):
 
 
 class NewSession(Struct, frozen=True):
-    """Begin a session. Aborts what runs. `parent` is the session that this one comes from."""
+    """Begin a session. Aborts what runs."""
 
     parent: str | None = None
+    """The session that the new one comes from."""
 
 
 class SwitchSession(Struct, frozen=True):
-    """Go on in another session. Aborts what runs. `session` is a path, or the beginning of an id."""
+    """Go on in another session. Aborts what runs."""
 
     session: str
+    """A path, or the beginning of an id."""
 
 
 class Branch(Struct, frozen=True):
@@ -132,10 +141,11 @@ class Navigate(Struct, frozen=True):
 
 
 class Bash(Struct, frozen=True):
-    """Run a shell command for the client. `private`: the model is never told of it."""
+    """Run a shell command for the client."""
 
     command: str
     private: bool = False
+    """The model is never told of it."""
 
 
 class ExportHtml(Struct, frozen=True):
@@ -162,15 +172,15 @@ class Reload(Struct, frozen=True):
 
 
 class Abort(Struct, frozen=True):
-    pass
+    """Cut short the prompt or compaction that runs."""
 
 
 class AbortBash(Struct, frozen=True):
-    pass
+    """End the shell commands that run for the client."""
 
 
 class AbortRetry(Struct, frozen=True):
-    pass
+    """Give up waiting to try a failed run again."""
 
 
 class GetState(Struct, frozen=True):
@@ -208,9 +218,9 @@ class GetCommands(Struct, frozen=True):
 
 
 class AnswerQuestion(Struct, frozen=True):
-    """Answer a question. `question` is the id it was asked with."""
+    """Answer a question."""
 
-    question: str
+    question: str  # The id it was asked with, here and below.
     given: Given
 
 
@@ -239,17 +249,15 @@ class SetSessionName(Struct, frozen=True):
 
 
 class Clear(Struct, frozen=True):
-    pass
+    """Forget the conversation, and go on from an empty one."""
 
 
 class SetModel(Struct, frozen=True):
-    """Choose a model; without a provider, one of the present provider's. `save`, here and elsewhere: in the user's
-    settings, too.
-    """
+    """Choose a model; without a provider, one of the present provider's."""
 
     model: str
     provider: str | None = None
-    save: bool = False
+    save: bool = False  # In the user's settings too, here and below.
 
 
 class CycleModel(Struct, frozen=True):
@@ -302,16 +310,16 @@ class Ping(Struct, frozen=True):
 
 
 Move: TypeAlias = NewSession | SwitchSession | Branch | CloneSession | Navigate
-"""Leads to another place to go on from."""
+"""Commands that lead to another place to go on from."""
 
 Work: TypeAlias = Prompt | Compact | Move
-"""Takes its turn: one at a time, in order."""
+"""Commands that take their turn: one at a time, in the order they came."""
 
 Background: TypeAlias = Bash | ExportHtml | ListSessions | RunCommand | Reload
-"""Takes its time, beside whatever else runs."""
+"""Commands that take their time, beside whatever else runs."""
 
 Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear | AnswerQuestion | ReturnTool | ReportToolProgress
-"""Acts at once on what runs."""
+"""Commands that act at once on what runs."""
 
 Setting: TypeAlias = (
     SetModel
@@ -325,7 +333,7 @@ Setting: TypeAlias = (
     | SetSessionName
     | SetTools
 )
-"""Changes what holds from now on; answered at once."""
+"""Commands that change what holds from now on, and are answered at once."""
 
 Query: TypeAlias = (
     Hello
@@ -340,9 +348,9 @@ Query: TypeAlias = (
     | GetEntries
     | GetCommands
 )
-"""Changes nothing; answered at once."""
+"""Commands that change nothing, and are answered at once."""
 
 Ordered: TypeAlias = Work | RunCommand | GetCommands | Reload
-"""Needs to know the extensions, where there are any, and is seen to in the order it came."""
+"""Commands that wait until the extensions are loaded, where there are any, and are seen to in the order they came."""
 
 Command: TypeAlias = Work | Background | Control | Setting | Query | Trust

@@ -1,4 +1,4 @@
-"""What a provider streams: the vendor's reply, in pieces, in no vendor's words.
+"""The pieces of a reply that a provider streams, the same for all vendors.
 
 A failure is not a delta: the stream raises a ProviderError instead of ending.
 """
@@ -24,10 +24,10 @@ class ThinkingDelta(Struct, frozen=True, gc=False):
 
 
 class ThinkingSigned(Struct, frozen=True, gc=False):
-    """Belongs to the open thinking block. `redacted`: the block is nothing but this signature."""
+    """The open thinking block has got its signature."""
 
     signature: str
-    redacted: bool = False
+    redacted: bool = False  # The block is nothing but this signature.
 
 
 class CallOpened(Struct, frozen=True, gc=False):
@@ -43,11 +43,11 @@ class CallDelta(Struct, frozen=True, gc=False):
 
 
 class PartClosed(Struct, frozen=True, gc=False):
-    """The open block is complete. Vendors that do not say so leave it to what comes next."""
+    """The open block is complete. Where a vendor does not say so, the next block or the end of the reply closes it."""
 
 
 class UsageReported(Struct, frozen=True, gc=False):
-    """The latest word on this reply's tokens; it replaces an earlier one."""
+    """The vendor has counted this reply's tokens so far. Replaces what it reported before."""
 
     usage: Usage
 
@@ -70,7 +70,7 @@ Delta: TypeAlias = (
 
 
 def merged(batch: Sequence[Delta]) -> list[Delta]:
-    """Return deltas that mean the same, with neighbours that continue each other as one."""
+    """Return the same deltas, with each row of neighbours that continue each other joined into one."""
     found: list[Delta] = []
     pieces: list[str] = []
 

@@ -1,4 +1,4 @@
-"""What happened, in order. Stores, dialects and monitors see nothing else.
+"""The events that an agent tells of what it does, in order. Stores, dialects and monitors see nothing else.
 
 A run is the agent at work: RunStarted … RunEnded. It takes steps, one model call each: StepStarted, the reply in
 pieces, ReplyEnded, the tools it asked for, StepEnded. A prompt takes one run, or more if some fail and are tried again,
@@ -57,9 +57,7 @@ class UserSaid(Struct, frozen=True):
 
 
 class StepStarted(Struct, frozen=True):
-    """`step` counts the run's model calls from 1."""
-
-    step: int
+    step: int  # Counts the run's model calls from 1.
 
 
 class ReplyStarted(Struct, frozen=True):
@@ -72,16 +70,14 @@ class ReplyStarted(Struct, frozen=True):
 
 
 class PartStarted(Struct, frozen=True):
-    """`call_id` and `name` are set for a tool call."""
-
     index: int
     kind: PartKind
-    call_id: str = ""
+    call_id: str = ""  # This and the next are set for a tool call only.
     name: str = ""
 
 
 class TextGrew(Struct, frozen=True, gc=False):
-    """Concatenating every `text` of a part yields its final text."""
+    """A part of text has got longer. Every `text` of a part, joined, is its final text."""
 
     index: int
     text: str
@@ -93,11 +89,9 @@ class ThinkingGrew(Struct, frozen=True, gc=False):
 
 
 class CallGrew(Struct, frozen=True, gc=False):
-    """`text` is a piece of the arguments' JSON."""
-
     index: int
     call_id: str
-    text: str
+    text: str  # A piece of the arguments' JSON.
 
 
 class PartEnded(Struct, frozen=True):
@@ -106,10 +100,10 @@ class PartEnded(Struct, frozen=True):
 
 
 class ReplyEnded(Struct, frozen=True):
-    """An aborted or failed reply ends too, with what it had. `total` is the usage so far, this reply included."""
+    """The model's reply has ended. One that failed or was aborted ends too, with what it had."""
 
     message: AssistantMessage
-    total: Usage
+    total: Usage  # What the session has used so far, this reply included.
     id: str = ""
 
 
@@ -118,15 +112,13 @@ class ToolStarted(Struct, frozen=True):
 
 
 class ToolProgressed(Struct, frozen=True):
-    """`text` is new output since the last one; whole characters, never half of one."""
-
     call_id: str
     name: str
-    text: str
+    text: str  # The output since the last of these events; whole characters, never half of one.
 
 
 class ToolFinished(Struct, frozen=True):
-    """Told in the order of the calls, also where several ran at once."""
+    """A tool call has its result. Told in the order of the calls, also where several ran at once."""
 
     result: ToolResult
     id: str = ""
@@ -138,24 +130,22 @@ class StepEnded(Struct, frozen=True):
 
 
 class Interrupted(Struct, frozen=True):
-    """An abort, or the end of its time, found the run with no reply open that could have ended with it; `message` is
-    the reply there was not.
-    """
+    """The run was cut short, by an abort or the end of its time, while no reply was open that could have told it."""
 
-    message: AssistantMessage
+    message: AssistantMessage  # A reply without content that stands for it.
     id: str = ""
 
 
 class RunEnded(Struct, frozen=True):
-    """`messages` are those of this run. A run that failed may be followed by another that tries again."""
+    """The agent has stopped working. A run that failed may be followed by another that tries again."""
 
     stop: StopReason
     error: str
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # Those of this run.
 
 
 class RetryScheduled(Struct, frozen=True):
-    """The run that just failed is tried again in so many milliseconds. Its last reply is forgotten."""
+    """The run that just failed is tried again in `delay_ms` milliseconds. Its last reply is forgotten."""
 
     attempt: int
     max_attempts: int
@@ -174,21 +164,21 @@ class CompactionStarted(Struct, frozen=True):
 
 
 class Compaction(Struct, frozen=True):
-    """`summary` stands for everything but the newest `kept` messages, the first of which is `first_kept`."""
+    """What a compaction came to."""
 
-    summary: Summary
+    summary: Summary  # Stands for everything but the newest `kept` messages.
     kept: int
-    first_kept: str
+    first_kept: str  # The id of the first of them.
     read_files: tuple[str, ...]
     modified_files: tuple[str, ...]
     total: Usage
 
 
 class CompactionEnded(Struct, frozen=True):
-    """Without a result it was aborted, or failed for the reason that `error` gives."""
+    """A compaction has ended."""
 
     reason: CompactReason
-    result: Compaction | None
+    result: Compaction | None  # None if it was aborted, or failed for the reason that `error` gives.
     aborted: bool = False
     will_retry: bool = False
     error: str = ""
@@ -197,7 +187,7 @@ class CompactionEnded(Struct, frozen=True):
 
     @property
     def spent(self) -> Usage | None:
-        """The usage so far, with this compaction; None if nothing was asked for its sake."""
+        """Return what the session has used so far, this compaction included; None if no model was asked for it."""
         return self.result.total if self.result else self.total
 
 
@@ -207,27 +197,27 @@ class BashRan(Struct, frozen=True):
 
 
 class BashHeld(Struct, frozen=True):
-    """A command of the client's has ended while a job goes on. BashRan tells it when that has ended."""
+    """A command of the client's has ended while a job goes on. BashRan will tell of it when the job has ended."""
 
     run: BashRun
 
 
 class QueueChanged(Struct, frozen=True):
-    """What waits to be said to the model. `dropped` was waiting, and an abort or a new session did away with it."""
+    """The queues of what waits to be said to the model have changed to these."""
 
     steering: tuple[Input, ...]
     follow_ups: tuple[Input, ...]
-    dropped: tuple[Input, ...] = ()
+    dropped: tuple[Input, ...] = ()  # What was waiting until an abort or a new session did away with it.
 
 
 class ModelSet(Struct, frozen=True):
-    """For the next job on; one that goes on keeps the model it began with."""
+    """A model was chosen, from the next job on; one that goes on keeps the model it began with."""
 
     model: Model
 
 
 class ThinkingSet(Struct, frozen=True):
-    """What was asked for; a model that cannot do it does less."""
+    """A level of thinking was asked for; a model that cannot do it does less."""
 
     level: Reasoning
 
@@ -249,14 +239,13 @@ class AutoRetrySet(Struct, frozen=True):
 
 
 class Past(Struct, frozen=True):
-    """What was said before, to go on from. `ids` are known at once; `read` returns them with their messages, and is
-    called when somebody first wants to know. `compacted`: nothing was said since the last compaction.
-    """
+    """What was said before, to go on from."""
 
     ids: Sequence[str] = ()
     read: Callable[[], Sequence[tuple[str, Message]]] = tuple
+    """Returns the ids with their messages. Called when somebody first wants to know."""
     last_compaction: Compaction | None = None
-    compacted: bool = False
+    compacted: bool = False  # Nothing was said since the last compaction.
 
 
 class Cleared(Struct, frozen=True):
@@ -271,11 +260,11 @@ class Navigated(Struct, frozen=True):
 
 
 class SessionEntered(Struct, frozen=True, kw_only=True):
-    """The conversation goes on in this session. `file`: where it is kept; None if it is in memory only."""
+    """The conversation goes on in this session."""
 
     session_id: str
     reason: Entered = "startup"
-    file: str | None = None
+    file: str | None = None  # Where the session is kept; None if it is in memory only.
     past: Past = Past()
     spent: Usage = Usage()
 
@@ -285,7 +274,7 @@ class SessionNamed(Struct, frozen=True):
 
 
 class SessionFailed(Struct, frozen=True):
-    """What was said last could not be saved. The conversation goes on without."""
+    """What was said last could not be saved. The conversation goes on unsaved."""
 
     path: str
     error: str
@@ -306,10 +295,10 @@ class StateKept(Struct, frozen=True):
 
 
 class HookFailed(Struct, frozen=True):
-    """An extension did something wrong, or nothing in time. `event` is what it was asked or told; the run goes on."""
+    """An extension did something wrong, or nothing in time. The run goes on."""
 
     path: str
-    event: str
+    event: str  # What the extension was asked or told.
     error: str
 
 
@@ -371,10 +360,10 @@ Event: TypeAlias = (
 
 Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
-)  # Of the agent. No dialect tells it: whoever sets something is answered.
+)  # How the agent is set. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
     Setting | JobEvent | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
-)  # What no dialect tells, so far.
+)  # Events that no dialect tells, so far.
 
 PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))
-"""Kinds of events that change nothing but what a reader of the stream has seen so far. Most are of these kinds."""
+"""Kinds of events that change nothing but what a reader of the stream has seen so far. Most events are of these."""

@@ -1,4 +1,7 @@
-"""The form that an answer is to have, as far as a run knows of it; `output` makes one of a type or a JSON Schema."""
+"""The form that a final answer is to have, as far as a run needs to know it.
+
+`core.context.formed_output` makes one from a type or a JSON Schema.
+"""
 
 from typing import Any, Protocol
 
@@ -6,17 +9,15 @@ from msgspec import UNSET, Struct
 
 
 class Reading(Struct, frozen=True):
-    """What an answer says: `value` in the form that was asked for, and `data`, the same as plain JSON; or the `problem`
-    for which there is none.
-    """
+    """What an answer says in the form that was asked for, or why it says nothing in that form."""
 
     value: Any = UNSET
-    data: Any = None
-    problem: str = ""
+    data: Any = None  # The same as plain JSON.
+    problem: str = ""  # Why there is no value; empty if there is one.
 
 
 class Form(Protocol):
-    """Not called under any lock: what checks the answer may be somebody else's code."""
+    """A form of answers. It is not called under any lock: what checks an answer may be somebody else's code."""
 
     @property
     def question(self) -> str:
@@ -30,7 +31,7 @@ class Form(Protocol):
 
 
 class OutputRead(Struct, frozen=True):
-    """The last answer of a run that was to have a form: its value as plain JSON, or why it has none."""
+    """The last answer of a run that was to have a form has been read."""
 
-    data: Any = None
-    problem: str = ""
+    data: Any = None  # Its value as plain JSON.
+    problem: str = ""  # Why there is no value; empty if there is one.

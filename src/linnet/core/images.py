@@ -1,4 +1,4 @@
-"""Images: what kind one is by its bytes, and those that clients send, checked before anything starts."""
+"""Checks of images that clients and tools send, and the type of an image by its first bytes."""
 
 from binascii import Error, a2b_base64
 
@@ -29,7 +29,7 @@ def image(data: str, mime_type: str = "") -> Image:
 
 
 def checked_image(given: Image) -> Image:
-    """Return one that a program made, if it can be sent: a wrong one would spoil the conversation. Raises BadInput."""
+    """Return an image that a program made, checked. Raises BadInput: a wrong one would spoil the conversation."""
     if not all(isinstance(field, str) for field in (given.mime_type, given.data, given.url)):
         raise BadInput('an image needs a type such as "image/png", and bytes or base64')
     if given.url:

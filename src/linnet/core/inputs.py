@@ -1,4 +1,4 @@
-"""What a user said, as it came. Prepared, it becomes a message; that is not done here."""
+"""What a user or an extension says to the model, as it came. The runtime makes a message of it later."""
 
 from typing import Any
 
@@ -9,16 +9,14 @@ from linnet.core.slash import Fetch, RunNamed
 
 
 class Input(Struct, frozen=True):
-    """`time` is when it was said, in milliseconds since 1970.
-
-    `kind`: it is a note of an extension's, of that kind and with these `details`, and not what the user said. `meant`:
-    what its text was found to stand for, once, if that is more than the text. `sent`: see UserMessage.
-    """
+    """Something to be said to the model, not yet a message."""
 
     text: str
     images: tuple[Image, ...] = ()
-    time: int = 0
+    time: int = 0  # When it was said, in milliseconds since 1970.
     kind: str = ""
-    details: Any = None
+    """Set for a note of an extension's: what kind of note. Empty for what the user said."""
+    details: Any = None  # Those of the note.
     meant: RunNamed | Fetch | None = None
-    sent: Sent | None = None
+    """What the text was found to stand for, if that is more than the text. It is found out only once."""
+    sent: Sent | None = None  # See UserMessage.

@@ -1,4 +1,4 @@
-"""Events of a job: of a prompt or a compaction as a whole, which takes runs, and is ended by Settled."""
+"""Events about a job as a whole: a prompt, which takes one or more runs, or a compaction. Settled ends it."""
 
 from typing import Literal, TypeAlias
 

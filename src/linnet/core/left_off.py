@@ -1,4 +1,4 @@
-"""Where a prompt was left off by a process that ended in the middle of it: a fold of its events. Pure.
+"""Works out from its events where a prompt was left off by a process that ended in the middle of it.
 
 A process that goes on with the prompt must know four things of each call of the last reply: that it was answered, that
 nobody knows what came of it, that somebody was being asked about it, or that its turn had not come. The events say so:
@@ -71,14 +71,15 @@ class OpenRun(Struct, frozen=True, kw_only=True):
 
     @property
     def begun(self) -> int:
-        """The number of calls up to the last that is answered, unknown or asked about."""
+        """Return the number of calls up to the last that is answered, unknown or asked about."""
         return max((at + 1 for at, known in enumerate(self.known) if known != "not_begun"), default=0)
 
 
 class LeftOff(Struct, frozen=True, kw_only=True):
-    """A prompt that was told to have begun, and not to be settled. Between two runs, `run` is None."""
+    """A prompt that was told to have begun, and not to be settled."""
 
     run: OpenRun | None = None
+    """None between two runs."""
     inputs: tuple[Input, ...] = ()
     """What the next run is to begin with: it had not been said yet."""
     first: bool = False
@@ -180,7 +181,7 @@ class _Run:
         self._held: dict[str, str] = {}  # Questions whether a call may run, with its id, unless one was answered.
 
     def take_up(self) -> None:
-        """Another process goes on: what it asks about it asks anew, and it tells again which open calls started."""
+        """Forget what the next process will tell again: the questions it asks, and which open calls it starts."""
         self._started = {at for at in self._started if self._known(at) == "unknown"}
         self._held = {}
         calls = self.reply.calls if self.reply is not None else ()
@@ -334,7 +335,7 @@ class _Job:
         )
 
     def _queue(self, event: QueueChanged) -> None:
-        """What is no longer in the queues, and was not dropped, has been taken out to be said."""
+        """Take note of the queues. What is no longer in them, and was not dropped, has been taken out to be said."""
         taken = [*self._steering, *self._follow_ups]
         for each in (*event.steering, *event.follow_ups, *event.dropped):
             if each in taken:

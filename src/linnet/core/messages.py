@@ -1,4 +1,4 @@
-"""What a conversation is made of. How any wire or vendor spells it is not known here."""
+"""The messages that a conversation is made of, and their parts. How a protocol or a vendor spells them is not here."""
 
 from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
@@ -14,22 +14,21 @@ class Text(Struct, frozen=True, tag="text"):
 
 
 class Thinking(Struct, frozen=True, tag="thinking"):
-    """`signature` is the vendor's proof that the text is its own; without it the block cannot be sent back.
-
-    A redacted block has no text, only a signature that stands for it.
-    """
+    """A block of what the model thought."""
 
     text: str
     signature: str = ""
+    """The vendor's proof that the text is its own; without it the block cannot be sent back."""
     redacted: bool = False
+    """The block has no text, only a signature that stands for it."""
 
 
 class Image(Struct, frozen=True, tag="image"):
-    """`data` is empty for one that the vendor fetches from `url`."""
+    """An image, by its bytes or by its address."""
 
     mime_type: str
     data: str  # Base64, as every vendor and both wires carry it. Whoever makes one may give bytes.
-    url: str = ""
+    url: str = ""  # Where the vendor fetches it from; `data` is then empty.
 
     if TYPE_CHECKING:
 
@@ -47,12 +46,13 @@ class Image(Struct, frozen=True, tag="image"):
 
 
 class ToolCall(Struct, frozen=True, tag="tool_call"):
-    """`unparsed` holds what the model wrote when it was not a JSON object; `args` is then empty."""
+    """A call of a tool that the model asks for."""
 
     id: str
     name: str
     args: dict[str, Any]
     unparsed: str = ""
+    """What the model wrote as arguments where that was not a JSON object; `args` is then empty."""
 
 
 class Cost(Struct, frozen=True):
@@ -69,17 +69,16 @@ class Cost(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """Tokens. `input` counts only what was neither read from nor written to a cache.
-
-    Of so many as `unpriced` says nobody knows the price: `cost` is that of the others.
-    """
+    """How many tokens were used, and what they cost."""
 
     input: int = 0
+    """Counts only what was neither read from nor written to a cache."""
     output: int = 0
     cache_read: int = 0
     cache_write: int = 0
     cost: Cost = Cost()
     unpriced: int = 0
+    """Of so many tokens nobody knows the price: `cost` is that of the others."""
 
     @property
     def total(self) -> int:
@@ -96,22 +95,23 @@ ReplyPart: TypeAlias = Text | Thinking | ToolCall
 
 
 class Sent(Struct, frozen=True):
-    """A prompt with attachments as its client sent it: its words, its images, and the attachments in the client's own
-    JSON. `content` is what all of it amounts to.
-    """
+    """A prompt with attachments, as its client sent it."""
 
     text: str
     images: tuple[Image, ...]
     attachments: bytes
+    """The attachments in the client's own JSON."""
     content: tuple[UserPart, ...]
+    """What words, images and attachments together amount to."""
 
 
 class UserMessage(Struct, frozen=True, tag_field="role", tag="user", omit_defaults=True, repr_omit_defaults=True):
-    """`sent` is what it was made of, if it came with attachments and this process was sent it. Nobody keeps it."""
+    """Something that the user said."""
 
     content: tuple[UserPart, ...]
     time: int  # Milliseconds since 1970, here and below.
     sent: Sent | None = None
+    """What the message was made of, if it came with attachments and was sent to this process. It is not stored."""
 
 
 class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
@@ -134,7 +134,7 @@ class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
 
 
 class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
-    """`details` is for clients that show more than the model sees: plain JSON values only."""
+    """What a tool call came to, as the model is told."""
 
     call_id: str
     name: str
@@ -142,22 +142,20 @@ class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
     time: int
     is_error: bool = False
     details: dict[str, Any] | None = None
+    """For clients that show more than the model sees: plain JSON values only."""
 
 
 class BashRun(Struct, frozen=True, tag_field="role", tag="bash"):
-    """A command that the client ran, for the model to know of with the next prompt. No exit code: it was killed.
-
-    `private`: the model is not told.
-    """
+    """A command that the client ran, for the model to know of with the next prompt."""
 
     command: str
     output: str
-    exit_code: int | None
+    exit_code: int | None  # None if it was killed.
     time: int
     cancelled: bool = False
     truncated: bool = False
     full_output_path: str | None = None
-    private: bool = False
+    private: bool = False  # The model is not told.
 
 
 class Summary(Struct, frozen=True, tag_field="role", tag="summary"):
@@ -169,20 +167,20 @@ class Summary(Struct, frozen=True, tag_field="role", tag="summary"):
 
 
 class BranchSummary(Struct, frozen=True, tag_field="role", tag="branch_summary"):
-    """Stands for a branch of the conversation that was left; `from_id` is the entry it left from."""
+    """Stands for a branch of the conversation that was left."""
 
     text: str
-    from_id: str
+    from_id: str  # The entry it was left from.
     time: int
 
 
 class Note(Struct, frozen=True, tag_field="role", tag="note"):
-    """Something that neither the user nor the model said. The model is shown it; people are, if `display` says so."""
+    """Something that neither the user nor the model said, and that the model is shown."""
 
     kind: str
     content: tuple[UserPart, ...]
     time: int
-    display: bool = True
+    display: bool = True  # People are shown it too.
     details: Any = None
 
 

@@ -1,4 +1,4 @@
-"""What is known of a model: enough to choose it, to limit it and to price it."""
+"""What is known about a model: enough to choose it, to limit it and to price it."""
 
 from typing import Literal, TypeAlias
 
@@ -17,10 +17,7 @@ class Prices(Struct, frozen=True):
 
 
 class Model(Struct, frozen=True):
-    """`prices` are None where nobody has said what they are. `xhigh`: it takes that level of thinking. `off` is what
-    its vendor has to be told so that it does not think, or thinks least; empty if it does not unless asked to. `ends`:
-    the day on which the vendor has said it will no longer serve it, as in 2026-11-30.
-    """
+    """A model of one provider."""
 
     id: str
     provider: str
@@ -29,12 +26,16 @@ class Model(Struct, frozen=True):
     max_output: int = 8_192
     reasoning: bool = False
     images: bool = True
-    prices: Prices | None = None
+    prices: Prices | None = None  # None where nobody has said what they are.
     api: str = ""  # The vendor protocol it is spoken to in; filled in from its provider, like the base URL.
     base_url: str = ""
-    xhigh: bool = False
+    xhigh: bool = False  # It takes that level of thinking.
     off: str = ""
+    """What the vendor has to be told so that the model does not think, or thinks least; empty if it does not think
+    unless asked to.
+    """
     ends: str = ""
+    """The day from which the vendor no longer serves it, as in 2026-11-30; empty if it has not said so."""
 
 
 def possible(level: Reasoning, model: Model, *, with_tools: bool) -> Reasoning:
@@ -55,7 +56,7 @@ def thinks_with_tools(model: Model) -> bool:
 
 
 def gpt_generation(id: str) -> tuple[int, int]:
-    """Return 5 and 4 for `gpt-5.4-mini`, and so on; zeros for what is no GPT."""
+    """Return the two numbers in a GPT's name, such as 5 and 4 for `gpt-5.4-mini`; zeros for other models."""
     first, _, second = id.removeprefix("gpt-").partition("-")[0].partition(".")
     if not (id.startswith("gpt-") and first.isdecimal()):
         return 0, 0

@@ -1,4 +1,4 @@
-"""What whoever drives the agent may be asked, and what they may answer. How it is put to them is a dialect's matter."""
+"""The questions that an agent may ask its client, and the answers. How a protocol puts them is a dialect's matter."""
 
 from typing import Any, Literal, TypeAlias
 
@@ -30,22 +30,22 @@ class EnterText(Struct, frozen=True):
 
 
 class EditText(Struct, frozen=True):
-    """Ask for a longer text, to begin with this one."""
+    """Ask for a longer text."""
 
     title: str
-    prefill: str = ""
+    prefill: str = ""  # The text to begin with.
 
 
 class Permit(Struct, frozen=True):
-    """Ask whether a tool may be run with these arguments. `preview` is what to show: a command, a diff."""
+    """Ask whether a tool may be run with these arguments."""
 
     call: ToolCall
     title: str
-    preview: str = ""
+    preview: str = ""  # What to show: a command, a diff.
 
 
 class RunClientTool(Struct, frozen=True):
-    """Ask for a tool to be run by whoever is asked."""
+    """Ask the client to run a tool that it declared."""
 
     call: ToolCall
 
@@ -82,18 +82,18 @@ class Chosen(Struct, frozen=True):
 
 
 class Confirmed(Struct, frozen=True):
-    """Yes or no was said. `reason` says why not."""
+    """Yes or no was said."""
 
     yes: bool
-    reason: str = ""
+    reason: str = ""  # Why not.
 
 
 class Permitted(Struct, frozen=True):
-    """A tool may be run, or not; `always`: for the rest of this session. `reason` says why not, for the model."""
+    """A tool may be run, or not."""
 
     yes: bool
-    always: bool = False
-    reason: str = ""
+    always: bool = False  # It may, for the rest of this session.
+    reason: str = ""  # Why not, for the model.
 
 
 class ToolReturned(Struct, frozen=True):

@@ -1,4 +1,4 @@
-"""What a setting is called by whom, and all else that there is to know about it.
+"""The description of a setting, and its name for each kind of reader: a flag, a keyword, a key in a file.
 
 A sentence about a setting is written once, with the name that its reader knows.
 """
@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from msgspec import Struct
 
 Spelling: TypeAlias = Callable[[str], str]
-"""Given a field of the configuration, its name for whoever configures the agent: a flag, or a keyword of the SDK.
+"""Returns the name of a field of the configuration for whoever configures the agent: a flag, or a keyword of the SDK.
 `no_session` and `no_mcp` stand for a `save` and an `mcp` that are false.
 """
 
@@ -22,30 +22,33 @@ def keyword(field: str) -> str:
 
 
 class Row(Struct, frozen=True):
-    """What there is to know about a setting, besides its name and type.
-
-    `about`: one phrase that says what it means. `flags`: how it is spelled on the command line, with what `--help` says
-    of each if that is not `about`. A flag is one or more names and a word for its value; without such a word it means
-    true, or false or an empty list if it begins with `--no`. `repeatable`: it may be given more than once.
-
-    `default`: what holds unless somebody says otherwise; `otherwise`: the same in words, where nothing is said.
-    `habits`: what holds instead for the protocols zot, pi and pi_legacy, for the sdk, and for linnet-zot and linnet-pi.
-
-    `no_key`: why it cannot be said in `settings.json`. `project`: a trusted project may say it there. All else is the
-    user's: where a key is sent, what may run, what is trusted. `guards`: without it more may be done, so that who has
-    misspelt the key is told before anything is. `collected`: what all layers say counts, not only the last word.
-    """
+    """What there is to know about a setting, besides its name and type."""
 
     about: str
+    """One phrase that says what it means."""
     flags: str | Mapping[str, str] = ""
+    """How it is spelled on the command line, with what `--help` says of each flag if that is not `about`.
+
+    A flag is one or more names and a word for its value; without such a word it means true, or false or an empty list
+    if it begins with `--no`.
+    """
     default: Any = None
+    """What holds unless somebody says otherwise."""
     otherwise: str = ""
+    """The same in words, where `default` says nothing."""
     habits: Mapping[str, Any] = {}
+    """What holds instead for the protocols zot, pi and pi_legacy, for the sdk, and for linnet-zot and linnet-pi."""
     no_key: str = ""
+    """Why it cannot be said in `settings.json`; empty if it can."""
     project: bool = False
+    """A trusted project may say it there. All else is the user's: where a key is sent, what may run, what is trusted.
+    """
     guards: bool = False
+    """Without it more may be done: whoever has misspelt its key is told so before anything is done."""
     collected: bool = False
+    """What all layers say counts, not only the last word."""
     repeatable: bool = False
+    """Its flag may be given more than once."""
 
     def spelled(self) -> Mapping[str, str]:
         """Return what `--help` says of each flag."""

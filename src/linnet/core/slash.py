@@ -1,4 +1,4 @@
-"""What a user may type as `/name`: what there is, where each comes from, and what a text stands for."""
+"""What a user may type as `/name`: a command of an extension, a template, a skill, or a prompt of an MCP server."""
 
 from typing import Literal, Protocol, TypeAlias
 
@@ -11,17 +11,19 @@ _SERVER = "/mcp__"
 
 
 class SlashCommand(Struct, frozen=True):
-    """`location`: the user's own, the project's, or named by whoever started the agent. `path`: the file it is from;
-    `base`: the folder that it belongs to, where it was found by looking. `hint`: what to type after its name.
-    """
+    """One name that can be typed, as it is listed."""
 
     name: str
     description: str
     source: Source
     location: Location
+    """The user's own, the project's, or named by whoever started the agent."""
     path: str = ""
+    """The file it is from."""
     base: str = ""
+    """The folder that it belongs to, where it was found by looking."""
     hint: str = ""
+    """What to type after its name."""
 
 
 def split(text: str) -> tuple[str, str] | None:
@@ -36,20 +38,20 @@ def split(text: str) -> tuple[str, str] | None:
 
 
 class RunNamed(Struct, frozen=True, tag=True):
-    """A command of an extension's, to be run instead of asking the model."""
+    """The text names a command of an extension's, to be run instead of asking the model."""
 
     name: str
     arguments: str
 
 
 class Say(Struct, frozen=True):
-    """What a template or a skill makes of it."""
+    """The text names a template or a skill, which makes this of it."""
 
     text: str
 
 
 class Fetch(Struct, frozen=True, tag=True):
-    """What a server may know, which is asked for it in the run: if it does not, the model is told `text`."""
+    """The text may name a prompt of a server's, which is asked for it in the run. If it has none, `text` is said."""
 
     text: str
     name: str
@@ -57,21 +59,23 @@ class Fetch(Struct, frozen=True, tag=True):
 
 
 class Sources(Protocol):
-    """Who knows what can be typed. They may read files, but wait for nobody."""
+    """Knows which names can be typed. Its methods may read files, but wait for nobody."""
 
     def has_command(self, name: str) -> bool:
-        """Whether an extension has this command."""
+        """Return whether an extension has this command."""
 
     def skill(self, name: str, arguments: str) -> str | None:
-        """Return the message that loads it; None if there is no such skill. Raises BadInput."""
+        """Return the message that loads a skill; None if there is no such skill. Raises BadInput."""
 
     def template(self, name: str, arguments: str) -> str | None:
-        """Return its text with these arguments; None if there is no such template."""
+        """Return the text of a template with these arguments; None if there is no such template."""
 
 
 def resolved(text: str, sources: Sources) -> RunNamed | Say | Fetch | None:
-    """Return what this stands for; None if that is what it says. An extension's command comes first, then skills and
-    templates, then servers; what a skill or a template makes of it may be for a server. Raises BadInput.
+    """Return what a text stands for; None if it stands for itself. Raises BadInput.
+
+    An extension's command comes first, then skills and templates, then servers. What a skill or a template makes of
+    the text may be for a server.
     """
     words = split(text)
     if words is not None and sources.has_command(words[0]):
@@ -86,6 +90,6 @@ def resolved(text: str, sources: Sources) -> RunNamed | Say | Fetch | None:
 
 
 def to_fetch(text: str) -> Fetch | None:
-    """Return what a server is to be asked for; None if that is nothing of a server's."""
+    """Return what a server is to be asked for; None if the text does not begin as a name of a server's does."""
     words = split(text) if text.startswith(_SERVER) else None
     return Fetch(text, *words) if words is not None else None

@@ -1,4 +1,4 @@
-"""A tool as the model is told of it."""
+"""The description of a tool that a model is sent, and the limits for one that somebody else wrote."""
 
 from typing import Any
 
@@ -12,17 +12,15 @@ LARGEST_SCHEMA = 256 << 10
 
 
 class ToolSpec(Struct, frozen=True):
-    """`schema` is a JSON schema object for the arguments."""
+    """A tool as the model is told of it."""
 
     name: str
     description: str
-    schema: dict[str, Any]
+    schema: dict[str, Any]  # A JSON Schema for the arguments.
 
 
 def excess(description: str, schema: Any) -> str:
-    """Return what is too much about a tool that somebody else describes, as the end of a sentence; nothing if it will
-    do.
-    """
+    """Return what is too much about a tool that somebody else describes, as the end of a sentence; "" if nothing is."""
     if len(description) > LONGEST_DESCRIPTION:
         return (
             f"its description has {len(description)} characters, and more than {LONGEST_DESCRIPTION} are not accepted"
@@ -37,7 +35,7 @@ def excess(description: str, schema: Any) -> str:
 
 
 def name_problem(name: str) -> str:
-    """Return what is wrong with a tool's name, as a sentence; nothing if every vendor takes it."""
+    """Return what is wrong with a tool's name, as a sentence; "" if every vendor takes it."""
     allowed = name.replace("_", "a").replace("-", "a")
     if name and allowed.isascii() and allowed.isalnum() and len(name) <= LONGEST_NAME:
         return ""

@@ -1,6 +1,6 @@
-"""What extensions show to whoever drives the agent, without waiting for an answer.
+"""Events by which extensions show something to the client, without waiting for an answer.
 
-The session gives each its `id` as it is told; no question has the same one.
+The session gives each event its `id` as it is told; no question has the same one.
 """
 
 from typing import Literal, TypeAlias, get_args
@@ -19,7 +19,7 @@ class Notified(Struct, frozen=True):
 
 
 class Displayed(Struct, frozen=True):
-    """A text that somebody asked for, such as what a command has to say."""
+    """A text that somebody asked for is shown, such as what a command has to say."""
 
     extension: str
     text: str
@@ -27,7 +27,7 @@ class Displayed(Struct, frozen=True):
 
 
 class StatusSet(Struct, frozen=True):
-    """A short text that stays until it is set again. None takes it away."""
+    """A short text is shown until it is set again. None takes it away."""
 
     extension: str
     key: str
@@ -36,7 +36,7 @@ class StatusSet(Struct, frozen=True):
 
 
 class WidgetSet(Struct, frozen=True):
-    """Some lines that stay until they are set again. None takes them away."""
+    """Some lines are shown until they are set again. None takes them away."""
 
     extension: str
     key: str
@@ -46,7 +46,7 @@ class WidgetSet(Struct, frozen=True):
 
 
 class TitleSet(Struct, frozen=True):
-    """Of the window."""
+    """The window has got a title."""
 
     extension: str
     title: str
@@ -54,7 +54,7 @@ class TitleSet(Struct, frozen=True):
 
 
 class EditorTextSet(Struct, frozen=True):
-    """What the user is about to say, to begin with."""
+    """The editor has got a text for the user to begin with."""
 
     extension: str
     text: str

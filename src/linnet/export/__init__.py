@@ -1,1 +1,1 @@
-"""A session as a page to read and to share: entries in, one HTML document out. Nothing here goes to the network."""
+"""Exports a session as one HTML document to read and to share. Nothing here goes to the network."""

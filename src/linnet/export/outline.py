@@ -1,4 +1,4 @@
-"""The sidebar's lines: the tree as an outline. What follows in a row stays flat, and a side branch is set in."""
+"""Writes the sidebar of a page: the tree as an outline. What follows in a row stays flat; side branches are set in."""
 
 from collections.abc import Iterator
 
@@ -6,17 +6,18 @@ from linnet.export.html.escape import escape, short
 from linnet.export.sketch import LONGEST
 from linnet.export.tree import PageNode, PageTree
 
-DEEPEST = 8  # Beyond this, what is set in further would leave no room for words.
+DEEPEST = 8  # What is set in further than this would leave no room for words.
 
 
 class Outline:
-    """One line an entry. A reply that is nothing but calls has none: its results stand for it."""
+    """An outline with one line for each entry. A reply without words has none where its results stand for it."""
 
     def __init__(self, tree: PageTree, labels: dict[str, str]) -> None:
         self._tree = tree
         self._labels = labels
 
     def pieces(self) -> Iterator[str]:
+        """Yield the lines, as HTML."""
         answered: dict[int, int] = {}  # By the reply, the first result that is shown with it.
         for node in self._tree.nodes:
             if node.owner is not None:
@@ -46,6 +47,6 @@ class Outline:
         )
 
     def _argument(self, node: PageNode) -> str:
-        """Return what the tool was asked, of which this is the result."""
+        """Return the headline of the call that a tool's result answers; "" if the call is not there."""
         calls = self._tree.nodes[node.owner].sketch.calls if node.owner is not None else ()
         return next((told for id, told in calls if id == node.sketch.answers), "")

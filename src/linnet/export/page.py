@@ -1,4 +1,4 @@
-"""One session as one HTML document. It needs nothing but itself: no network, and no script but its own."""
+"""Writes one session as one HTML document, which needs nothing but itself: no network, and no script but its own."""
 
 import re
 from base64 import b64encode
@@ -93,7 +93,7 @@ def _tokens(counted: PageStats) -> str:
 
 
 def _shape(tree: PageTree) -> str:
-    """What the script has to know of the tree: numbers only, so there is nothing to escape."""
+    """Return what the page's script has to know of the tree: numbers only, so there is nothing to escape."""
     parents = ",".join(str(-1 if node.parent is None else node.parent) for node in tree.nodes)
     newest = ",".join(str(node.newest) for node in tree.nodes)
     end = -1 if tree.end is None else tree.end

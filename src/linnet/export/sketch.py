@@ -1,4 +1,4 @@
-"""What a page has to know of every entry before it is written: little enough to hold for all of them at once."""
+"""Sketches of entries: what a page has to know of every entry before it is written, little enough to hold for all."""
 
 import re
 from datetime import datetime
@@ -13,39 +13,43 @@ from linnet.export.html.tool import headline
 from linnet.store import entries
 
 FAILED_RESULT = "t bad"
-LONGEST = 90  # Characters of a line in the outline.
+LONGEST = 90  # A line in the outline has so many characters.
 _HIDDEN = (entries.Labelled, entries.Moved, entries.Ran, entries.Spent)
 _STARTS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+", re.MULTILINE)
 _MARKS = re.compile(rf"{_STARTS.pattern}|(?<!\w)[*_`]{{1,3}}(?=\S)|(?<=\S)[*_`]{{1,3}}(?!\w)", re.MULTILINE)
 _COLOUR = ("\x1b", "\x9b")
 Call: TypeAlias = tuple[str, str]
+"""The id of a call, and its headline."""
 
 
 class Sketch(Struct, frozen=True, gc=False):
-    """`kind` and `words` are its line in the outline, the latter not escaped and cut; of a tool's result the words lack
-    what the tool was asked, which is in the `calls` of the reply: an id and a headline for each. `answers` is the id of
-    the call of which this is the result.
-
-    `agents`: it is the model's or a tool's. `dated`: it shows its time. `silent`: a reply that is nothing but calls.
-    `coloured`: a command printed colours, which the style sheet has to have.
-    """
+    """What is known of an entry before it is written."""
 
     id: str
     parent: str | None
     shown: bool = True
     time: datetime | None = None
     kind: str = ""
+    """The class of its line in the outline."""
     words: str = ""
+    """The words of that line, cut to their length and not escaped. Those of a tool's result lack what the tool was
+    asked, which is in the `calls` of the reply.
+    """
     calls: tuple[Call, ...] = ()
     answers: str | None = None
+    """The id of the call of which this is the result."""
     agents: bool = False
+    """It is the model's or a tool's."""
     dated: bool = False
+    """It shows its time."""
     silent: bool = False
+    """It is a reply without words, which did not fail."""
     coloured: bool = False
+    """A command printed colours, which the style sheet has to have."""
 
 
 def sketch(entry: entries.Entry) -> Sketch:
-    """Return what the page has to know of an entry before it is written."""
+    """Return the sketch of an entry."""
     content = entry.content
     if not is_shown(entry):
         return Sketch(entry.id, entry.parent, shown=False, time=moment(entry))
@@ -64,6 +68,7 @@ def is_shown(entry: entries.Entry) -> bool:
 
 
 def _words(entry: entries.Entry) -> tuple[str, str]:
+    """Return the kind and the words of an entry that is no message."""
     match entry.content:
         case entries.Compacted():
             return "s", "Compacted"

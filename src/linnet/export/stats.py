@@ -1,4 +1,4 @@
-"""What a session comes to: its name, its models, what was said and spent, on whatever branch."""
+"""Counts what a page's title shows: the name and the models of a session, what was said and spent, on any branch."""
 
 from datetime import datetime
 
@@ -15,7 +15,7 @@ AT_ONCE = 1000  # So many usages are added up together.
 
 
 class PageStats(Struct, frozen=True):
-    """`labels` are by the id of the entry that they are on. `lasted`: seconds from the first entry to the last."""
+    """What a session comes to."""
 
     title: str
     start: datetime | None
@@ -24,8 +24,8 @@ class PageStats(Struct, frozen=True):
     results: int
     models: tuple[str, ...]
     usage: Usage
-    labels: dict[str, str]
-    lasted: float = 0
+    labels: dict[str, str]  # By the id of the entry that each is on.
+    lasted: float = 0  # Seconds from the earliest entry to the latest.
 
     @property
     def messages(self) -> int:
@@ -33,7 +33,7 @@ class PageStats(Struct, frozen=True):
 
 
 class Counting:
-    """Entries are counted one after another; then there are PageStats."""
+    """Takes in entries one after another, and then returns PageStats."""
 
     def __init__(self) -> None:
         self._name = self._opening = ""
@@ -48,7 +48,7 @@ class Counting:
         self._latest: datetime | None = None
 
     def add(self, entry: Entry, time: datetime | None) -> None:
-        """`time` is the entry's moment."""
+        """Take in an entry. `time` is the entry's moment."""
         if time is not None:
             self._add_time(time)
         match entry.content:
@@ -77,6 +77,7 @@ class Counting:
             self._opening = self._opening or short(texts(message.content), 120)
 
     def stats(self, header: Header) -> PageStats:
+        """Return what all entries come to. To be called once, at the end."""
         unnamed = "An unnamed session" if self._said else "An empty session"
         title = short(self._name, 200) or self._opening or unnamed
         labels = {target: label for target, label in self._labels.items() if label.strip()}

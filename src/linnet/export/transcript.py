@@ -1,4 +1,4 @@
-"""Entries as HTML, each of them once, in the order in which every branch can be read."""
+"""Writes the entries of a session as HTML, each of them once, in an order in which every branch can be read."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -23,7 +23,7 @@ _NOTHING = '<p class="absent">(nothing)</p>'
 
 
 class Transcript:
-    """A result is shown with the call it answers; an entry that is not on the branch we are on is hidden."""
+    """A session's entries. A result is shown with the call it answers; an entry off the current branch is hidden."""
 
     def __init__(self, tree: PageTree, labels: dict[str, str], palette: Palette, highlighter: Highlighter) -> None:
         self._tree = tree
@@ -37,12 +37,13 @@ class Transcript:
                 self._answers[node.owner].append(node)
 
     def pieces(self) -> Iterator[str]:
+        """Yield the HTML of each entry that is not part of another's."""
         for node in self._tree.nodes:
             if node.owner is None:
                 yield self._piece(node)
 
     def coloured_pieces(self) -> Iterator[str]:
-        """Those in which a command printed colours."""
+        """Yield those of the pieces in which a command printed colours."""
         for node in self._tree.nodes:
             answers = self._answers.get(node.index, ())
             if node.owner is None and (node.sketch.coloured or any(each.sketch.coloured for each in answers)):
@@ -105,7 +106,7 @@ class Transcript:
         )
 
     def _before(self, node: PageNode) -> datetime | None:
-        """Return the time of the nearest message before it, or of the first entry: others show no time."""
+        """Return the time of the nearest message before a node, or of the first entry: others show no time."""
         while node.parent is not None:
             node = self._tree.nodes[node.parent]
             if node.owner is None and node.sketch.dated:
@@ -139,7 +140,7 @@ class Transcript:
         return f'<footer class="meta">{told}{link}{self._took(node)}{spent}</footer>'
 
     def _took(self, node: PageNode) -> str:
-        """How long the agent was at it: since the entry that it follows, which was written when it began."""
+        """Return how long the agent was at an entry: since the one that it follows, which was written when it began."""
         if node.parent is None or not node.sketch.agents:
             return ""
         began, ended = self._tree.nodes[node.parent].sketch.time, node.sketch.time
@@ -147,6 +148,7 @@ class Transcript:
         return f'<span class="took" title="how long it took">{told}</span>' if told else ""
 
     def _fork(self, node: PageNode) -> str:
+        """Return the links to the branches beside this one; "" if there are none."""
         siblings = self._tree.siblings(node)
         if len(siblings) == 1:
             return ""
@@ -171,7 +173,7 @@ class Transcript:
         return f' <a href="#{there}">show it</a>' if there else ""
 
     def _reply(self, node: PageNode, reply: messages.AssistantMessage) -> str:
-        answers: dict[str, list[PageNode]] = defaultdict(list)  # By the call.
+        answers: dict[str, list[PageNode]] = defaultdict(list)  # By the id of the call.
         for answer in self._answers.get(node.index, ()):
             answers[answer.sketch.answers or ""].append(answer)
         parts: list[str] = []
@@ -184,7 +186,8 @@ class Transcript:
                 case messages.Thinking(text):
                     parts.append(self._thinking(text) if text.strip() else "")
                 case messages.ToolCall():
-                    answered = answers.pop(part.id, []) if answers else []  # If two have the same id, the first.
+                    # If two calls have the same id, the first gets the results.
+                    answered = answers.pop(part.id, []) if answers else []
                     parts.append(self._call(part, answered))
                 case _:
                     assert_never(part)

@@ -1,4 +1,4 @@
-"""Entries as the tree that a page shows: only what is to be seen, numbered so that every branch reads top to bottom."""
+"""The tree that a page shows: only entries that are to be seen, numbered so that every branch reads top to bottom."""
 
 from collections import defaultdict
 from collections.abc import Sequence
@@ -14,36 +14,32 @@ _NONE = -1  # In a list of places: there is no such place.
 
 
 class PageNode(Struct, gc=False):
-    """`index` is its number on the page, and so are those of others here; `place` is where it is in the file. `anchor`
-    is HTML.
-
-    `children` are in the order of the file, and `rank` counts the siblings before it. `newest` is the end of the branch
-    below it that was written last. `depth` counts the side branches it is on. A tool's result has an `owner`, the reply
-    that asked for it, unless that is not among its ancestors.
-    """
+    """An entry on the page. Other nodes are named by their `index`."""
 
     entries: Sequence[Entry]
     sketch: Sketch
-    anchor: str
-    place: int
-    index: int
+    anchor: str  # Escaped for HTML.
+    place: int  # Where the entry is in the file.
+    index: int  # Its number on the page.
     parent: int | None
-    newest: int
-    depth: int
-    children: tuple[int, ...] = ()
-    rank: int = 0
-    owner: int | None = None
-    current: bool = False
+    newest: int  # The end of the branch below it that was written last.
+    depth: int  # So many side branches it is on.
+    children: tuple[int, ...] = ()  # In the order of the file.
+    rank: int = 0  # So many siblings are before it.
+    owner: int | None = None  # For a tool's result, the reply that asked for it, if that is among its ancestors.
+    current: bool = False  # It is on the branch that the conversation is on.
 
     @property
     def entry(self) -> Entry:
-        """The whole entry. It may have to be read again."""
+        """Return the whole entry. It may have to be read again."""
         return self.entries[self.place]
 
 
 class PageTree:
-    """Invariant: a parent's index is smaller than its children's. So in the order of the indices, what remains of the
-    page when all but one branch is hidden is that branch from its root to its end.
+    """All nodes of a page.
+
+    Invariant: a parent's index is smaller than its children's. So in the order of the indices, what remains of the page
+    when all but one branch is hidden is that branch from its root to its end.
     """
 
     def __init__(self, entries: Sequence[Entry], leaf: str | None, sketches: Sequence[Sketch] | None = None) -> None:
@@ -75,7 +71,7 @@ class PageTree:
         self.end = max((node.index for node in self.nodes if node.current), default=None)
 
     def siblings(self, node: PageNode) -> tuple[int, ...]:
-        """Return the indices of its siblings and of itself."""
+        """Return the indices of a node's siblings and of itself."""
         return self.roots if node.parent is None else self.nodes[node.parent].children
 
 
@@ -102,10 +98,10 @@ class _Below:
 
 
 def _parents(sketches: Sequence[Sketch]) -> list[int]:
-    """Return the place of each entry's parent in the file, if it has any. A circle is cut at its first entry."""
+    """Return the place of each entry's parent in the file, or _NONE. A circle is cut at its first entry."""
     known: dict[str, int] = {}
     parents: list[int] = []
-    later: list[int] = []  # What they follow is not before them.
+    later: list[int] = []  # Entries that follow one which is not before them.
     for place, each in enumerate(sketches):
         # Of several with the same id it is the nearest one before it that was meant.
         up = known.get(each.parent) if each.parent is not None else _NONE
@@ -116,7 +112,7 @@ def _parents(sketches: Sequence[Sketch]) -> list[int]:
         known[each.id] = place
     for place in later:
         parents[place] = known.get(sketches[place].parent or "", _NONE)
-    # Who follows an earlier entry, and so do all above it, is in no circle.
+    # An entry that follows an earlier one, as do all above it, is in no circle.
     if all(parent < place for place, parent in enumerate(parents)):
         return parents
     done: set[int] = set()
@@ -151,7 +147,7 @@ def _downwards(parents: Sequence[int]) -> list[int]:
 
 
 def _seen(order: Sequence[int], sketches: Sequence[Sketch], parents: Sequence[int]) -> list[int]:
-    """Return the nearest shown ancestor of every place."""
+    """Return the nearest shown ancestor of every place, or _NONE."""
     nearest = list(parents)
     for place in order:
         parent = parents[place]
@@ -173,7 +169,7 @@ def _newest(order: Sequence[int], above: Sequence[int]) -> list[int]:
 
 
 def _end(sketches: Sequence[Sketch], leaf: str | None, parents: Sequence[int]) -> int:
-    """Return the place of the leaf, or of its nearest ancestor that is shown."""
+    """Return the place of the leaf, or of its nearest ancestor that is shown; _NONE if there is none."""
     wanted = next((place for place in range(len(sketches) - 1, -1, -1) if sketches[place].id == leaf), _NONE)
     while wanted != _NONE and not sketches[wanted].shown:
         wanted = parents[wanted]
@@ -192,7 +188,7 @@ def _nodes(
     nodes: list[PageNode] = []
     numbers = [_NONE] * len(above)
     anchors: dict[str, int] = {}
-    asked: dict[str, list[int]] = defaultdict(list)  # Who asked for what, on the way to where we are.
+    asked: dict[str, list[int]] = defaultdict(list)  # By the id of a call, the replies above that asked for it.
     roots = _side_branches_first(below.roots, newest, path)
     todo = [(place, int(place != roots[-1])) for place in reversed(roots)]
     while todo:
@@ -225,7 +221,7 @@ def _nodes(
 
 
 def _side_branches_first(places: Sequence[int], newest: Sequence[int], path: bytearray) -> Sequence[int]:
-    """Return the places with the main branch last: the current one, else the newest."""
+    """Return the places with the main branch last: the current one, or else the newest."""
     if len(places) < 2:
         return places
     main = max(places, key=lambda place: (path[place], newest[place]))

@@ -1,1 +1,1 @@
-"""Files of ours, whatever lies in their place: read with care, replaced in one step, written by one at a time."""
+"""Reads files with care, replaces them in one step, and locks them. Nothing here knows what is in a file."""

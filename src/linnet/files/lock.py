@@ -1,4 +1,4 @@
-"""Who may write to a file: one process at a time. To a session, for as long as it lives; to others, for a change.
+"""Locks files, so that one process writes at a time: to a session for as long as it is open, to others for a change.
 
 The kernel holds the lock for whoever has the file open, and lets go of it when that process is gone, however it went.
 So there is no lock file, and none that could be left behind.
@@ -18,7 +18,9 @@ _UNSUPPORTED = (errno.ENOLCK, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS)
 
 
 def lock(fd: int) -> bool:
-    """Return whether we have it now. Where a file system has no locks we do; what others write is noticed anyway."""
+    """Lock an open file, and return whether we have the lock now. Where a file system has no locks we do: what others
+    write is noticed anyway. Raises OSError.
+    """
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -30,16 +32,17 @@ def lock(fd: int) -> bool:
 
 
 def unlock(fd: int) -> None:
+    """Let go of the lock, also for processes that were forked off with the file. Never raises OSError."""
     with suppress(OSError):
         fcntl.flock(fd, fcntl.LOCK_UN)
 
 
 @contextmanager
 def changing(path: str, *, private: bool = True) -> Iterator[None]:
-    """While the body reads this file, changes what it says and writes it, nobody else does.
+    """Keep others out while the body reads a file, changes what it says and writes it.
 
-    What is locked is the folder: a file that is replaced is another one each time. A missing one is made; if `private`,
-    for its owner alone.
+    What is locked is the folder: a file that is replaced is another one each time. A missing folder is made; if
+    `private`, for its owner alone.
 
     Raises ConfigError if somebody else takes too long, or OSError.
     """
@@ -80,5 +83,7 @@ def holder(fd: int) -> int:
 
 
 def _is_ours(fields: list[str], inode: int) -> bool:
-    """Some file systems have another device number in /proc/locks than `stat` gives; then process and inode decide."""
+    """Return whether a line of /proc/locks is about a lock of this process on this inode. Some file systems have
+    another device number there than `stat` gives.
+    """
     return fields[4] == str(os.getpid()) and fields[5].endswith(f":{inode}")

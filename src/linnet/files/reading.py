@@ -1,4 +1,4 @@
-"""The one careful reader: a file that somebody else may have prepared is never waited for, and never without an end."""
+"""Reads files that somebody else may have prepared: never waits for one, and never reads one without an end."""
 
 import os
 from collections.abc import Callable
@@ -8,21 +8,21 @@ from typing import NamedTuple, TypeAlias
 
 from linnet.errors import ConfigError
 
-MOST = 1 << 20  # Bytes: a file of settings that is larger is none.
+MOST = 1 << 20  # A file of settings has no more bytes.
 _FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _HANDED_OVER = ("/dev/fd/", "/proc/self/fd/", "/dev/stdin")  # Open already, as `<(command)` of a shell is.
 _TRIES = 3
 Signature: TypeAlias = tuple[int, int, int, int]
 Open: TypeAlias = Callable[[str, int], int]
-"""As `os.open`; it may raise for what may not be opened."""
+"""Opens a file as `os.open` does. It may raise for what may not be opened."""
 
 
 class Content(NamedTuple):  # No struct: the program that searches has nothing but the standard library.
-    """`cut`: there is more in the file. `mode` is that of the file which was read."""
+    """What was read of a file."""
 
     data: bytes
-    cut: bool
-    mode: int
+    cut: bool  # There is more in the file.
+    mode: int  # That of the file which was read.
 
 
 def read(
@@ -32,7 +32,7 @@ def read(
     check: Callable[[int], None] | None = None,
     open: Open = os.open,
 ) -> Content:
-    """Return the beginning of a plain file, at most so many bytes. `check` may raise, given what was opened.
+    """Return the beginning of a plain file, at most `most` bytes. `check` is given the open file, and may raise.
 
     Raises OSError, whose `strerror` is the end of a sentence about the file. Nothing but a plain file is opened, save
     what the caller of the program has opened for it: that is a pipe, and read to its end.
@@ -70,7 +70,7 @@ def contents(path: str, most: int = MOST) -> bytes | None:
 
 
 def required(path: str, most: int = MOST) -> bytes:
-    """As `contents`, of a file that has to be there."""
+    """Return all of a file that has to be there. Raises ConfigError."""
     found = contents(path, most)
     if found is None:
         raise ConfigError(f"{path} cannot be read: there is no such file")
@@ -78,7 +78,7 @@ def required(path: str, most: int = MOST) -> bytes:
 
 
 def signature(status: os.stat_result) -> Signature:
-    """Return what tells a file that was written to from what it was before."""
+    """Return numbers that differ once a file was written to or replaced."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
 
 
@@ -88,6 +88,7 @@ def _check_plain(mode: int, path: str) -> None:
 
 
 def _plain(fd: int, most: int, path: str) -> Content:
+    """Return what is in a plain file. Reads it again if it was written to meanwhile. Raises OSError."""
     for _ in range(_TRIES):
         before = os.fstat(fd)
         _check_plain(before.st_mode, path)
@@ -99,7 +100,9 @@ def _plain(fd: int, most: int, path: str) -> Content:
 
 
 def _all(fd: int, most: int) -> Content:
-    """Never trust a size: the kernel makes some files as they are read."""
+    """Return what is in an open file, up to `most` bytes. Its size is not trusted: the kernel makes some files as they
+    are read.
+    """
     parts: list[bytes] = []
     left = most + 1
     while left > 0 and (part := os.read(fd, min(left, 1 << 20))):

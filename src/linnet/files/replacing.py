@@ -1,8 +1,8 @@
-"""The one atomic writer: a reader sees the old file or the new one, and a failure leaves the old.
+"""Replaces files atomically: a reader sees the old file or the new one, and a failure leaves the old.
 
-Theory of operation. The new content is written to a file of its own in the same folder, which then takes the name. A
-process that is killed between the two leaves that file behind, so each holds the kernel's lock on it while it is
-written: whoever writes next in that folder removes those that nobody holds.
+The new content is written to a file of its own in the same folder, which then takes the name. A process that is killed
+between the two leaves that file behind. So each process holds the kernel's lock on its file while that is written, and
+whoever writes next in the folder removes the files that nobody holds.
 """
 
 import fcntl
@@ -11,7 +11,7 @@ import stat
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from linnet.files.folders import make
+from linnet.files.folders import make, sync_folder
 
 FOLDER = getattr(os, "O_PATH", os.O_RDONLY) | os.O_DIRECTORY | os.O_CLOEXEC
 _PREFIX, _LENGTH = ".linnet-", 12  # A short name of its own: the target's may already be as long as a name can be.
@@ -26,11 +26,12 @@ def replace(
     durable: bool = False,
     open_folder: Callable[[str], int] | None = None,
 ) -> None:
-    """Write the whole file. Follows links: the file behind one is replaced, not the link. Missing folders are made.
+    """Replace all of a file. Follows links: the file behind one is replaced, not the link. Missing folders are made.
+    Raises OSError.
 
-    `mode` is what the file has afterwards; without it, an old file's mode and a new one's as the umask says. The owner
-    stays. `durable`: when this returns, it survives a loss of power. `open_folder`, given the file's path without
-    links, returns a descriptor of its folder instead of us. Raises OSError.
+    `mode` is what the file has afterwards; without it, an old file keeps its own, and a new one's is as the umask says.
+    The owner stays, where that can be done. If `durable`, the new file survives a loss of power once this returns.
+    `open_folder` is given the file's path without links, and returns a descriptor of its folder.
     """
     try:
         target = os.path.realpath(path)
@@ -44,7 +45,8 @@ def replace(
     finally:
         os.close(at)
     if durable:
-        _settle(folder)
+        with suppress(OSError):  # Not every file system can do that.
+            sync_folder(folder)
 
 
 def new_file(folder: int, mode: int, flags: int = os.O_WRONLY) -> tuple[str, int]:
@@ -64,7 +66,7 @@ def new_file(folder: int, mode: int, flags: int = os.O_WRONLY) -> tuple[str, int
 
 
 def sweep(folder: int) -> None:
-    """Remove what writes that were killed have left in a folder that is open. One that goes on holds its lock."""
+    """Remove what writers that were killed have left in a folder that is open. A writer that lives holds its lock."""
     with suppress(OSError):  # A folder may be one to write in but not to list.
         listing = os.open(".", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC, dir_fd=folder)
         try:
@@ -110,7 +112,7 @@ def _replace_in(folder: int, name: str, content: Iterable[bytes], target: str, m
             if old is not None or mode is not None:  # Whatever the umask says.
                 os.fchmod(fd, stat.S_IMODE(old.st_mode) if mode is None and old is not None else mode or 0)
             for piece in content:
-                _write_all(fd, piece)
+                write_all(fd, piece)
             if durable:
                 os.fsync(fd)
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
@@ -122,7 +124,8 @@ def _replace_in(folder: int, name: str, content: Iterable[bytes], target: str, m
         raise
 
 
-def _write_all(fd: int, content: bytes) -> None:
+def write_all(fd: int, content: bytes) -> None:
+    """Write all of this to an open file, in as many calls as that takes. Raises OSError."""
     left = memoryview(content)
     while left:
         left = left[os.write(fd, left) :]
@@ -151,13 +154,3 @@ def _copy_owner(fd: int, old: os.stat_result) -> None:
     if (new.st_uid, new.st_gid) != (old.st_uid, old.st_gid):
         with suppress(PermissionError):
             os.fchown(fd, old.st_uid, old.st_gid)
-
-
-def _settle(folder: str) -> None:
-    """Make the new name survive a power cut, where the file system can do that."""
-    with suppress(OSError):
-        fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)

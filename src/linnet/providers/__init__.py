@@ -1,1 +1,1 @@
-"""Vendors: a request out, deltas in. Nothing here knows of sessions, tools or wires."""
+"""Clients of the vendors' APIs: they send a request and stream the reply as deltas. They know no sessions or tools."""

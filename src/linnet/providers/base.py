@@ -1,4 +1,4 @@
-"""What a provider is."""
+"""The interface of a provider: it sends one model call to a vendor and streams the reply."""
 
 from collections.abc import Iterator, Sequence
 from typing import Protocol
@@ -13,26 +13,27 @@ from linnet.core.toolspec import ToolSpec
 
 
 class Request(Struct, frozen=True):
-    """One model call. `messages` is already repaired: every call in it is answered."""
+    """One model call."""
 
     model: Model
     system: str
-    messages: Sequence[Sendable]
+    messages: Sequence[Sendable]  # Already repaired: every call in them is answered.
     tools: Sequence[ToolSpec] = ()
     reasoning: Reasoning = "off"
 
 
 class Provider(Protocol):
-    """Turns a request into deltas.
-
-    A batch is what one network read brought, so that its receiver can answer with one write. The first batch comes
-    when the vendor has accepted the request and starts with ReplyOpened. The stream ends after Stopped; it raises
-    ProviderRejected, ProviderUnavailable or Cancelled, and nothing else, when it cannot get that far.
-    """
+    """Turns requests into deltas."""
 
     name: str
 
-    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]: ...
+    def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+        """Yield the deltas of one reply.
+
+        A batch is what one network read brought, so that its receiver can answer with one write. The first batch comes
+        when the vendor has accepted the request, and starts with ReplyOpened. The stream ends after Stopped; it raises
+        ProviderRejected, ProviderUnavailable or Cancelled, and nothing else, when it cannot get that far.
+        """
 
     def warm(self) -> None:
         """Load what the first request will need. May be left to that request."""

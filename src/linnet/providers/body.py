@@ -1,4 +1,4 @@
-"""Requests as JSON text that any vendor can read."""
+"""Encodes requests as JSON that any vendor can read, whatever characters are in them."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from msgspec.json import encode as _encode
 
 
 def encode(value: Any) -> bytes:
+    """Return a value as JSON."""
     try:
         return _encode(value)
     except UnicodeEncodeError:

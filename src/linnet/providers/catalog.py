@@ -1,7 +1,7 @@
-"""Vendors and their models: enough to choose one, to limit it and to price it.
+"""The table of known vendors and models, with what it takes to choose one, to limit it and to price it.
 
-On the path of every start, so the table is plain tuples; a Model is made when it is looked at. Prices and limits are
-the vendors' list prices of November 2026, for prompts of ordinary length; callers add their own models.
+Every start imports this, so the table is plain tuples; a Model is made when it is looked at. Prices and limits are the
+vendors' list prices of November 2026, for prompts of ordinary length; callers add their own models.
 """
 
 from collections.abc import Iterable
@@ -22,17 +22,16 @@ API_NAMES: dict[Api, str] = {
 
 
 class ProviderInfo(Struct, frozen=True):
-    """`own`: a server of the user's own, which may have models that nobody has listed, and may want no key. `key` is
-    one that the user wrote down with it.
-    """
+    """A vendor, or a server of the user's own."""
 
     name: str
     api: Api
     base_url: str
-    key_variable: str
+    key_variable: str  # The environment variable that has the key.
     default_model: str
-    key: str = ""
+    key: str = ""  # A key that the user wrote down with the server.
     own: bool = False
+    """It is a server of the user's own, which may have models that nobody has listed, and may want no key."""
 
 
 PROVIDERS = {
@@ -130,7 +129,7 @@ _ENDS = {
     "o3": "2026-12-11",
     "o4-mini": "2026-10-23",
 }
-"""The days that vendors have announced. A test compares them with the lists in their own packages."""
+"""The days from which vendors no longer serve models. A test compares them with the lists in the vendors' packages."""
 
 _OFF = {
     "claude-fable-5": "low",
@@ -189,17 +188,18 @@ _XHIGH = frozenset(
         "gpt-6.1-terra",
     )
 )
-"""Models that take this level of thinking."""
+"""Models that take the level of thinking `xhigh`."""
 
 
 def models(provider: str, extra: Iterable[Model] = ()) -> list[Model]:
-    """The provider's models, the default first; an extra one replaces the catalogue's of the same id."""
+    """Return the provider's models, the default first; an extra one replaces the catalogue's of the same id."""
     added = {model.id: model for model in extra if model.provider == provider}
     listed = {row[0]: _model(provider, row) for row in _ROWS.get(provider, ())}
     return list((listed | added).values())
 
 
 def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
+    """Return the provider's model with this id, an extra one before the catalogue's; None if there is none."""
     for model in extra:
         if model.provider == provider and model.id == id:
             return model

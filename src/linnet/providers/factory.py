@@ -25,11 +25,11 @@ def build(
     advice: str = "",
     max_reply: int | None = None,
 ) -> "Provider":
-    """Raises ConfigError if it can be known now that no request would work.
+    """Return a provider. Raises ConfigError if it can be known now that no request would work.
 
-    A provider that the catalogue does not know needs `api`, the dialect it speaks, and its `base_url`. Only a server at
-    a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went. `advice` says
-    what to do about a key that the vendor refuses. `max_reply`: most bytes of a reply.
+    A provider that the catalogue does not know needs `api`, the vendor protocol it speaks, and its `base_url`. Only a
+    server at a URL of one's own choosing may go without a key. `trace` is told what is asked and how it went. `advice`
+    says what to do about a key that the vendor refuses. A reply has at most `max_reply` bytes.
     """
     known = catalog.PROVIDERS.get(provider)
     kind = api or (known.api if known else None)

@@ -1,4 +1,4 @@
-"""A provider made of three parts: how to write its requests, how to read its replies, and where it listens."""
+"""A provider over HTTP, made of three parts: a writer of requests, a reader of replies, and an HTTP client."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
@@ -10,20 +10,24 @@ from linnet.providers.base import Request
 from linnet.providers.http.client import HttpClient, HttpReply
 from linnet.providers.http.sse import EventSplitter, EventTooLarge
 
-# Bytes of a reply from which on one network read is told in as few pieces as can be: pi's clients get the whole
-# message with each. No model writes as much; a server that floods us does.
+# Once a reply has more bytes, the deltas of one network read are merged: pi's clients get the whole message with each.
+# No model writes as much; a server that floods us does.
 LONG = 16 << 20
 
 
 class Reader(Protocol):
-    """Turns payloads into deltas. `end` says that no more will come, and why: `failure` tells if something lacked."""
+    """Turns the payloads of one reply into deltas."""
 
-    finished: bool
-    failure: ProviderError | None
+    finished: bool  # The reply is whole.
+    failure: ProviderError | None  # Why the reply has failed, if it has.
 
-    def feed(self, payloads: Sequence[bytes]) -> list[Delta]: ...
+    def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
+        """Return the deltas of these payloads."""
 
-    def end(self, cut: ProviderError | None = None) -> list[Delta]: ...
+    def end(self, cut: ProviderError | None = None) -> list[Delta]:
+        """Return the last deltas: no more payloads will come, for the reason `cut` if there is one. Sets `failure` if
+        the reply is not whole.
+        """
 
 
 class HttpProvider:
@@ -39,7 +43,7 @@ class HttpProvider:
         self._reader = reader
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
-        """Whatever a server, a proxy or the network has to say against it leaves through here, without our key."""
+        """Yield the deltas of one reply. No error that leaves through here has our key in it, whoever worded it."""
         cancel.check()
         try:
             yield from self._stream(request, cancel)

@@ -1,5 +1,9 @@
-"""How long an answer may get. Pure arithmetic; vendors count, here it is only guessed, and on the safe side."""
+"""Decides how many tokens a model is allowed for its answer, by a guess of the prompt's length, on the safe side."""
 
+from collections.abc import Iterable
+
+from linnet.core.context.history import Sendable
+from linnet.core.messages import Image, ToolResult, UserMessage
 from linnet.core.models import Model
 
 LONGEST = 32_000  # Enough for any file worth writing in one call, and far from most context windows.
@@ -8,7 +12,7 @@ _BYTES_PER_TOKEN = 3  # Prose has four, code three and a half; a guess too high 
 
 
 def output_limit(model: Model, prompt_bytes: int, extra: int = 0) -> int:
-    """Tokens to allow for the answer, `extra` of them for thinking.
+    """Return the tokens to allow for the answer, `extra` of them for thinking.
 
     Some models refuse a request whose prompt and allowance together exceed the context window, so a long prompt lowers
     the allowance instead of failing while it would still fit.
@@ -16,3 +20,9 @@ def output_limit(model: Model, prompt_bytes: int, extra: int = 0) -> int:
     wanted = min(model.max_output, LONGEST + extra)
     left = model.context_window - prompt_bytes // _BYTES_PER_TOKEN
     return max(min(wanted, left), min(SHORTEST, model.max_output), 1)
+
+
+def image_bytes(messages: Iterable[Sendable]) -> int:
+    """Return the bytes of all images. They do not count as text: images are priced by their area."""
+    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
+    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

@@ -1,4 +1,4 @@
-"""Tries again what failed for a passing reason, as long as nothing of the reply was shown."""
+"""A provider that repeats requests that failed for a passing reason, as long as nothing of the reply was shown."""
 
 from collections.abc import Callable, Iterator, Sequence
 
@@ -11,7 +11,7 @@ PATIENCE = 60.0  # A vendor that asks for more than this is better reported than
 
 
 class RetryingProvider:
-    """Implements Provider around another one. `attempts` counts all of them: 1 tries once."""
+    """Implements Provider around another one."""
 
     def __init__(
         self,
@@ -21,7 +21,9 @@ class RetryingProvider:
         cap: float = 8.0,
         trace: Callable[[str], None] | None = None,
     ) -> None:
-        """`trace` is told of each further try."""
+        """`attempts` counts all tries: 1 tries once. `base` and `cap` are seconds: the first wait, which doubles with
+        each try, and the longest one. `trace` is told of each further try.
+        """
         self._trace = trace
         self.name = provider.name
         self.provider = provider

@@ -1,4 +1,4 @@
-"""What is asked of a vendor, how it went and how long it took, for whoever looks for a fault."""
+"""A provider that logs what is asked of a vendor, how it went and how long it took, for whoever looks for a fault."""
 
 from collections.abc import Callable, Iterator, Sequence
 from time import monotonic
@@ -10,7 +10,7 @@ from linnet.providers.base import Provider, Request
 
 
 class Traced:
-    """Implements Provider around another one: every try is told, in lines that have no word of the conversation."""
+    """Implements Provider around another one. Tells every try, in lines that have no word of the conversation."""
 
     def __init__(self, provider: Provider, trace: Callable[[str], None], where: str = "") -> None:
         """`where` is the address that is asked."""

@@ -1,1 +1,1 @@
-"""Sessions on disk: append-only files of JSON lines that form a tree, in the format of pi's version 3."""
+"""Stores sessions: append-only logs of JSON lines that form a tree, in the format of pi's session files, version 3."""

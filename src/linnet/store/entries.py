@@ -1,4 +1,4 @@
-"""The entries of a session file: a struct for each type, as the file spells it, and a struct for what each means.
+"""Types for the entries of a session file: one for each type as the file spells it, and one for what each means.
 
 Those of the file form a union that is tagged by `type`. Their fields have the names and the order of pi's, so that pi
 can read what linnet wrote and the other way round. `lines.py` makes one of the other.
@@ -22,11 +22,11 @@ _Filled: TypeAlias = Annotated[str, Meta(min_length=1)]
 
 
 class _OnDisk(Struct, frozen=True, kw_only=True, tag_field="type", rename="camel", gc=False):
-    """What every entry has. `timestamp` is a string, but one that is not must not spoil what else an entry says."""
+    """What every entry has."""
 
     id: str = ""
     parent_id: str | None = None
-    timestamp: Any = ""
+    timestamp: Any = ""  # A string, but one that is not must not spoil what else an entry says.
 
 
 class MessageEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag="message"):
@@ -34,12 +34,10 @@ class MessageEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag="m
 
 
 class CompactionEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag="compaction"):
-    """`details` are the files that were worked on, unless somebody's extension wrote it."""
-
     summary: str = ""
     first_kept_entry_id: str = ""
     tokens_before: float = 0
-    details: Any = None
+    details: Any = None  # The files that were worked on, unless an extension of pi's wrote the entry.
     usage: Spelling | None = None
 
 
@@ -123,16 +121,16 @@ class ThinkingChanged(Struct, frozen=True):
 
 
 class Named(Struct, frozen=True):
-    """An empty name takes it away."""
+    """The session got a name."""
 
-    name: str
+    name: str  # An empty one takes the name away.
 
 
 class Labelled(Struct, frozen=True):
-    """A bookmark on another entry; an empty label takes it away."""
+    """Another entry got a bookmark."""
 
     target: str
-    label: str
+    label: str  # An empty one takes the bookmark away.
 
 
 class Moved(Struct, frozen=True):
@@ -140,7 +138,7 @@ class Moved(Struct, frozen=True):
 
 
 class Ran(Struct, frozen=True):
-    """A command that ended while the agent was at work; a later entry adds it to the conversation. A custom entry of
+    """A command ended while the agent was at work, and a later entry adds it to the conversation. A custom entry of
     linnet's: if the process ends before that, the command is not lost.
     """
 
@@ -148,17 +146,17 @@ class Ran(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """`usage` was paid for something that left nothing else behind. A custom entry of linnet's."""
+    """Something was paid for whose messages are not stored. A custom entry of linnet's."""
 
     usage: messages.Usage
 
 
 class Custom(Struct, frozen=True):
-    """What an extension stores for itself, and what it paid for that."""
+    """An extension stores something for itself."""
 
     kind: str
     data: Any
-    usage: messages.Usage | None = None
+    usage: messages.Usage | None = None  # What the extension paid for it.
 
 
 class Unknown(Struct, frozen=True):
@@ -171,11 +169,11 @@ Content: TypeAlias = (
 
 
 class Entry(Struct, frozen=True):
-    """`type` is the file's word for it. `line` is what the file says, without its line end."""
+    """An entry of a session."""
 
     id: str
     parent: str | None
     time: str
-    type: str
+    type: str  # As the file calls it.
     content: Content
-    line: bytes
+    line: bytes  # What the file says, without its line end.

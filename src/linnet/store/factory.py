@@ -1,5 +1,6 @@
-"""Where the logs of sessions come from: made, opened, found and listed by a key. From files, from memory, or from
-wherever somebody keeps them who implements `LogFactory`; `linnet.testing.log_contract` says whether they did.
+"""Creates, opens, finds and lists the logs of sessions by their keys: as files, in memory, or anywhere else.
+
+Whoever keeps sessions elsewhere implements `LogFactory`; `linnet.testing.log_contract` tests an implementation.
 """
 
 import os
@@ -19,13 +20,17 @@ from linnet.store.tree import Index
 
 
 class LogFactory(Protocol):
-    """Every method but `may_wait` may raise SessionError. Where `may_wait`, every one may take its time and raise
+    """A place where the logs of sessions are kept.
+
+    Every method but `may_wait` may raise SessionError. Where `may_wait`, every one may take its time and raise
     LogUnavailable; none is then called under a session's lock, but for a switch to a session that was not fetched.
     """
 
     @property
     def may_wait(self) -> bool:
-        """Whether its logs may: what is told of their sessions then waits until it is written."""
+        """Return whether methods of the logs may take their time. What is told of a session then waits until it is
+        written.
+        """
 
     def create(self, header: Header, lines: Sequence[bytes], key: str | None = None) -> OwnedLog:
         """Make a log that has all these lines when it appears, and own it. Without a key it gets one of its own, which
@@ -33,22 +38,22 @@ class LogFactory(Protocol):
         """
 
     def open(self, key: str) -> tuple[OwnedLog, Contents]:
-        """Own a log that was there before, and read it. Raises SessionInUse where an owner keeps others out; elsewhere
-        whoever owned it is refused from here on.
+        """Own a log that was there before, and return it with its contents. Raises SessionInUse where an owner keeps
+        others out; elsewhere whoever owned it is refused from here on.
         """
 
     def read(self, key: str) -> Contents:
-        """Read it, without owning it."""
+        """Return the contents of a log, without owning it."""
 
     def exists(self, key: str) -> bool: ...
 
     def find(self, word: str, cwd: str = "") -> str | None:
-        """Return the key that a word means: a key, or the beginning of an id; None if no id begins so. `cwd` is where
-        whoever said it works. Raises SessionError if several are meant.
+        """Return the key that a word means: a key, or the beginning of an id; None if no id begins so. `cwd` is the
+        working folder of whoever said it. Raises SessionError if several are meant.
         """
 
     def checked(self, key: str, word: str) -> str:
-        """Return the key in full, if a client that said `word` may have it. Raises BadInput or SessionError if not."""
+        """Return the key in full, if a client that said `word` may open it. Raises BadInput or SessionError if not."""
 
     def newest(self, unread: list[str]) -> str | None:
         """Return the key of the session that was changed last, of those that have messages. Why a newer one could not
@@ -59,14 +64,14 @@ class LogFactory(Protocol):
         """Return the sessions, newest first, each with its key as its path, and which of them is `here`."""
 
     def note(self, header: Header, key: str) -> None:
-        """See that a session that is kept in an unusual place is found where the others are."""
+        """Make a session that is kept in an unusual place be found where the others are."""
 
     def tidy(self) -> None:
         """Remove what was left behind of sessions that were discarded."""
 
 
 class FileLogs:
-    """Session files: those of `folder`, and in other folders of `home` where that is asked for. Keys are paths."""
+    """Session files: those of `folder`, and of other folders of `home` where that is asked for. Keys are paths."""
 
     may_wait = False
 
@@ -167,8 +172,8 @@ def contents(header: Header, lines: Sequence[bytes]) -> HeldContents:
 
 
 class KeyedLogs:
-    """What a factory can be made of whose keys are the ids of its sessions: how they are found and listed. `keys` and
-    `read` are to be overridden.
+    """A base for factories whose keys are the ids of their sessions: it finds and lists them. `keys` and `read` are to
+    be overridden.
     """
 
     def keys(self) -> Sequence[str]:
@@ -228,7 +233,7 @@ class _HeldLog(MemoryLog):
 
 
 class MemoryLogs(KeyedLogs):
-    """Sessions that last as long as this does. One owner keeps others out, as with files."""
+    """Sessions that last as long as this object. One owner keeps others out, as with files."""
 
     may_wait = False
 

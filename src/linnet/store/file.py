@@ -1,4 +1,4 @@
-"""Session files: complete from their first moment, open in one process at a time, mended where a crash tore them."""
+"""Creates and opens session files: complete when they appear, open in one process at a time, mended after a crash."""
 
 import os
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from stat import S_ISREG
 from linnet.errors import SessionError, SessionInUse
 from linnet.files.folders import make
 from linnet.files.lock import holder, lock
-from linnet.files.replacing import FOLDER, new_file, sweep
+from linnet.files.replacing import FOLDER, new_file, sweep, write_all
 from linnet.store.header import VERSION, Header, header, header_line
 from linnet.store.log import FileLog
 from linnet.store.reading import LoadedSession, Span, load
@@ -19,7 +19,7 @@ _PRIVATE = 0o600  # Conversations are nobody else's business.
 
 
 def read(path: str) -> LoadedSession:
-    """Return what is in it, without locking or changing it. Raises SessionError."""
+    """Return what is in a session file, without locking or changing it. Raises SessionError."""
     fd = _open(path, os.O_RDONLY)
     try:
         with open(fd, "rb") as file:
@@ -30,7 +30,7 @@ def read(path: str) -> LoadedSession:
 
 
 def first_header(path: str) -> Header | None:
-    """Return its header, reading no more than that; None if it is no session."""
+    """Return the header of a session file, reading no more than that; None if it is no session."""
     try:
         with open(_open(path, os.O_RDONLY), "rb") as file:
             return header(file.readline(_LONGEST_HEADER))
@@ -50,14 +50,17 @@ def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:
 
 
 def open_locked(path: str) -> tuple[FileLog, LoadedSession]:
-    """Lock a session, bring it up to date, and mend its end. Raises SessionError; what is no session is unchanged."""
+    """Lock a session file, bring it up to date, and mend its end; return its log and what is in it.
+
+    Raises SessionError. A file that is no session is left unchanged.
+    """
     try:
-        fd = _locked(path)
+        fd = _locked(path)  # Before it is read: nobody may add to it between reading and writing.
         real = os.path.realpath(path)  # A link stays one; the original goes beside the file it leads to.
         try:
             with open(os.dup(fd), "rb") as file:
                 loaded = load(file.read(), path)
-            if loaded.version < VERSION:
+            if loaded.version < VERSION:  # First: the new file has no torn end, and the original keeps its own.
                 fd, loaded = _brought_up_to_date(fd, real, loaded)
             size = _mended(fd, real, loaded)
         except BaseException:
@@ -69,7 +72,11 @@ def open_locked(path: str) -> tuple[FileLog, LoadedSession]:
 
 
 def _locked(path: str) -> int:
-    """Return the open file of that name, locked. One that was replaced before it could be locked is opened again."""
+    """Return the open file of that name, locked. Raises SessionInUse.
+
+    Whoever replaces a file does so under its lock. One that was replaced between being opened and being locked is not
+    the session any more, and the one that is there now is opened instead.
+    """
     while True:
         fd = _open(path, os.O_RDWR | os.O_APPEND)
         try:
@@ -84,7 +91,9 @@ def _locked(path: str) -> int:
 
 
 def _comes_free(fd: int) -> bool:
-    """Return whether it could be locked after a moment: a child that was just started may still hold a lock of ours."""
+    """Return whether the file could be locked after a moment: a child that was just started may still hold a lock of
+    ours.
+    """
     from time import sleep
 
     for _ in range(10):
@@ -97,7 +106,7 @@ def _comes_free(fd: int) -> bool:
 
 
 def _is_still(fd: int, path: str) -> bool:
-    """Whether the file that was opened and then locked is still the one of that name."""
+    """Return whether the file that was opened and then locked is still the one of that name."""
     return os.path.samestat(os.fstat(fd), os.stat(path))
 
 
@@ -116,17 +125,19 @@ def _open(path: str, how: int) -> int:
 
 
 def _reason(error: OSError | ValueError) -> str:
-    """A name that no file can have is a ValueError."""
+    """Return why a file cannot be opened or made. A name that no file can have is a ValueError."""
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def make_folder(path: str) -> None:
-    """Make it and those above it, private ones: their names tell what is worked on."""
+    """Make a folder and those above it. They are private: their names tell what is worked on."""
     if path:
         make(path, 0o700)
 
 
 def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
+    # The file is locked and has all its lines before it gets its name: nobody ever finds half a session, or opens one
+    # that is being made.
     temporary, fd = _beside(path)
     try:
         first = header_line(header)
@@ -135,7 +146,7 @@ def _create(path: str, header: Header, lines: Sequence[bytes]) -> FileLog:
         for line in lines:
             spans.append(Span(size, len(line)))
             size += len(line) + 1
-        _write_all(fd, b"\n".join((first, *lines, b"")))
+        write_all(fd, b"\n".join((first, *lines, b"")))
         _link(temporary, path)
     except BaseException:
         os.close(fd)
@@ -151,11 +162,13 @@ def _brought_up_to_date(fd: int, path: str, loaded: LoadedSession) -> tuple[int,
 
     Return the new file, locked, and what is in it.
     """
+    # The original has its second name before the first is taken from it, and the new file is on disk before it has that
+    # name: a crash at any point leaves a whole session under `path`.
     _back_up(path, loaded.version)
     temporary, new = _beside(path)
     data = b"\n".join((loaded.first, *loaded.lines, b""))
     try:
-        _write_all(new, data)
+        write_all(new, data)
         os.fsync(new)
         os.rename(temporary, path)
     except BaseException:
@@ -163,11 +176,12 @@ def _brought_up_to_date(fd: int, path: str, loaded: LoadedSession) -> tuple[int,
         with suppress(OSError):
             os.unlink(temporary)
         raise
-    os.close(fd)
+    os.close(fd)  # The lock on the original goes last: whoever gets it then sees that the name is another file's now.
     return new, load(data, path)
 
 
 def _back_up(path: str, version: int) -> None:
+    """Give the file another name that tells its version, or one with a number if that is taken by another file."""
     for number in count(1):
         original = f"{path}.v{version}" + (f".{number}" if number > 1 else "")
         try:
@@ -179,20 +193,20 @@ def _back_up(path: str, version: int) -> None:
 
 
 def _mended(fd: int, path: str, loaded: LoadedSession) -> int:
-    """Make the file end with a line end, and return its size. A line that was never finished goes to a file beside."""
+    """Make the file end with a line end, and return its size. A line that was never finished goes to another file."""
     size = os.fstat(fd).st_size
     if loaded.unended:
-        _write_all(fd, b"\n")
+        write_all(fd, b"\n")
         return size + 1
     if size > loaded.ended:
         torn = os.pread(fd, size - loaded.ended, loaded.ended)
         aside = os.open(f"{path}.torn", os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, _PRIVATE)
         try:
-            _write_all(aside, torn + b"\n")
+            write_all(aside, torn + b"\n")
             os.fsync(aside)
         finally:
             os.close(aside)
-        os.ftruncate(fd, loaded.ended)
+        os.ftruncate(fd, loaded.ended)  # Only now: what was torn is safe beside the file.
     return loaded.ended
 
 
@@ -229,9 +243,3 @@ def _link(path: str, name: str, *, both: bool = False) -> None:
     from shutil import copy2
 
     copy2(path, name)
-
-
-def _write_all(fd: int, data: bytes) -> None:
-    view = memoryview(data)
-    while view:
-        view = view[os.write(fd, view) :]

@@ -1,4 +1,4 @@
-"""The first line of a session file."""
+"""Reads and writes the first line of a session file."""
 
 from msgspec import Struct
 
@@ -9,12 +9,12 @@ VERSION = 3
 
 
 class Header(Struct, frozen=True, tag_field="type", tag="session", rename="camel", omit_defaults=True):
-    """`parent_session` is the file that this one came from."""
+    """The first line of a session file."""
 
     id: str
     timestamp: str = ""
     cwd: str = ""
-    parent_session: str | None = None
+    parent_session: str | None = None  # The file that this one came from.
     version: int = 1
 
 
@@ -22,13 +22,13 @@ _header = decoder_of(Header)
 
 
 def header(line: bytes) -> Header | None:
-    """Return None for what is no session's first line."""
+    """Return the header that a line says; None for what is no session's first line."""
     found = decoded(_header, line)
     return found if found is not None and found.id else None
 
 
 def header_line(header: Header) -> bytes:
-    """Return its line without a line end, the fields in pi's order."""
+    """Return the line of a header without a line end, the fields in pi's order."""
     parent = {} if header.parent_session is None else {"parentSession": header.parent_session}
     fields = {"type": "session", "version": header.version, "id": header.id, "timestamp": header.timestamp}
     return one_line({**fields, "cwd": header.cwd, **parent})

@@ -1,4 +1,4 @@
-"""Lines of a session file to entries and back. Pure; files are not known here.
+"""Decodes lines of a session file into entries, and encodes entries as lines.
 
 What a line says beyond what is known stays in the file, and goes along when lines are copied.
 """
@@ -53,7 +53,7 @@ T = TypeVar("T")
 
 
 class MessageGlance(Struct, frozen=True, rename="camel", gc=False):
-    """What an index wants to know of an entry's message."""
+    """What an index needs to know of an entry's message."""
 
     role: str = ""
     usage: SpelledUsage | None = None
@@ -63,7 +63,7 @@ class MessageGlance(Struct, frozen=True, rename="camel", gc=False):
 
 
 class Glance(Struct, frozen=True, rename="camel", gc=False):
-    """What an index wants to know of an entry, whatever its type. Reading no more makes long sessions open soon."""
+    """What an index needs to know of an entry, whatever its type. Reading no more makes long sessions open sooner."""
 
     type: str
     id: str = ""
@@ -92,8 +92,8 @@ class _Files(Struct, frozen=True, rename="camel"):
 
 
 class _DiskWords(to_pi.Words):
-    """As on the wire, but a command's output has its colours, beside the words that pi shows, a call what the model
-    wrote where that was no JSON object, and attachments are a part of the content.
+    """Spells messages as on the wire, with these exceptions: a command's output has its colours, beside the text that
+    pi shows; a call has what the model wrote where that was no JSON object; attachments are a part of the content.
     """
 
     def sent_as(self, message: messages.UserMessage) -> None:
@@ -126,7 +126,9 @@ _OF_OTHERS = ("arguments", "details", "data")  # Fields that tools and extension
 
 
 def glance(line: bytes) -> Glance | None:
-    """Return None for what is no entry. One with odd fields is an entry all the same, since others may follow it."""
+    """Return the glance of a line; None for what is no entry. One with odd fields is an entry all the same: others may
+    follow it.
+    """
     seen = decoded(_glance, line)
     if seen is None and (place := decoded(_place, line)) is not None:
         return Glance(place.type, place.id, place.parent_id)
@@ -134,7 +136,7 @@ def glance(line: bytes) -> Glance | None:
 
 
 def glances(text: bytes, lines: Sequence[bytes]) -> Sequence[Glance | None]:
-    """Return the glance of each line of a text, as `glance` does, but sooner if all of them are well-formed."""
+    """Return the glance of each line of a text, as `glance` does, but faster if all of them are well-formed."""
     # No JSON goes on from a line that ends with } to one that begins with {: if all do, and there are as many values as
     # lines, then there is one in each.
     if all(lines) and set(map(_first, lines)) == {0x7B} and set(map(_last, lines)) == {0x7D} and _is_utf8(text):
@@ -156,7 +158,7 @@ def entry(line: bytes, at: Glance) -> Entry:
 
 
 def content_of(line: bytes, id: str, stamp: str) -> Content | None:
-    """Return what an entry says that has this id and this time; None if it is the line of another."""
+    """Return what the entry with this id and this time says; None if the line is another entry's."""
     found = decoded(_entries(), line)
     if found is not None:
         return _content(found, stamp) if found.id == id else None
@@ -175,7 +177,7 @@ def one_line(value: Any) -> bytes:
 
 
 def decoded(decoder: Decoder[T], line: bytes) -> T | None:
-    """Return None for what the decoder does not take, whether or not nulls count as absent."""
+    """Return the value of a line; None for what the decoder does not take, even where nulls count as absent."""
     try:
         return decode_line(decoder, line)
     except BadInput:
@@ -292,12 +294,14 @@ def _present(value: T | UnsetType | None) -> T | None:
 
 
 def _filled(value: Any) -> Any:
-    """Return UNSET for None: what there is none of is left out, and not written as null."""
+    """Return the value, or UNSET for None: what there is none of is left out, and not written as null."""
     return UNSET if value is None else value
 
 
 def _decoded_without_nulls(decoder: Decoder[T], line: bytes) -> T | None:
-    """Some programs write null for what is not there."""
+    """Return the value of a line without its nulls, which some programs write for what is not there; None if the
+    decoder does not take it.
+    """
     try:
         return decoder.decode(encode(_without_nulls(decode_line(_any, line))))
     except (BadInput, MsgspecError, RecursionError):

@@ -1,6 +1,4 @@
-"""Where the lines of a session are: in a file, in memory, or wherever somebody else keeps them. None of them knows what
-a line says.
-"""
+"""The logs that the lines of a session are added to, in a file or in memory. None of them knows what a line says."""
 
 import os
 from collections.abc import Iterable, Sequence
@@ -10,42 +8,42 @@ from threading import Lock
 from typing import TYPE_CHECKING, Protocol
 
 from linnet.errors import LogRefused, SessionError
+from linnet.files.folders import sync_folder
 from linnet.files.lock import unlock
 from linnet.store.reading import Span, Spans
 
 if TYPE_CHECKING:
     from linnet.store.snapshot import LineReader
 
-EDGE = 4096  # Bytes at either end of a file that are compared with what they were.
+EDGE = 4096  # So many bytes at either end of a file are compared with what they were.
 
 
 class OwnedLog(Protocol):
-    """Lines under a key, added at the end by one owner at a time, and never changed. What a `LogFactory` opens.
-
-    `epoch` counts the owners, if a new one takes over from one that may not know it: whoever has an older epoch is
-    refused from then on. A log that is locked while it is open needs none, and always says 0. `path` is where people
-    find it, if it is a file.
-
-    Without `may_wait` no method takes longer than writing to a file, and the log is a `Log`, too. With it, any may take
-    its time, and is called without a lock, by one thread at a time. Each may then raise LogUnavailable, after which the
-    same is tried again, and LogRefused, after which nothing is.
-    """
+    """Lines under a key, added at the end by one owner at a time, and never changed. A `LogFactory` opens it."""
 
     @property
     def key(self) -> str:
-        """What the factory opens it by; empty if it is kept nowhere."""
+        """Return what the factory opens it by; empty if it is kept nowhere."""
 
     @property
-    def path(self) -> str | None: ...
+    def path(self) -> str | None:
+        """Return where people find it, if it is a file; else None."""
 
     @property
-    def epoch(self) -> int: ...
+    def epoch(self) -> int:
+        """Return a count of the owners, if a new one takes over from one that may not know it: whoever has an older
+        epoch is refused from then on. A log that is locked while it is open needs none, and always returns 0.
+        """
 
     @property
-    def may_wait(self) -> bool: ...
+    def may_wait(self) -> bool:
+        """Return whether any method may take its time. Each is then called without a lock, by one thread at a time, and
+        may raise LogUnavailable, after which the same is tried again, and LogRefused, after which nothing is. If not,
+        none takes longer than writing to a file, and the log is a `Log`, too.
+        """
 
     def head(self) -> int:
-        """Return how many lines there are. Raises LogRefused if somebody else owns it by now: they may be theirs."""
+        """Return how many lines there are. Raises LogRefused if somebody else owns it by now: some may be theirs."""
 
     def append_after(self, head: int, lines: Sequence[bytes]) -> None:
         """Add all of these lines, or none, if there are exactly `head` lines and this owner's epoch is the newest; they
@@ -53,13 +51,13 @@ class OwnedLog(Protocol):
         """
 
     def read(self, first: int = 0) -> Sequence[bytes]:
-        """Return the lines from that index on."""
+        """Return the lines from this index on."""
 
     def close(self) -> None:
-        """Let go of it, so that somebody else may own it. Idempotent; never raises."""
+        """Let go of the log, so that somebody else may own it. Idempotent; never raises."""
 
     def discard(self) -> None:
-        """Close it, and take it away, if it is still ours."""
+        """Close the log, and take it away, if it is still ours."""
 
 
 class Log(Protocol):
@@ -70,22 +68,22 @@ class Log(Protocol):
 
     @property
     def lost(self) -> bool:
-        """Whether the file was changed by others: no more lines are going to be written there."""
+        """Return whether the file was found to be changed by others: no more lines are going to be written there."""
 
     @property
     def intact(self) -> bool:
-        """Whether the file is as we left it."""
+        """Return whether the file is as we left it."""
 
     def holds(self, key: str) -> bool:
-        """Whether `key` is that of this log; of a file, any of its names."""
+        """Return whether `key` is that of this log; for a file, whether it is any of its names."""
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
-        """Raises SessionError if the line could not be written. Unless `strict` it can be read back even so, and is
-        tried again with the next.
+        """Add a line. Raises SessionError if it could not be written. Unless `strict` it can be read back even so, and
+        is tried again with the next.
         """
 
     def line(self, index: int) -> bytes:
-        """Return the line of that index. Raises SessionError if it is not there any more."""
+        """Return the line at an index. Raises SessionError if it is not there any more."""
 
     def snapshot(self) -> "LineReader":
         """Return the lines that there are now, for another thread to read, even after this is closed."""
@@ -94,12 +92,12 @@ class Log(Protocol):
         """Write the lines that could not be written before. Raises SessionError if they still cannot."""
 
     def sync(self) -> None:
-        """When this returns, what was written survives a power cut. Raises SessionError."""
+        """Make what was written survive a power cut. Raises SessionError."""
 
     def close(self) -> None: ...
 
     def discard(self) -> None:
-        """Close it, and take it away, if it is ours and as we left it."""
+        """Close the log, and take it away, if it is ours and as we left it."""
 
 
 class _InPlace(Log, Protocol):
@@ -111,6 +109,7 @@ class _InPlace(Log, Protocol):
     def head(self) -> int: ...
 
     def append_after(self, head: int, lines: Sequence[bytes]) -> None:
+        """Add lines one by one: if one cannot be written, those before it stay. Raises LogRefused or SessionError."""
         if head != self.head():
             raise LogRefused(self.key, f"it has {self.head()} entries where {head} were expected")
         for line in lines:
@@ -164,9 +163,12 @@ class MemoryLog(_InPlace):
 class FileLog(_InPlace):
     """A file that is open, locked and ours.
 
-    Invariants: a line is written in one piece, at the end, and only if the file is as we left it; nothing that somebody
-    else put there is ever overwritten. A line that could not be written waits in memory, and those after it too: they
-    are tried again, in their order, with the next one. Once the file has been changed by others it is left alone.
+    Invariants:
+    - A line is written in one piece, at the end, and only if the file is as we left it. Nothing that somebody else put
+      there is ever overwritten.
+    - A line that could not be written waits in memory, and those after it too: they are tried again, in their order,
+      with the next one. So the lines in the file are always the first of those that were added.
+    - Once the file has been changed by others it is left alone.
     """
 
     def __init__(self, fd: int, path: str, size: int, spans: Iterable[Span]) -> None:
@@ -176,8 +178,8 @@ class FileLog(_InPlace):
         self._size = size
         self._spans = spans if isinstance(spans, Spans) else Spans(spans)
         self._waiting: list[bytes] = []
-        self._lost = ""  # Why the file is no longer ours.
-        self._dirty = True
+        self._lost = ""  # Why the file is no longer ours, as the end of a sentence; empty while it is.
+        self._dirty = True  # Something was written that may not have reached the disk.
         self._new = True  # Its name in the folder may not have reached the disk.
         self._closed = False
         self._syncing = Lock()
@@ -238,15 +240,15 @@ class FileLog(_InPlace):
             self._write()
 
     def sync(self) -> None:
-        """May be called while another thread adds lines: those that were there at the call are on disk after it."""
+        """Make the lines that are there at the call survive a power cut. Another thread may add lines meanwhile."""
         with self._syncing:
             if not self._dirty or self._lost or self._closed:
                 return
-            self._dirty = False
+            self._dirty = False  # Before, not after: a line that is added meanwhile makes it true again.
             try:
                 os.fsync(self._fd)
-                if self._new:
-                    sync_folder(os.path.realpath(self._name))
+                if self._new:  # After the content: a name must not lead to a file whose lines are not on disk.
+                    sync_folder(os.path.dirname(os.path.realpath(self._name)))
                 self._new = False
             except OSError as error:
                 self._dirty = True
@@ -268,7 +270,7 @@ class FileLog(_InPlace):
     def discard(self) -> None:
         if not self._closed and os.getpid() == self._owner and self.intact:
             with suppress(OSError):
-                os.unlink(self._name)
+                os.unlink(self._name)  # While it is locked: nobody else can have begun to write to it.
             self._lost = "was taken away"
         self.close()
 
@@ -278,12 +280,13 @@ class FileLog(_InPlace):
             os.close(self._fd)
 
     def _write(self) -> None:
-        self._check()
+        """Write the lines that wait, in their order, up to the first that cannot be written. Raises SessionError."""
+        self._check()  # Each time: the lock does not keep those out who ask for none.
         written = 0
         try:
             for line in self._waiting:
                 wrote = os.write(self._fd, line + b"\n")
-                if wrote <= len(line):
+                if wrote <= len(line):  # Half a line would swallow the next one.
                     self._take_back(wrote)
                     raise OSError(ENOSPC, os.strerror(ENOSPC))
                 self._dirty = True
@@ -297,7 +300,7 @@ class FileLog(_InPlace):
                 )
         except OSError as error:
             raise SessionError(f"{self._name} could not be written to: {error.strerror}") from None
-        finally:
+        finally:  # Also after a failure: the lines before it are in the file, and must not be written twice.
             del self._waiting[:written]
             self._changed_at = os.fstat(self._fd).st_mtime_ns
 
@@ -308,6 +311,7 @@ class FileLog(_InPlace):
                 os.ftruncate(self._fd, self._size)
 
     def _check(self) -> None:
+        """Raise SessionError unless the file is open and as we left it."""
         if self._closed:
             raise SessionError(f"{self._name} is closed")
         try:
@@ -334,8 +338,8 @@ class FileLog(_InPlace):
         return ""
 
     def _is_rewritten(self) -> bool:
-        """Whether the file, though as large as it was, is not made of our lines any more. A time alone proves nothing:
-        whoever restores or copies files sets it, and some file systems correct it late.
+        """Return whether the file, though as large as it was, is not made of our lines any more. A time alone proves
+        nothing: whoever restores or copies files sets it, and some file systems correct it late.
         """
         if self._edges() != self._ends:
             return True
@@ -344,13 +348,5 @@ class FileLog(_InPlace):
         return any(data[end : end + 1] not in (b"\n", b"\r") for end in ends)
 
     def _edges(self) -> tuple[bytes, bytes]:
+        """Return how the file begins and ends."""
         return os.pread(self._fd, EDGE, 0), os.pread(self._fd, EDGE, max(0, self._size - EDGE))
-
-
-def sync_folder(path: str) -> None:
-    """Make the name of a new file survive a power cut too. Raises OSError."""
-    folder = os.open(os.path.dirname(path) or ".", os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)

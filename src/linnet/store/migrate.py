@@ -1,4 +1,4 @@
-"""Sessions of earlier versions as the present one. Pure: lines in, lines out; the file they came from is not touched.
+"""Converts the lines of session files of earlier versions to the present one. The file they came from is not touched.
 
 Version 1 was a list: its entries had no ids. Version 2 called a note a `hookMessage`.
 """
@@ -23,7 +23,9 @@ def migrated_header(line: bytes) -> bytes:
 
 
 def migrated(lines: Sequence[bytes], version: int) -> list[bytes]:
-    """Return as many lines; those that are no JSON objects stay as they are. The same lines always get the same ids."""
+    """Return the lines in the present version, as many as before; those that are no JSON objects stay as they are. The
+    same lines always get the same ids.
+    """
     out = list(lines)
     if version < 2:
         out = _with_ids(out)

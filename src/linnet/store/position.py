@@ -1,4 +1,4 @@
-"""Where a session is: which messages of a path the model is shown, and what was set on it. Pure."""
+"""Works out, for the path to an entry, which messages the model is shown, and what was set on the way."""
 
 from collections.abc import Callable, Sequence
 
@@ -14,18 +14,19 @@ _SAYING = ("branch_summary", "custom_message")
 
 
 class Position(Struct, frozen=True):
-    """`shown` are the messages that the model is shown, after the summary of `compaction`, whose entry is `summary`.
-
-    `compacted` says that no message follows the compaction. `model` is the one that was set or answered last,
-    `thinking` the level that was set last.
-    """
+    """Where a conversation stands at the end of a path."""
 
     shown: list[Node]
+    """The messages that the model is shown, after the summary of `compaction` if there is one."""
     summary: Node | None = None
+    """The entry of the last compaction."""
     compaction: Compaction | None = None
     compacted: bool = False
+    """No message follows the compaction."""
     model: ModelChanged | None = None
+    """The model that was set or answered last."""
     thinking: str | None = None
+    """The level that was set last."""
 
 
 def position(path: Sequence[Node], read: Callable[[Node], Entry]) -> Position:
@@ -45,7 +46,7 @@ def _speaking(path: Sequence[Node]) -> list[Node]:
 
 
 def _without_failures(nodes: list[Node]) -> list[Node]:
-    """A reply that follows one that failed is another try: the failed one is not shown to the model again."""
+    """Return the nodes without replies that failed and are followed by another: that one was another try."""
     if not any(node.failed for node in nodes):
         return nodes
     shown: list[Node] = []

@@ -1,4 +1,7 @@
-"""The bytes of a session file as a header and lines. Pure, so that what a crash may leave behind can be tried out."""
+"""Splits the bytes of a session file into a header and lines, and builds an index of them.
+
+Nothing here does I/O, so that whatever a crash may leave behind can be tried out.
+"""
 
 from collections.abc import Iterable, Iterator, MutableSequence, Sequence
 from itertools import accumulate, compress
@@ -12,11 +15,11 @@ from linnet.store.lines import Glance, glance, glances
 from linnet.store.migrate import migrated, migrated_header
 from linnet.store.tree import Index
 
-CHUNK = 128 * 1024  # Bytes that are looked at together.
+CHUNK = 128 * 1024  # About so many bytes are looked at together.
 
 
 class Span(Struct, frozen=True, gc=False):
-    """Where in the file a line is, without its line end."""
+    """The place of a line in the file, without its line end."""
 
     start: int
     length: int
@@ -94,26 +97,29 @@ class Contents(Protocol):
 
     @property
     def size(self) -> int:
-        """About how many bytes the lines take in memory, if they are there for this alone."""
+        """Return about how many bytes the lines take in memory, if they are there for this alone."""
 
 
 class LoadedSession(Struct, frozen=True):
-    """`lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
-    `index` is of the same entries.
+    """What is in a session file.
 
-    `ended` is how many bytes of the file are lines that have their line end; what follows is a line that was never
-    finished, unless `unended` says that only its line end is missing. `version` is the file's own; the lines are of the
-    present one, and so is `first`, which the header was read from.
+    `lines`, `glances` and `spans` go together, one of each for every entry; lines that are no entries are left out.
+    `index` is of the same entries.
     """
 
     header: Header
     first: bytes
+    """The line that the header was read from, in the present version."""
     version: int
+    """The file's own."""
     lines: Sequence[bytes]
+    """Those of the entries, in the present version."""
     spans: Spans
     index: Index
     ended: int
+    """So many bytes of the file are lines that have their line end. What follows is a line that was never finished."""
     unended: bool = False
+    """That line is an entry, and only its line end is missing."""
 
     @property
     def size(self) -> int:
@@ -121,12 +127,14 @@ class LoadedSession(Struct, frozen=True):
 
     @property
     def glances(self) -> list[Glance]:
-        """Made anew each time: together they take more memory than the file."""
+        """Return a glance at each line. They are made anew each time: together they take more memory than the file."""
         return [seen for line in self.lines if (seen := glance(line)) is not None]
 
 
 def load(data: bytes, path: str) -> LoadedSession:
-    """Read the bytes of a session file. Raises SessionError, in a sentence with `path`, if they are no session."""
+    """Return what the bytes of a session file say. Raises SessionError, in a sentence with `path`, if they are no
+    session.
+    """
     if not data or data.isspace():
         raise SessionError(f"{path} is empty: it is not a session")
     ended = data.rfind(b"\n") + 1

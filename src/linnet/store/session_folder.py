@@ -1,4 +1,4 @@
-"""The folder that a project's sessions are in: new ones, old ones, the newest, and a list of them."""
+"""The folders that projects' session files are in: names new files, and finds, opens and lists sessions."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -21,13 +21,13 @@ from linnet.store.reading import Contents
 from linnet.store.store import DEFAULT, EntrySources, Store, spent
 
 SUFFIX = ".jsonl"
-LONGEST_NAME = 240  # Bytes; file systems take 255.
-AT_HAND = 32 * 1024 * 1024  # Bytes of a file that are kept until the conversation is asked for; of more, none are.
+LONGEST_NAME = 240  # Bytes of a folder's name; file systems take 255.
+AT_HAND = 32 * 1024 * 1024  # The bytes of a file are kept until the conversation is asked for, unless there are more.
 _MOST_NAMED = 3
 
 
 def folder(home: str, cwd: str) -> str:
-    """Return where the sessions of `cwd` are; the name is made as pi makes it."""
+    """Return the folder that the sessions of `cwd` are in. Its name is made as pi makes it."""
     name = cwd.lstrip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
     if len(os.fsencode(name)) > LONGEST_NAME:
         from zlib import crc32
@@ -37,8 +37,8 @@ def folder(home: str, cwd: str) -> str:
 
 
 def note(folder: str, header: Header, path: str) -> None:
-    """Make a link in the folder to a session that is kept elsewhere. Where that cannot be done the session is as good,
-    but nobody finds it.
+    """Make a link in the folder to a session that is kept elsewhere. Where that cannot be done nothing is raised: the
+    session is as good, but is not found.
     """
     real = os.path.realpath(path)
     link = os.path.join(folder, file_name(header))
@@ -51,6 +51,7 @@ def note(folder: str, header: Header, path: str) -> None:
 
 
 def remove_dead_links(folder: str) -> None:
+    """Remove links to sessions that are not there any more."""
     with suppress(OSError), os.scandir(folder) as found:
         for each in found:
             if each.is_symlink() and not os.path.exists(each.path):
@@ -63,20 +64,21 @@ def file_name(header: Header) -> str:
 
 
 def in_memory(header: Header, lines: Sequence[bytes] = (), *, sources: EntrySources = DEFAULT) -> Store:
+    """Return a session with these lines that lasts as long as the object."""
     return Store(header, MemoryLog(lines), glances(lines), sources=sources)
 
 
 class Opened(Struct, frozen=True):
-    """A session that was there before: its position, what the model is shown of it, and what was paid for it."""
+    """A session that was there before."""
 
     store: Store
     position: Position
-    past: Past
-    spent: Usage
+    past: Past  # What the model is shown of it.
+    spent: Usage  # What was paid for it.
 
 
 def open_store(path: str, *, to_write: bool = True, sources: EntrySources = DEFAULT) -> Opened:
-    """Lock the file; unless `to_write`, only read it into memory. Raises SessionError."""
+    """Open the session in a file, and lock it; unless `to_write`, only read it into memory. Raises SessionError."""
     log: Log
     if to_write:
         log, loaded = file.open_locked(path)
@@ -87,7 +89,7 @@ def open_store(path: str, *, to_write: bool = True, sources: EntrySources = DEFA
 
 
 def opened(log: Log, found: Contents, *, sources: EntrySources = DEFAULT) -> Opened:
-    """Return the session of a log that has these contents, which are the session's from now on."""
+    """Return the session of a log that has these contents. Their index belongs to the session from now on."""
     paid = found.index.spent
     store = Store(found.header, log, found.index, sources=sources)
     at_hand = not store.add_pending() and found.size <= AT_HAND
@@ -96,7 +98,7 @@ def opened(log: Log, found: Contents, *, sources: EntrySources = DEFAULT) -> Ope
 
 
 def new_header(id: str, now: int, cwd: str, parent: str | None = None) -> Header:
-    """`now` is in milliseconds since 1970."""
+    """Return the header of a new session. `now` is in milliseconds since 1970."""
     return Header(id, stamp(now), cwd, parent, VERSION)
 
 
@@ -144,8 +146,8 @@ def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None)
 
 
 def summaries(folders: Sequence[str], cwd: str | None = None, unread: list[str] | None = None) -> Iterator[SessionInfo]:
-    """Yield the newest first. Those of another folder than `cwd` are left out, and so are files that cannot be read:
-    the reason is added to `unread`.
+    """Yield the sessions of these folders, newest first. Those of another folder than `cwd` are left out, and so are
+    files that cannot be read: the reason is added to `unread`.
     """
     for path in _newest_first(path for each in folders for path in files(each)):
         try:
@@ -159,18 +161,20 @@ def summaries(folders: Sequence[str], cwd: str | None = None, unread: list[str] 
 
 
 def is_of(path: str, cwd: str | None) -> bool:
-    """Return whether it is a session of this folder; what says no folder may be."""
+    """Return whether a file may be a session of this folder: it says so, or names no folder."""
     head = file.first_header(path)
     return head is None or _belongs(head.cwd, cwd)
 
 
 def _belongs(to: str, cwd: str | None) -> bool:
-    """A path that is not valid text was written as the nearest that is."""
+    """Return whether a session that names the folder `to` belongs to `cwd`. A path that is not valid text was written
+    as the nearest that is.
+    """
     return cwd is None or not to or to in (cwd, cwd.encode("utf-16", "surrogatepass").decode("utf-16", "replace"))
 
 
 def summary(path: str) -> SessionInfo:
-    """Raises SessionError or OSError."""
+    """Return what a list says of the session in a file. Raises SessionError or OSError."""
     loaded = file.read(path)
     return info(loaded, path, stamp(os.stat(path).st_mtime_ns // 1_000_000))
 
@@ -198,7 +202,7 @@ def info(found: Contents, path: str, modified: str) -> SessionInfo:
 
 
 def files(folder: str) -> list[str]:
-    """Return the session files of a folder, newest first; of a link, the file that it leads to, if there is one."""
+    """Return the session files of a folder, newest first. A link counts as the file it leads to, if there is one."""
     try:
         with os.scandir(folder) as found:
             entries = [each for each in found if each.name.endswith(SUFFIX) and each.name[0] != "."]
@@ -210,6 +214,7 @@ def files(folder: str) -> list[str]:
 
 
 def folders(home: str) -> list[str]:
+    """Return the folders of all projects that have sessions."""
     root = os.path.join(home, "sessions")
     try:
         return sorted(os.path.join(root, name) for name in os.listdir(root))
@@ -228,7 +233,7 @@ def _newest_first(paths: Iterator[str]) -> list[str]:
 
 
 def _ids(path: str) -> tuple[str, ...]:
-    """Return the id in its name and the one in its header: somebody may have renamed the file."""
+    """Return the id in a file's name and the one in its header: somebody may have renamed the file."""
     head = file.first_header(path)
     named = os.path.basename(path).removesuffix(SUFFIX).rpartition("_")[2]
     return (named,) if head is None else (named, head.id)

@@ -1,4 +1,4 @@
-"""The entries of a session as they were at one moment, read as they are asked for, in whatever thread."""
+"""The entries of a session as they were at one moment, read when they are asked for, in any thread."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -11,11 +11,11 @@ from linnet.store.lines import content_of
 from linnet.store.reading import Spans
 from linnet.store.tree import Node
 
-BLOCK = 256 * 1024  # Bytes of the file that are read at once: whoever asks for one line asks for the next.
+BLOCK = 256 * 1024  # So many bytes of the file are read at once: whoever asks for one line asks for the next.
 
 
 class LineReader:
-    """Lines of a file, and after them those in memory. It has a descriptor of its own, for as long as it is there."""
+    """Reads lines of a file, and after them those in memory. Has a descriptor of its own, for as long as it lives."""
 
     def __init__(
         self, lines: Sequence[bytes], fd: int | None = None, spans: Spans | None = None, path: str = ""
@@ -33,7 +33,7 @@ class LineReader:
                 os.close(self._fd)
 
     def line(self, index: int) -> bytes:
-        """Raises SessionError if it is not there any more."""
+        """Return the line at an index. Raises SessionError if it is not there any more."""
         if self._fd is None or index >= len(self._spans):
             return self._lines[index - len(self._spans)]
         start, length = self._spans.starts[index], self._spans.lengths[index]
@@ -50,7 +50,7 @@ class LineReader:
 
 
 class Snapshot(Sequence[Entry]):
-    """One entry for each node. Raises SessionError where the file says something else by now."""
+    """The entries of these nodes. Reading one raises SessionError if the file says something else by now."""
 
     def __init__(self, nodes: Sequence[Node], lines: LineReader) -> None:
         self._nodes = nodes

@@ -1,4 +1,4 @@
-"""One session: its header, its entries as a tree, and the log that they are in."""
+"""One session: its header, its entries as a tree, and the log that new entries are written to."""
 
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 
 class EntrySources(Struct, frozen=True):
-    """Where new entries take their time from, in milliseconds since 1970, and their ids, which are random."""
+    """Where new entries take their time and their ids from."""
 
-    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000
+    clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000  # In milliseconds since 1970.
     new_id: Callable[[], str] = lambda: urandom(4).hex()
 
 
@@ -36,15 +36,17 @@ _SETTINGS = {"model_change", "thinking_level_change"}
 
 
 class Store:
-    """Invariants: entries are only ever added; each follows the leaf, and is the leaf from then on, except for `Ran`,
-    which nothing follows. What cannot be written to the log is here all the same, so the conversation can go on;
-    whoever adds it is told.
+    """A session's entries.
+
+    Invariants: entries are only ever added; each but a `Moved` follows the leaf; each is the leaf from then on, except
+    for `Ran`, which nothing follows. What cannot be written to the log is here all the same, so that the conversation
+    can go on; whoever adds it is told.
     """
 
     def __init__(
         self, header: Header, log: Log, entries: Index | Iterable[Glance] = (), *, sources: EntrySources = DEFAULT
     ) -> None:
-        """`entries` are those that the log has. An index is the store's from now on."""
+        """`entries` are those that the log has. An index belongs to the store from now on."""
         self.header = header
         self.log = log
         self._index = entries if isinstance(entries, Index) else Index(entries)
@@ -58,26 +60,26 @@ class Store:
 
     @property
     def path(self) -> str | None:
-        """The file; None for a session in memory."""
+        """Return the path of the file; None for a session in memory."""
         return self.log.path
 
     @property
     def is_blank(self) -> bool:
-        """Whether nothing was said, done, named or changed in it: what is set at its beginning does not count."""
+        """Return whether nothing was said, done, named or changed: what is set at the beginning does not count."""
         types = [node.type for node in self.tree.nodes]
         return len(types) == len(set(types)) and set(types) <= _SETTINGS
 
     @property
     def leaf(self) -> str | None:
-        """The last entry of the conversation; None at its beginning. Never a mark."""
+        """Return the last entry of the conversation; None at its beginning. It is never a mark."""
         return self.unmarked(self.tree.leaf)
 
     def is_mark(self, id: str) -> bool:
-        """Whether that entry is a `Moved` or a `Ran`, which are no part of the conversation."""
+        """Return whether an entry is a `Moved` or a `Ran`, which are no part of the conversation."""
         return id in self._index.marks
 
     def unmarked(self, id: str | None) -> str | None:
-        """Return the nearest ancestor that is no mark, or the entry itself if it is none."""
+        """Return the entry itself if it is no mark, or else its nearest ancestor that is none."""
         marks = self._index.marks
         seen: set[str] = set()
         while id is not None and id in marks and id not in seen:
@@ -99,13 +101,17 @@ class Store:
         self._append(content, id or self.new_id(), self.tree.leaf, strict=strict)
 
     def move(self, target: str | None, *, strict: bool = False) -> None:
-        """Make `target` the leaf, and add an entry that says so, for when it is opened again. Raises as `append`."""
+        """Make `target` the leaf, and add an entry that says so, for when the session is opened again. Raises as
+        `append` does.
+        """
         target = self.unmarked(target)  # No other entry follows a mark.
         if target != self.leaf:
             self._append(Moved(), self.new_id(), target, strict=strict)
 
     def add_pending(self) -> bool:
-        """Add commands to the conversation that had run when the process ended before it could. Return whether any."""
+        """Add the commands to the conversation that had run in a process which ended before it could add them. Return
+        whether there were any.
+        """
         nodes = [node for node in map(self.tree.find, self._index.pending) if node is not None]
         self._index.pending.clear()
         if not nodes:
@@ -121,9 +127,9 @@ class Store:
         return bool(runs)
 
     def forget_failure(self) -> bool:
-        """If the last reply failed, move to before it: it is about to be asked for again.
+        """Move to before the last reply if it failed: it is about to be asked for again.
 
-        Return whether settings that were changed after that reply are left behind with it. Raises as `append`.
+        Return whether settings that were changed after that reply are left behind with it. Raises as `append` does.
         """
         for node in reversed(self.tree.path(self.tree.leaf)):
             if node.failed:
@@ -139,17 +145,17 @@ class Store:
         return [self._read(node, self._line(node)) for node in (self.tree.nodes if nodes is None else nodes)]
 
     def snapshot(self) -> "Snapshot":
-        """Return the entries that there are now, for another thread to read. Raises SessionError if it is closed."""
+        """Return the entries that there are now, for another thread to read. Raises SessionError once it is closed."""
         from linnet.store.snapshot import Snapshot
 
         return Snapshot(self.tree.nodes[:], self.log.snapshot())
 
     def lines(self, since: int = 0) -> list[bytes]:
-        """Return the lines of all entries from that index on. Raises SessionError."""
+        """Return the lines of all entries from this index on. Raises SessionError."""
         return [self._line(node) for node in self.tree.nodes[since:]]
 
     def custom(self, kind: str) -> Any:
-        """Return what was stored last under that kind on the way to the leaf; None if nothing was."""
+        """Return what was stored last under this kind on the way to the leaf; None if nothing was."""
         for node in reversed(self.tree.path(self.tree.leaf)):
             if node.type == "custom":
                 content = self._read(node, self._line(node)).content
@@ -158,6 +164,7 @@ class Store:
         return None
 
     def position(self) -> Position:
+        """Return the position at the leaf. Raises SessionError."""
         return position(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))
 
     def past(self, position: Position, lines: Sequence[bytes] | None = None) -> Past:
@@ -217,13 +224,13 @@ class Store:
         self._index.append(seen)
 
     def _entries(self, nodes: Sequence[Node], lines: Sequence[bytes] | None) -> Iterable[Entry]:
-        """Yield the entries of many nodes. Raises SessionError."""
+        """Return the entries of many nodes, read when they are asked for. Raises SessionError."""
         from linnet.store.snapshot import LineReader, Snapshot
 
         return Snapshot(nodes, self.log.snapshot() if lines is None else LineReader(lines))
 
     def _line(self, node: Node) -> bytes:
-        """Raises SessionError if something else is there by now."""
+        """Return the line of a node. Raises SessionError if something else is there by now."""
         line = self.log.line(node.index)
         seen = glance(line)
         if seen is None or seen.id != node.id:

@@ -1,4 +1,4 @@
-"""Entries as the tree they form, and what else is known of all of them without reading any again. Pure."""
+"""The tree that a session's entries form, and an index of what is known of all of them without reading any again."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from sys import intern
@@ -15,21 +15,19 @@ _SAYS_MORE = ("label", "session_info")
 
 
 class Node(Struct, frozen=True, gc=False):
-    """`index` counts entries in the order of the file. `role` is that of the message it carries, if any; `failed` that
-    this is a reply which ended with an error.
-    """
+    """An entry's place in the tree."""
 
     id: str
     parent: str | None
     time: str
     type: str
-    role: str
-    failed: bool
-    index: int
+    role: str  # That of the message it carries, if any.
+    failed: bool  # It is a reply that ended with an error.
+    index: int  # Counts entries in the order of the file.
 
 
 class Tree:
-    """Invariant: `leaf` is the entry that the next one will follow; None if the next one will be a root."""
+    """A tree that grows. Invariant: `leaf` is the entry that the next one will follow; None if that will be a root."""
 
     def __init__(self) -> None:
         self.nodes: list[Node] = []
@@ -43,19 +41,21 @@ class Tree:
         return id in self._by_id
 
     def add(self, id: str, parent: str | None, time: str, type: str, role: str = "", failed: bool = False) -> None:
-        """Add a node that goes on where these end. Whoever has many has them added sooner by `extend`."""
+        """Add a node, which is the leaf from then on. For many, `extend` is faster."""
         node = self._by_id[id] = Node(id, parent, time, type, role, failed, len(self.nodes))
         self.nodes.append(node)
         self.leaf = id
 
     def extend(self, nodes: Sequence[Node]) -> None:
-        """Add nodes that go on where these end. There is at least one."""
+        """Add nodes, whose indices go on where those of the tree end. There must be at least one; the last is the leaf
+        from then on.
+        """
         self.nodes += nodes
         self._by_id.update([(node.id, node) for node in nodes])
         self.leaf = nodes[-1].id
 
     def find(self, id: str) -> Node | None:
-        """If several entries have that id, return the last."""
+        """Return the node with this id, or the last if there are several; None if there is none."""
         return self._by_id.get(id)
 
     def path(self, leaf: str | None) -> list[Node]:
@@ -74,6 +74,7 @@ class Tree:
         return path
 
     def _upwards(self, leaf: str | None) -> Iterator[Node]:
+        """Yield the nodes from `leaf` to the root, and stop where a circle would begin again."""
         seen: set[str] = set()
         while leaf is not None and leaf not in seen:
             node = self._by_id.get(leaf)
@@ -85,25 +86,21 @@ class Tree:
 
 
 class Index:
-    """Grows as entries are added, and never holds what one says. Words that many share are there once.
-
-    `marks` are entries that are no part of the conversation, each with what it follows; `pending` are the commands
-    among them that had run and may not have become part of it. `messages` says how many there are.
-    """
+    """What is known of all entries. Grows as entries are added, and never holds what one says."""
 
     def __init__(self, glances: Iterable[Glance] = ()) -> None:
         self.tree = Tree()
         self.name = ""
-        self.messages = 0
-        self.labels: dict[str, str] = {}
-        self.marks: dict[str, str | None] = {}
-        self.pending: list[str] = []
+        self.messages = 0  # So many entries carry a message.
+        self.labels: dict[str, str] = {}  # By the id of the entry that each is on.
+        self.marks: dict[str, str | None] = {}  # Entries that are no part of the conversation, with what each follows.
+        self.pending: list[str] = []  # Those of the marks that are commands which may not have become part of it.
         self._bill = Bill()
         self.add(list(glances))
 
     @property
     def spent(self) -> Usage:
-        """What was paid for all entries, on whatever branch."""
+        """Return what was paid for all entries, on whatever branch."""
         return self._bill.total
 
     def add(self, glances: Sequence[Glance]) -> None:
@@ -132,6 +129,7 @@ class Index:
             self._add_word(seen, leaf)
 
     def _add_word(self, seen: Glance, leaf: str | None) -> None:
+        """Take in a name, a label or a mark. `leaf` is what was the leaf before."""
         if seen.type == "session_info":
             self.name = (seen.name or "").strip()
         elif seen.custom_type == MOVED:
@@ -165,6 +163,6 @@ def _nodes(glances: Sequence[Glance], leaf: str | None, count: int) -> list[Node
 
 
 def used(glances: Iterable[Glance]) -> list[Usage]:
-    """Return what was paid for each of these entries for which anything was."""
+    """Return what was paid for each of these entries, without those for which nothing was."""
     counted = [seen.usage if seen.message is None else seen.message.usage for seen in glances]
     return [each if each.priced else usage(each) for each in counted if each is not None]

@@ -1,1 +1,4 @@
-"""Translators between lines of JSON and the core's words. Pure: bytes in, bytes out."""
+"""The protocols that clients speak on the pipe: each dialect translates lines of JSON to commands, and events to lines.
+
+Nothing here does I/O: bytes in, bytes out.
+"""

@@ -1,4 +1,4 @@
-"""What a protocol on the pipe is: a way to read commands, to answer them, and to tell what happens."""
+"""The interface of a dialect: one protocol's way to read commands, to answer them, and to tell what happens."""
 
 from collections.abc import Iterable, Sequence
 from typing import Literal, Protocol, TypeAlias
@@ -11,9 +11,10 @@ from linnet.errors import LinnetError
 from linnet.wire.jsonl import Overlong
 
 Buffers: TypeAlias = Sequence[bytes | bytearray]
-"""Written as if they were one. A bytearray may change as soon as the next buffers are asked for."""
+"""Bytes that are written as if they were one. A bytearray may change as soon as the next buffers are asked for."""
 
 Moment: TypeAlias = Literal["accepted", "started", "finished"]
+"""When a command that takes its time is answered."""
 
 
 class Asked(Struct, frozen=True):
@@ -36,41 +37,41 @@ class Rejected(Struct, frozen=True):
 
 
 class Opened(Struct, frozen=True):
-    """The session that a prompt from the command line is said in. `file` is where it is kept, if it is."""
+    """The session that a prompt from the command line is said in."""
 
     id: str
     timestamp: str
     cwd: str
-    file: str | None
+    file: str | None  # Where it is kept; None if it is in memory only.
 
 
 class Encoder(Protocol):
-    """Puts what happens in one session into lines, for one of those who watch it.
+    """Puts what happens in one session into lines, for one client that watches it.
 
-    What it prints is a function of the events since a mark (`core/loop/open_work.py`), and of what its client has set
-    by then. Nothing of it is counted or made up here: ids and times come with the events. So a fresh one that has
-    skipped what happened since a mark prints what one would that was there all the time.
+    Invariant: what it prints is a function of the events since a mark (`core/loop/open_work.py`), and of what its
+    client has set by then. Nothing is counted or made up here: ids and times come with the events. So a fresh encoder
+    that has skipped the events since a mark prints what one would that was there all the time.
     """
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
-        """Yield lines for what happened, made as they are asked for: a slow reader must not fill the memory."""
+        """Yield the lines of these events, each made when it is asked for: a slow reader must not fill the memory."""
 
     def skip(self, events: Iterable[Event]) -> None:
-        """Take in what happened, without a line: whoever watches has been told of it."""
+        """Take in these events without a line: the client has been told of them before."""
 
 
 class Dialect(Protocol):
-    """What one client speaks. It remembers what the client has set, and nothing that happens."""
+    """The protocol that one client speaks. It remembers what the client has set, and nothing that happens."""
 
     @property
     def asks(self) -> bool:
-        """Whether its clients can be asked something."""
+        """Return whether its clients can be asked something."""
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
-        """Never raises."""
+        """Return the command in a line, or why there is none. Never raises."""
 
     def moment(self, command: Command) -> Moment:
-        """Return when a command is answered that takes its time."""
+        """Return when a command that takes its time is answered."""
 
     def answer(self, asked: Asked, answer: Answer) -> bytes:
         """Return the line that answers a command that succeeded; empty in a dialect that has no answers."""
@@ -85,4 +86,4 @@ class Dialect(Protocol):
         """Return the line that comes before the events of a prompt from the command line; empty if there is none."""
 
     def encoder(self, session: str = "") -> Encoder:
-        """Return a fresh one, for a session that the client watches from now on and calls by that name."""
+        """Return a fresh encoder, for a session that the client watches from now on and calls by this name."""

@@ -1,11 +1,12 @@
-"""What clients reply when they are asked, as far as the dialects read it alike: answers, results of tools, trust."""
+"""Reads what clients reply when they are asked something, where the dialects agree: answers, tool results, trust."""
 
-from typing import Any, Literal, TypeAlias
+from collections.abc import Callable, Mapping
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from linnet.core import questions
-from linnet.core.commands import Trust
+from linnet.core.commands import AnswerQuestion, Command, ReportToolProgress, ReturnTool, SetTools, Trust
 from linnet.core.images import image
 from linnet.core.messages import Text, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
@@ -17,7 +18,7 @@ _Trusts: TypeAlias = Literal["once", "always", "never"]
 
 
 class _Block(Struct, frozen=True, rename={"mime_type": "mimeType"}):
-    """A text or an image; both spellings of its type are read."""
+    """A text or an image."""
 
     type: str
     text: str = ""
@@ -26,7 +27,10 @@ class _Block(Struct, frozen=True, rename={"mime_type": "mimeType"}):
 
 
 class _Tool(Struct, frozen=True, rename={"input_schema_camel": "inputSchema"}):
-    """Its schema is called `parameters` by most vendors, `inputSchema` by MCP and `input_schema` by Anthropic."""
+    """A tool that a client declares.
+
+    Its schema is called `parameters` by most vendors, `inputSchema` by MCP and `input_schema` by Anthropic.
+    """
 
     name: str
     description: str = ""
@@ -49,42 +53,73 @@ _text: Field[str] = Field("text", decoder_of(str), "a string")
 _trusts: Field[_Trusts] = Field("answer", decoder_of(_Trusts), "once, always or never")
 
 
+class ReplyFields(Protocol):
+    """The fields of a line that replies are read from, each still raw."""
+
+    @property
+    def value(self) -> Raw: ...
+    @property
+    def confirmed(self) -> Raw: ...
+    @property
+    def cancelled(self) -> Raw: ...
+    @property
+    def reason(self) -> Raw: ...
+    @property
+    def content(self) -> Raw: ...
+    @property
+    def is_error(self) -> Raw: ...
+    @property
+    def details(self) -> Raw: ...
+    @property
+    def text(self) -> Raw: ...
+    @property
+    def tools(self) -> Raw: ...
+    @property
+    def answer(self) -> Raw: ...
+
+
+Line = TypeVar("Line", bound=ReplyFields)
+
+
 def milliseconds(seconds: float | None) -> int | UnsetType:
+    """Return how long an answer is waited for, as both wires say it; UNSET if there is no end to that."""
     return UNSET if seconds is None else round(seconds * 1000)
 
 
-def given(value: Raw, confirmed: Raw, cancelled: Raw, reason: Raw) -> questions.Given:
-    """Return the answer to a question. Raises BadInput."""
-    return questions.Given(
-        _value.optional(value),
-        _confirmed.optional(confirmed),
-        _cancelled.optional(cancelled) or False,
-        _reason.optional(reason) or "",
-    )
+def replies(
+    answer: str, question: Callable[[Line], str], request: Callable[[Line], str], is_error: Field[bool]
+) -> Mapping[str, Callable[[Line], Command]]:
+    """Return what clients that were asked something may reply, by the names of the commands. All raise BadInput.
 
+    `answer` is the dialect's name for the answer to a question. `question` and `request` return the id of the question
+    or tool request that a line is about, and `is_error` reads the field of that meaning.
+    """
 
-def returned(content: Raw, details: Raw, *, is_error: bool) -> questions.ToolReturned:
-    """Return what came of a tool of the client's own. Raises BadInput."""
-    return questions.ToolReturned(_content(content), is_error, _details.optional(details))
+    def answered(line: Line) -> Command:
+        given = questions.Given(
+            _value.optional(line.value),
+            _confirmed.optional(line.confirmed),
+            _cancelled.optional(line.cancelled) or False,
+            _reason.optional(line.reason) or "",
+        )
+        return AnswerQuestion(question(line), given)
 
+    def returned(line: Line) -> Command:
+        failed = is_error.optional(line.is_error) or False
+        result = questions.ToolReturned(_content(line.content), failed, _details.optional(line.details))
+        return ReturnTool(request(line), result)
 
-def printed(text: Raw) -> str:
-    """Return what such a tool has printed meanwhile. Raises BadInput."""
-    return _text.optional(text) or ""
-
-
-def trust(answer: Raw) -> Trust:
-    """Raises BadInput."""
-    return Trust(_trusts.required(answer))
-
-
-def declared(raw: Raw) -> tuple[ToolSpec, ...]:
-    """Raises BadInput."""
-    return tuple(each("tool", _tools.required(raw), _spec))
+    return {
+        answer: answered,
+        "tool_response": returned,
+        "tool_response_progress": lambda line: ReportToolProgress(request(line), _text.optional(line.text) or ""),
+        "set_tools": lambda line: SetTools(tuple(each("tool", _tools.required(line.tools), _spec))),
+        "trust": lambda line: Trust(_trusts.required(line.answer)),
+    }
 
 
 def _content(raw: Raw) -> tuple[UserPart, ...]:
-    """Return it for the model to read. Nothing at all is a result too."""
+    """Return the content of a result, for the model to read. Nothing at all is a result too. Raises BadInput."""
     found = _blocks.optional(raw)
     if found is None or found == "":
         return (Text("(no output)"),)

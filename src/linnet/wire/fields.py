@@ -1,4 +1,4 @@
-"""Fields of a line of input as their values, in any dialect. Nothing here knows a command."""
+"""Decodes the fields of a line of input, in any dialect, with errors that name the field and what was expected."""
 
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
@@ -23,7 +23,7 @@ class Field(Generic[T]):
         self._wrong = f"`{name}` must be {expected}"
 
     def optional(self, raw: Raw) -> T | None:
-        """Return None if it is absent. Raises BadInput if it is not what was expected."""
+        """Return the field's value; None if it is absent. Raises BadInput if it is not what was expected."""
         if bytes(raw) in (b"", b"null"):
             return None
         try:
@@ -32,7 +32,7 @@ class Field(Generic[T]):
             raise BadInput(self._wrong) from None
 
     def required(self, raw: Raw) -> T:
-        """Raises BadInput also if it is absent or an empty string."""
+        """Return the field's value. Raises BadInput also if it is absent or an empty string."""
         value = self.optional(raw)
         if value is None or value == "":
             raise BadInput(self._wrong)
@@ -40,7 +40,7 @@ class Field(Generic[T]):
 
 
 def each(name: str, sent: Iterable[T] | None, understand: Callable[[T], R]) -> list[R]:
-    """Return every item of a list, understood. BadInput says which one it is about, counting from 1."""
+    """Return what `understand` makes of each item. A BadInput that it raises gets the item's number, from 1 on."""
     understood: list[R] = []
     for number, item in enumerate(sent or (), 1):
         try:
@@ -54,5 +54,5 @@ _save: Field[bool] = Field("save", decoder_of(bool), "true or false")
 
 
 def saving(raw: Raw) -> bool:
-    """Return whether a command that sets something asks for more than this process. Raises BadInput."""
+    """Return whether what a command sets is to be saved in the user's settings, too. Raises BadInput."""
     return _save.optional(raw) or False

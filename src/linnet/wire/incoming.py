@@ -1,4 +1,4 @@
-"""What an agent prints, as its client reads it: lines to events and replies. No dialect's words."""
+"""The client's side: decodes the lines that an agent prints into events and replies, the same for all dialects."""
 
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
@@ -8,29 +8,29 @@ from msgspec.json import Decoder, encode
 
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
+from linnet.wire.fields import ABSENT
 from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, decode_line
 
 E = TypeVar("E")
 Fields = dict[str, Any]
-ABSENT = Raw(b"")
 
 
 class Reply(Struct, frozen=True, tag_field="type", tag="response"):
-    """The answer to a command. `data` is empty if there is none."""
+    """The answer to a command."""
 
     command: str = ""
     success: bool = False
     id: Any = None
-    data: Raw = ABSENT
+    data: Raw = ABSENT  # Empty if there is none.
     error: str = ""
 
 
 class UnknownEvent(Struct, frozen=True):
-    """An object that is not known, or is not what its `type` says; `reason` then tells why. `raw` is all of it."""
+    """An object whose `type` is not known, or that does not fit its `type`."""
 
     type: str
-    raw: Fields
-    reason: str = ""
+    raw: Fields  # All of the object.
+    reason: str = ""  # Why it does not fit; empty if its type is not known.
 
 
 class BadLine(Struct, frozen=True):
@@ -45,7 +45,7 @@ class BadLine(Struct, frozen=True):
 
 
 class Incoming(Struct, Generic[E], frozen=True, gc=False):
-    """What a line says, and the line: with it, fields that nobody knows survive."""
+    """What a line says, and the line itself, so that fields that nobody knows survive."""
 
     said: E | UnknownEvent | BadLine | Reply
     line: bytes
@@ -63,15 +63,14 @@ def _unmended(_: Fields) -> Fields | None:
 
 
 class Reader(Generic[E]):
-    """Splits a stream into lines and decodes them. Every line but a blank one becomes something, whatever it is.
-
-    `mended` may turn an object that does not fit its type into one that does.
-    """
+    """Splits a stream into lines and decodes them. Every line but a blank one becomes something, whatever it is."""
 
     def __init__(
         self, events: Any, mended: Callable[[Fields], Fields | None] = _unmended, limit: int = LONGEST_LINE
     ) -> None:
-        """`events` is a union of structs, with their `type` as the tag."""
+        """`events` is a union of structs, with their `type` as the tag. `mended` may turn an object that does not fit
+        its type into one that does, or return None.
+        """
         self._decoder: Decoder[E | Reply] = decoder_of(events | Reply)
         self._fields = decoder_of(Fields)
         self._mended = mended
@@ -79,18 +78,18 @@ class Reader(Generic[E]):
         self._lines = Lines(limit)
 
     def feed(self, chunk: bytes) -> list[Incoming[E]]:
-        """Raises TooLong as soon as a line is over the limit, ended or not."""
+        """Return what the lines say that this chunk completes. Raises TooLong once a line is over the limit."""
         lines = self._lines.feed(chunk)
         if self._lines.unfinished > self._limit:
             raise TooLong(self._limit)
         return self._all(lines)
 
     def finish(self) -> list[Incoming[E]]:
-        """At the end of the stream: what is left of a line that never ended."""
+        """Return what the last line says if it has no end. To be called at the end of the stream. Raises TooLong."""
         return self._all(self._lines.finish())
 
     def read(self, line: bytes) -> E | UnknownEvent | BadLine | Reply:
-        """Never raises."""
+        """Return what one line says. Never raises."""
         try:
             return self._decoder.decode(line)
         except (DecodeError, ValueError, RecursionError):
@@ -106,6 +105,7 @@ class Reader(Generic[E]):
         return incoming
 
     def _odd(self, line: bytes) -> E | UnknownEvent | BadLine | Reply:
+        """Return what can be made of a line that does not decode as it is."""
         try:
             return decode_line(self._decoder, line)  # Half a surrogate pair can be mended.
         except BadInput as error:
@@ -129,7 +129,7 @@ class Reader(Generic[E]):
 
 
 def _lenient(fields: Fields, reason: str) -> Reply:
-    """An answer that is spelled oddly is still the answer that somebody waits for."""
+    """Return a reply from fields that do not fit it: spelled oddly, it is still the answer that somebody waits for."""
     success = fields.get("success") is True
     error = fields.get("error")
     data = Raw(encode(fields["data"])) if "data" in fields else ABSENT

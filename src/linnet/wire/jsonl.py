@@ -1,4 +1,4 @@
-"""Bytes to lines and back. A line ends at LF, and at nothing else."""
+"""Splits a stream of bytes into lines of JSON, and decodes and encodes them. A line ends at LF, and at nothing else."""
 
 from collections.abc import Sequence
 from typing import Any, TypeVar
@@ -38,7 +38,7 @@ class Lines:
         self._size = 0
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
-        """The lines that `chunk` completes, without their LF."""
+        """Return the lines that `chunk` completes, without their LF."""
         *complete, rest = chunk.split(b"\n")
         lines: list[bytes | Overlong] = []
         for line in complete:
@@ -53,7 +53,7 @@ class Lines:
 
     @property
     def unfinished(self) -> int:
-        """The length of the line that has begun and not ended."""
+        """Return the length of the line that has begun and not ended."""
         return self._size
 
     def _keep(self, part: bytes) -> None:
@@ -74,20 +74,23 @@ class Lines:
 
 
 def encode_lines(frames: Sequence[Any]) -> bytes:
-    """One line a frame, whatever the others are. U+2028 and U+2029 are escaped: some line readers end a line there."""
+    """Return a line for each frame."""
     try:
         encoded = _encoder.encode_lines(frames)
     except UnicodeEncodeError:
         if len(frames) > 1:
             return b"".join(encode_lines([frame]) for frame in frames)
         encoded = _with_surrogates(frames[0])
-    if b"\xe2\x80" in encoded:
-        encoded = encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return encoded
+    return without_line_ends(encoded) if b"\xe2\x80" in encoded else encoded
+
+
+def without_line_ends(encoded: bytes) -> bytes:
+    """Return JSON with U+2028 and U+2029 escaped: some line readers end a line there."""
+    return encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
 
 
 def decode_line(decoder: Decoder[T], line: bytes) -> T:
-    """Decode one line, or raise BadInput with a reason that helps whoever wrote it."""
+    """Return what one line says. Raises BadInput with a reason that helps whoever wrote the line."""
     if not line.isascii():
         try:
             line.decode()
@@ -107,7 +110,9 @@ def decode_line(decoder: Decoder[T], line: bytes) -> T:
 
 
 def _without_half_pairs(line: bytes) -> bytes | None:
-    """JavaScript can send half a surrogate pair, which no UTF-8 text can hold; it becomes U+FFFD."""
+    """Return the line with U+FFFD for each half of a surrogate pair, which JavaScript can send and no UTF-8 text can
+    hold; None if it has none, or is no JSON.
+    """
     if b"\\u" not in line:
         return None
     import json  # Only a line that is broken already pays for this.
@@ -121,7 +126,7 @@ def _without_half_pairs(line: bytes) -> bytes | None:
 
 
 def _with_surrogates(frame: Any) -> bytes:
-    """Half a surrogate pair has no UTF-8 form, but JSON can spell it: \\ud83d. File names can hold one."""
+    """Return the line of a frame that holds half a surrogate pair, as file names can: JSON can spell it, as \\ud83d."""
     import json  # Only text that is broken already takes this path.
 
     from msgspec import to_builtins

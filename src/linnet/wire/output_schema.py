@@ -1,4 +1,4 @@
-"""The form that a client wants the answer to a prompt to have. Imported by those who are sent one."""
+"""Reads the JSON Schema that a client wants the answer to a prompt to fit. Imported only when a client sends one."""
 
 from typing import Any
 
@@ -12,7 +12,9 @@ from linnet.wire.fields import Field
 
 
 def form(raw: Raw, name: str) -> Form | None:
-    """Return None if it is null. Raises BadInput for what is no JSON Schema, or says what cannot be checked."""
+    """Return the form that a schema asks for; None if it is null. Raises BadInput for what is no JSON Schema, or cannot
+    be checked. `name` is that of the field, for errors.
+    """
     field: Field[dict[str, Any]] = Field(name, decoder_of(dict[str, Any]), "a JSON Schema, as an object")
     schema = field.optional(raw)
     try:

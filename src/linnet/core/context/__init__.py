@@ -1,1 +1,1 @@
-"""The conversation as a model is sent it: history, compaction, size, cost, the form of an answer. Pure."""
+"""The conversation as a model is sent it: history, compaction, size, cost, and the form of an answer."""

@@ -1,4 +1,4 @@
-"""Where to cut a conversation that has grown long, and how to ask for what was in the part that goes."""
+"""Decides where to cut a conversation that has grown long, and what to ask a model for a summary of the old part."""
 
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
@@ -56,17 +56,15 @@ LONGEST = 2_000  # Characters of one tool result that a summary is made from; th
 
 
 class Plan(Struct, frozen=True):
-    """`old` is summarised and dropped, and so is `prefix`, the first part of a turn whose rest stays.
+    """Which messages are summarised and dropped, and which stay."""
 
-    The newest `kept` messages stay.
-    """
-
-    old: tuple[Message, ...]
-    prefix: tuple[Message, ...]
-    kept: int
+    old: tuple[Message, ...]  # Summarised and dropped.
+    prefix: tuple[Message, ...]  # The same, but the first part of a turn whose rest stays.
+    kept: int  # So many of the newest messages stay.
 
 
 Planner: TypeAlias = Callable[[Sequence[Message]], Plan]
+"""Returns a plan for these messages. Raises NothingToCompact."""
 
 
 def keep_messages(keep: int) -> Planner:
@@ -115,8 +113,8 @@ def _turn_start(messages: Sequence[Message], cut: int) -> int:
 
 
 def questions(plan: Plan, instructions: str = "") -> tuple[str, str]:
-    """Return what to ask a model about the part that goes and about the turn that is cut in two; empty where there is
-    none.
+    """Return what to ask a model about the part that goes, and about the turn that is cut in two; "" where there is
+    nothing to ask.
 
     The conversation is quoted, so that it is not mistaken for one to go on with.
     """
@@ -130,7 +128,7 @@ def questions(plan: Plan, instructions: str = "") -> tuple[str, str]:
 
 
 def joined(plan: Plan, history: str, turn: str, read: Sequence[str], modified: Sequence[str]) -> str:
-    """Return the summary as it will stand in the conversation. Notes that nothing was added to stay as they were."""
+    """Return the summary as it will stand in the conversation. Where `history` is empty, earlier notes stay as is."""
     notes = [message.text for message in plan.old if isinstance(message, Summary)]
     text = (history or "\n\n".join(notes)).strip()
     if turn:
@@ -143,7 +141,7 @@ def joined(plan: Plan, history: str, turn: str, read: Sequence[str], modified: S
 
 
 def touched_files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
-    """Return the files that were read, and those that were changed. None is in both."""
+    """Return the files that were read, and those that were changed. No file is in both."""
     read: dict[str, None] = {}
     changed: dict[str, None] = {}
     for message in messages:
@@ -155,6 +153,7 @@ def touched_files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
 
 
 def _not_at_a_result(messages: Sequence[Message], cut: int) -> int:
+    """Return the next place that does not tear a result from its call: vendors refuse one without the other."""
     while cut < len(messages) and isinstance(messages[cut], ToolResult):
         cut += 1
     return cut

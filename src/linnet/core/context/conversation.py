@@ -1,4 +1,4 @@
-"""A conversation as the fold of its events."""
+"""The messages of a conversation and their ids, kept up to date by applying its events."""
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
@@ -22,16 +22,17 @@ from linnet.core.messages import AssistantMessage, Message, UserMessage
 
 NONE_SENT: Mapping[str, UserMessage] = MappingProxyType({})
 
-LONG = 20_000  # Messages.
+LONG = 20_000  # So many messages are more than a model is ever shown.
 
 
 class Conversation:
-    """Invariant: applying events, in order, is the only way it changes. `ids` has the id of each message.
+    """The fold of a conversation's events.
 
-    `sent` has those of an earlier conversation that came with attachments, by id: what is read of it has none.
+    Invariants: applying events, in order, is the only way it changes; `ids` has the id of each message.
     """
 
     def __init__(self, past: Past = Past(), sent: Mapping[str, UserMessage] = NONE_SENT) -> None:  # noqa: B008
+        """`sent` has, by id, the messages of the past that came with attachments: a store does not keep these."""
         self._sent = sent
         self._unread: Past | None = past if past.ids else None
         self._messages: list[Message] = []
@@ -68,11 +69,12 @@ class Conversation:
         return sent
 
     def read_ahead(self) -> None:
-        """Read what was said before, unless it is more than a model is ever shown, and would only take memory."""
+        """Read what was said before, unless it is so long that it would only take memory."""
         if len(self) <= LONG:
             self.read()
 
     def apply(self, event: Event) -> None:
+        """Change as the event says. Most events change nothing here."""
         match event:
             case UserSaid(message):
                 self._add(message, event.id)
@@ -118,7 +120,7 @@ class Conversation:
 
 
 ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, CompactionEnded))
-"""Events that may add a message to the conversation."""
+"""Kinds of events that may add a message to the conversation."""
 
 
 def identified(event: Event, new_id: Callable[[], str]) -> Event:

@@ -1,4 +1,4 @@
-"""Usage arithmetic."""
+"""Sums of token counts and of what they cost."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ MOST_TOKENS = 10**12  # Of one reply; whoever says more is mistaken.
 
 
 def counted(tokens: int | None, otherwise: int = 0) -> int:
-    """Return a count of tokens that a vendor reports, or something else if it makes no sense."""
+    """Return a count of tokens that a vendor reports, or `otherwise` if there is none or it makes no sense."""
     return tokens if tokens is not None and 0 <= tokens <= MOST_TOKENS else otherwise
 
 
@@ -32,7 +32,7 @@ def priced(usage: Usage, prices: Prices | None) -> Usage:
 
 
 class Bill:
-    """A sum of many usages, which need not be there at the same time. The order counts for nothing but rounding."""
+    """A sum of many usages, which need not be there at the same time. Their order changes nothing but rounding."""
 
     def __init__(self) -> None:
         self._tokens = [0] * 5
@@ -60,6 +60,7 @@ class Bill:
 
 
 def total(used: Sequence[Usage]) -> Usage:
+    """Return the sum of many usages."""
     bill = Bill()
     bill.add(used)
     return bill.total

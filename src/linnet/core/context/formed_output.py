@@ -1,4 +1,4 @@
-"""An answer that has a form: how it is asked for, found in a text, and checked. Pure."""
+"""Answers in the form of a type or a JSON Schema: how they are asked for, found in a text, and checked."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -27,7 +27,7 @@ class Output:
     """A Form that is a JSON Schema, or a type: a struct, a dataclass, a pydantic model, a list of them, …"""
 
     def __init__(self, form: Any) -> None:
-        """Raises BadInput for what is neither, and for a schema that cannot be checked."""
+        """Raise BadInput for what is neither, and for a schema that cannot be checked."""
         self._form = form
         self._is_schema = isinstance(form, Mapping)
         if self._is_schema:
@@ -60,7 +60,9 @@ class Output:
 
 
 def json_in(text: str) -> str | None:
-    """Return the JSON value in a text: all of it, or what is in its last code fence, or in its outermost brackets."""
+    """Return the JSON value in a text: all of it, or else what is in its last code fence, or in its outermost braces or
+    brackets. None if none of these is JSON.
+    """
     whole = text.strip()
     if _is_json(whole):
         return whole

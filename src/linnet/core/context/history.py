@@ -1,6 +1,6 @@
-"""What may be sent to a model: no call without its result, no result without its call, nothing empty.
+"""Makes of a conversation what may be sent to a model: no call without its result or the reverse, nothing empty.
 
-A reply never ends in a thought: cut there, it would be refused by Anthropic, and with it every request from then on.
+No reply ends in a thought: Anthropic would refuse one that was cut there, and with it every request from then on.
 """
 
 from collections.abc import Iterable
@@ -33,7 +33,10 @@ Sendable: TypeAlias = UserMessage | AssistantMessage | ToolResult
 
 
 def repaired(conversation: Iterable[Message]) -> list[Sendable]:
-    """Return the conversation as every vendor's API accepts it: made of prompts, replies and results alone."""
+    """Return the conversation as every vendor's API accepts it: made of prompts, replies and results alone.
+
+    The results of a reply's calls follow it, one for each call and in their order.
+    """
     messages = [_plain(message) for message in conversation if not (isinstance(message, BashRun) and message.private)]
     out: list[Sendable] = []
     index = 0
@@ -58,10 +61,12 @@ def repaired(conversation: Iterable[Message]) -> list[Sendable]:
 
 
 def summary_text(summary: Summary) -> str:
+    """Return how the model is told of the part of the conversation that was compacted away."""
     return f"{SUMMARY_HEADING}\n\n{summary.text}"
 
 
 def branch_text(summary: BranchSummary) -> str:
+    """Return how the model is told of a branch of the conversation that was left."""
     return f"{BRANCH_HEADING}\n\n{summary.text}"
 
 
@@ -92,7 +97,7 @@ def _plain(message: Message) -> Sendable:
 
 
 def _concluded(reply: AssistantMessage) -> AssistantMessage:
-    """Return the reply up to its last word or call. One that was cut while it thought has nothing left."""
+    """Return the reply up to its last word or call. Nothing is left of one that was cut while it thought."""
     end = len(reply.content)
     while end and _says_nothing(reply.content[end - 1]):
         end -= 1

@@ -1,4 +1,4 @@
-"""How large a conversation is for a model: what the vendor counted where it did, and a guess for the rest."""
+"""Estimates how many tokens a conversation has: as the vendor counted where it did, and a guess for the rest."""
 
 from collections.abc import Sequence
 
@@ -20,13 +20,14 @@ from linnet.core.messages import (
 )
 
 CHARACTERS_PER_TOKEN = 4
-IMAGE = 4_800  # Characters' worth; vendors bill a picture at about 1,200 tokens.
+IMAGE = 4_800  # An image counts as so many characters: vendors bill about 1,200 tokens for one.
 
 
 def context_tokens(messages: Sequence[Message]) -> int:
-    """The newest reply's usage covers all that came before it; what came after is guessed.
+    """Return the tokens of a conversation: the newest reply's usage, which covers all before it, and a guess for the
+    rest.
 
-    A reply older than the last summary was counted with what that summary replaced, and says nothing any more.
+    A reply older than the last summary does not count: its usage covers what the summary replaced.
     """
     since = max((message.time for message in messages if isinstance(message, Summary)), default=0)
     after = 0
@@ -42,6 +43,7 @@ def _counts(reply: AssistantMessage, since: int) -> bool:
 
 
 def guess(message: Message) -> int:
+    """Return about how many tokens a message has, by its length."""
     return -(-_characters(message) // CHARACTERS_PER_TOKEN)
 
 

@@ -1,1 +1,1 @@
-"""What extensions are asked, what they are told, and what they show. Pure."""
+"""What extensions are asked before something happens, and what they are told after it."""

@@ -1,4 +1,4 @@
-"""What extensions are told after it has happened: events of the session, under the names that handlers know. Pure."""
+"""What extensions are told after something has happened: the session's events, under the names that handlers know."""
 
 from typing import ClassVar, Literal, TypeAlias
 
@@ -28,31 +28,30 @@ Name: TypeAlias = Literal[
 
 
 class Observed(Struct, frozen=True):
-    """Something that has happened. Nothing can be decided about it any more.
-
-    `passing`: one that may be left out where a listener is far behind.
-    """
+    """Something that has happened. Nothing can be decided about it any more."""
 
     name: ClassVar[Name]
     passing: ClassVar[bool] = False
+    """It may be left out where a listener is far behind."""
 
 
 class SessionStarted(Observed, frozen=True):
-    """The agent goes on in this session. `file`: None if it is in memory only."""
+    """The agent goes on in this session."""
 
     name = "session_start"
 
     reason: events.Entered
     session_id: str
-    file: str | None = None
+    file: str | None = None  # None if the session is in memory only.
 
 
 class SessionEnded(Observed, frozen=True):
-    """Nothing follows. `reason`: the agent ends, or its extensions are read again."""
+    """The extension is about to end. It is told nothing after this."""
 
     name = "session_shutdown"
 
     reason: Literal["quit", "reload"] = "quit"
+    """The agent ends, or its extensions are read again."""
 
 
 class SessionCompacted(Observed, frozen=True):
@@ -69,11 +68,9 @@ class AgentStarted(Observed, frozen=True):
 
 
 class AgentEnded(Observed, frozen=True):
-    """`messages` are those of the run."""
-
     name = "agent_end"
 
-    messages: tuple[Message, ...]
+    messages: tuple[Message, ...]  # Those of the run.
     stop: StopReason
     error: str = ""
 
@@ -98,13 +95,13 @@ class MessageStarted(Observed, frozen=True):
 
 
 class MessageGrew(Observed, frozen=True):
-    """`text` is new; `kind` says whether it is said or thought."""
+    """The model's message has got longer."""
 
     name = "message_update"
     passing = True
 
     kind: Literal["text", "thinking"]
-    text: str
+    text: str  # What is new.
 
 
 class MessageEnded(Observed, frozen=True):
@@ -120,14 +117,14 @@ class ToolStarted(Observed, frozen=True):
 
 
 class ToolGrew(Observed, frozen=True):
-    """`text` is new output."""
+    """A tool has written more output."""
 
     name = "tool_execution_update"
     passing = True
 
     call_id: str
     tool: str
-    text: str
+    text: str  # What is new.
 
 
 class ToolEnded(Observed, frozen=True):
@@ -149,7 +146,7 @@ class ThinkingSelected(Observed, frozen=True):
 
 
 def observed(event: events.Event) -> tuple[Observed, ...]:
-    """Return what a listener is told of this event, in order; nothing for most."""
+    """Return what a listener is told of this event, in order; nothing for most events."""
     match event:
         case events.TextGrew(_, text):
             return (MessageGrew("text", text),)

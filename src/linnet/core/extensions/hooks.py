@@ -1,6 +1,6 @@
-"""What extensions are asked before something happens, and what they may decide about it. Pure.
+"""What extensions are asked before something happens, and what they may decide about it.
 
-Whoever asks them, and when, is not known here. What they are only told, afterwards, is in `observed`.
+Who asks them and when is not known here. What they are only told, afterwards, is in `extension_events`.
 """
 
 from collections.abc import Callable, Iterable
@@ -33,25 +33,23 @@ OTHER_NAMES: dict[str, Name] = {
     "before_compact": "session_before_compact",
     "session_before_fork": "session_before_branch",
 }
-"""How pi's documents, and its later versions, spell some of them."""
+"""How pi's documents, and its later versions, spell some of these names."""
 
 
 class Hook(Struct, frozen=True):
-    """Something that is about to happen. `stops`: how a handler may keep it from happening; `replaceable`: which of its
-    fields a handler may change. `guard`: one that cannot be asked is one that says no.
-    """
+    """Something that is about to happen."""
 
     name: ClassVar[Name]
     stops: ClassVar[tuple[str, ...]] = ()
+    """How a handler may keep it from happening."""
     replaceable: ClassVar[tuple[str, ...]] = ()
+    """Which of its fields a handler may change."""
     guard: ClassVar[bool] = False
+    """A handler that fails or does not answer counts as one that says no."""
 
 
 class InputGiven(Hook, frozen=True):
-    """The user said this; commands are gone by now, and templates expanded. One that was handled goes no further.
-
-    `queued`: it was said while the agent worked, and waited until it could be heard.
-    """
+    """The user said this; commands are gone by now, and templates expanded. What is handled goes no further."""
 
     name = "input"
     stops = ("handled",)
@@ -60,10 +58,11 @@ class InputGiven(Hook, frozen=True):
     text: str
     images: tuple[Image, ...] = ()
     queued: bool = False
+    """It was said while the agent worked, and waited until it could be heard."""
 
 
 class AgentStarting(Hook, frozen=True):
-    """A run is about to begin with this prompt. `note` is said to the model after it; empty for nothing."""
+    """A run is about to begin with this prompt."""
 
     name = "before_agent_start"
     replaceable = ("system_prompt", "note")
@@ -72,10 +71,11 @@ class AgentStarting(Hook, frozen=True):
     system_prompt: str
     images: tuple[Image, ...] = ()
     note: str = ""
+    """What is said to the model after the prompt; empty for nothing."""
 
 
 class TurnStarting(Hook, frozen=True):
-    """The model is about to be asked. One that is blocked ends the run, with the reason as its error."""
+    """The model is about to be asked. A block ends the run, with its reason as the run's error."""
 
     name = "turn_start"
     stops = ("block",)
@@ -94,7 +94,7 @@ class ContextSent(Hook, frozen=True):
 
 
 class ReplyGiven(Hook, frozen=True):
-    """The model has said this, and nobody was told yet. What is blocked is not told."""
+    """The model has said this, and nobody has been told yet. What is blocked is never told."""
 
     name = "assistant_message"
     stops = ("block",)
@@ -105,7 +105,7 @@ class ReplyGiven(Hook, frozen=True):
 
 
 class ToolCalling(Hook, frozen=True):
-    """A tool is about to run. `args` are what the model asked for, as those before have changed them."""
+    """A tool is about to run."""
 
     name = "tool_call"
     stops = ("block",)
@@ -115,10 +115,11 @@ class ToolCalling(Hook, frozen=True):
     call_id: str
     tool: str
     args: dict[str, Any]
+    """What the model asked for, as earlier handlers have changed it."""
 
 
 class ToolReturning(Hook, frozen=True):
-    """A tool has run; the model is about to be told what came of it."""
+    """A tool has run, and the model is about to be told its result."""
 
     name = "tool_result"
     replaceable = ("content", "is_error", "details")
@@ -132,13 +133,13 @@ class ToolReturning(Hook, frozen=True):
 
 
 class SessionSwitching(Hook, frozen=True):
-    """Another session is about to be begun or opened. `target` is what was named."""
+    """Another session is about to be begun or opened."""
 
     name = "session_before_switch"
     stops = ("cancel",)
 
     reason: Literal["new", "resume"]
-    target: str | None = None
+    target: str | None = None  # The session as the command named it.
 
 
 class SessionBranching(Hook, frozen=True):
@@ -152,9 +153,7 @@ class SessionBranching(Hook, frozen=True):
 
 
 class SessionCompacting(Hook, frozen=True):
-    """These messages are about to be replaced by a summary, and `kept` more stay. With a `summary`, the model is not
-    asked for one.
-    """
+    """These messages are about to be replaced by a summary."""
 
     name = "session_before_compact"
     stops = ("cancel",)
@@ -162,14 +161,15 @@ class SessionCompacting(Hook, frozen=True):
 
     reason: Literal["manual", "threshold", "overflow"]
     messages: tuple[Message, ...]
-    kept: int
+    kept: int  # So many more messages stay.
     tokens_before: int
     instructions: str = ""
     summary: str = ""
+    """A handler's summary. The model is not asked for one then."""
 
 
 class BashAsked(Hook, frozen=True):
-    """The client is about to run a command. With an `output`, it is not run. `private`: the model will not be told."""
+    """The client is about to run a command."""
 
     name = "user_bash"
     stops = ("block",)
@@ -179,12 +179,13 @@ class BashAsked(Hook, frozen=True):
     command: str
     cwd: str
     output: str | None = None
+    """What a handler says the command has written. It is not run then."""
     exit_code: int = 0
-    private: bool = False
+    private: bool = False  # The model will not be told.
 
 
 class Block(Struct, frozen=True):
-    """It must not happen, for this reason."""
+    """Decides that it must not happen, for this reason."""
 
     stop: ClassVar[str] = "block"
 
@@ -192,19 +193,19 @@ class Block(Struct, frozen=True):
 
 
 class Cancel(Struct, frozen=True):
-    """It is called off."""
+    """Decides that it is called off."""
 
     stop: ClassVar[str] = "cancel"
 
 
 class Handled(Struct, frozen=True):
-    """The extension has seen to it itself."""
+    """Decides that nothing more is to be done: the extension has seen to it itself."""
 
     stop: ClassVar[str] = "handled"
 
 
 class Replace(Struct, frozen=True):
-    """It happens with other values in these fields."""
+    """Decides that it happens with other values in these fields."""
 
     changes: dict[str, Any]
 
@@ -233,14 +234,14 @@ class Misfit(Exception):
 
 
 class Outcome(Struct, Generic[Asked], frozen=True):
-    """What was asked about, as everybody left it; `stop` if it is not to happen."""
+    """What handlers have made of what they were asked about."""
 
-    event: Asked
-    stop: Stop | None = None
+    event: Asked  # With all the changes.
+    stop: Stop | None = None  # Set if it is not to happen.
 
 
 def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
-    """Return what one decision makes of what was asked about. Raises Misfit."""
+    """Return what one decision makes of what was asked about. Raises Misfit for one that the hook does not allow."""
     if decision is None:
         return Outcome(event)
     if not isinstance(decision, Replace):
@@ -254,8 +255,9 @@ def decided(event: Asked, decision: Decision | None) -> Outcome[Asked]:
 
 
 def folded(event: Asked, askers: Iterable[Callable[[Asked], Outcome[Asked]]]) -> Outcome[Asked]:
-    """Ask one after the other, and return what all of them made of it: each sees what those before it changed, and the
-    first stop is the last word: nobody is asked after it. Raises what an asker raises.
+    """Ask one after the other, and return what all of them made of it. Raises what an asker raises.
+
+    Each sees what those before it changed. The first stop is the last word: nobody is asked after it.
     """
     outcome = Outcome(event)
     for ask in askers:

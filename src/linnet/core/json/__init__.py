@@ -1,1 +1,1 @@
-"""JSON that people write and models are given: checked, found by line, edited, held against schemas. Pure."""
+"""JSON text that people write: checked against types and schemas, with errors that name a line, and edited in place."""

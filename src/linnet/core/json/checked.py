@@ -1,5 +1,4 @@
-"""A file of JSON that people write, as a type; or a sentence that names the file, the line, the key and what was
-expected there. Pure: the text is an argument.
+"""Decodes a JSON file that people write as a type; errors name the file, the line, the key and what was expected.
 
 Structs that forbid unknown fields make a mistyped key an error, with the nearest key that is known.
 """
@@ -30,19 +29,20 @@ _WORDS = {
 
 
 class Misfit(Struct, frozen=True):
-    """What is wrong, and where. `problem` continues a sentence that begins with the key."""
+    """What is wrong with a text, and where."""
 
     line: int
     path: tuple[str | int, ...]
-    problem: str
+    problem: str  # Continues a sentence that begins with the key.
 
     def in_file(self, file: str) -> ConfigError:
+        """Return the error, with the file's name and the line."""
         key = f"{spelled(self.path)}: " if self.path else ""
         return ConfigError(f"{file}:{self.line}: {key}{self.problem}")
 
 
 def checked(text: bytes, kind: type[T], file: str) -> T:
-    """Return what the text says. Raises ConfigError: `FILE:LINE: key: what was expected`."""
+    """Return the text decoded as this type. Raises ConfigError: `FILE:LINE: key: what was expected`."""
     try:
         return decoder_of(kind).decode(text)
     except (MsgspecError, UnicodeError, RecursionError) as error:
@@ -55,7 +55,7 @@ def misplaced(text: bytes, path: Path, problem: str, file: str) -> ConfigError:
 
 
 def explained(text: bytes, kind: Any, error: Exception) -> Misfit:
-    """Return where and what it is. `error` is what decoding the text as this type raised."""
+    """Return what is wrong and where. `error` is what decoding the text as this type raised."""
     try:
         content = decode(text)
     except (MsgspecError, UnicodeError, RecursionError) as malformed:
@@ -96,8 +96,9 @@ def _malformed(text: bytes, error: Exception) -> Misfit:
 
 
 def _path(place: str, content: Any, kind: Any, problem: str) -> tuple[str | int, ...]:
-    """Read msgspec's `$.providers[...].models[0]`, and find out which member of a dict it means: the one that is
-    refused for the same reason when it is alone.
+    """Return the path that msgspec spells `$.providers[...].models[0]`.
+
+    The member of a dict that `...` stands for is the one that is refused for the same reason when it is alone.
     """
     path: list[str | int] = []
     here = content
@@ -130,7 +131,7 @@ def _refused(content: Any, kind: Any, problem: str) -> bool:
 
 
 def _kinds(kind: Any, path: Path) -> Iterator[Any]:
-    """Return the types that the path may lead to in this one; several for a union."""
+    """Yield the types that the path may lead to in this one; several for a union."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
         for each in inner:

@@ -1,10 +1,12 @@
-"""One member of a JSON object, changed in its text: all else stays as its author wrote it. Pure."""
+"""Sets or removes one member of a JSON object in its text; all else stays as its author wrote it."""
 
 from linnet.core.json.position import member, parts, past, past_space
 
 
 def put(text: bytes, name: str, value: bytes) -> bytes:
-    """Return the text with this member, in its old place or at the end. The text is a valid object, the value valid."""
+    """Return the text with this member, in its old place or at the end. Text and value must be valid JSON, the text an
+    object.
+    """
     at = past_space(text, 0)
     found = member(text, at, name)
     if found is not None:
@@ -21,7 +23,7 @@ def put(text: bytes, name: str, value: bytes) -> bytes:
 
 
 def removed(text: bytes, name: str) -> bytes:
-    """Return the text without any member of this name. The text is a valid object."""
+    """Return the text without any member of this name. The text must be a valid JSON object."""
     at = past_space(text, 0)
     while (found := member(text, at, name)) is not None:
         starts = parts(text, at)

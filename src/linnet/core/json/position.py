@@ -1,4 +1,4 @@
-"""Where in a JSON document something stands: for sentences that name a line. Pure, and only run when there is one."""
+"""Finds where in a JSON text something stands, so that errors can name a line and edits leave the rest alone."""
 
 from collections.abc import Sequence
 from typing import TypeAlias
@@ -17,8 +17,8 @@ def line_at(text: bytes, offset: int) -> int:
 def line_of(text: bytes, path: Path) -> int:
     """Return the line, counting from 1, on which the path's last step begins: the name of a member, or an item.
 
-    The text is valid JSON. A step that is not there ends the search: then it is the line of what would hold it. Of two
-    members with one name the last counts, as it does for readers.
+    The text must be valid JSON. A step that is not there ends the search: then it is the line of what would hold it. Of
+    two members with one name the last counts, as it does for decoders.
     """
     at = past_space(text, 0)
     named = at
@@ -37,7 +37,10 @@ def spelled(path: Path) -> str:
 
 
 def member(text: bytes, at: int, name: str) -> tuple[int, int] | None:
-    """Return where the member's name and its value begin."""
+    """Return where the name and the value of a member of the object at `at` begin; None if it has no such member.
+
+    Of two members with one name the last counts.
+    """
     if text[at : at + 1] != b"{":
         return None
     found = None
@@ -72,7 +75,7 @@ def parts(text: bytes, at: int) -> list[int]:
 
 
 def past(text: bytes, at: int) -> int:
-    """Return where the value or name that begins at `at` is over."""
+    """Return the offset just after the value or name that begins at `at`."""
     if text[at : at + 1] == b'"':
         return _past_string(text, at)
     depth = 0
@@ -103,6 +106,7 @@ def _past_string(text: bytes, at: int) -> int:
 
 
 def past_space(text: bytes, at: int) -> int:
+    """Return the offset of the first byte from `at` on that is not white space."""
     while at < len(text) and text[at] in _SPACE:
         at += 1
     return at

@@ -1,4 +1,4 @@
-"""A JSON value against a JSON Schema: the part of it that models are given. Pure."""
+"""Checks JSON values against the part of JSON Schema that models are given."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,7 +14,7 @@ _TYPES: dict[str, tuple[type, ...]] = {
     "boolean": (bool,),
     "null": (type(None),),
 }
-_NAMED = ("properties", "$defs", "definitions")  # Each a schema by a name.
+_NAMED = ("properties", "$defs", "definitions")  # Each holds schemas by name.
 _INSIDE = ("items", "additionalProperties")
 _LISTED = ("anyOf", "oneOf", "allOf", "prefixItems")
 _COUNTS = ("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties")
@@ -27,7 +27,7 @@ _ONLY_SAID = frozenset(
 
 
 def check_schema(schema: Mapping[str, Any]) -> None:
-    """Raises BadInput for what is no schema, and for one that says something which `problem` would not look at."""
+    """Raise BadInput for what is no schema, and for one with a word that `problem` would not look at."""
     schemas: dict[int, Mapping[str, Any]] = {}
     try:
         _check(schema, schema, "$", schemas)
@@ -39,13 +39,14 @@ def check_schema(schema: Mapping[str, Any]) -> None:
 
 
 def problem(value: Any, schema: Mapping[str, Any]) -> str:
-    """Return why the value does not fit, naming the place; empty if it does."""
+    """Return why the value does not fit, and where; "" if it fits. The schema must have passed `check_schema`."""
     return _problem(value, schema, schema, "$")
 
 
 def _check(schema: Any, root: Mapping[str, Any], at: str, checked: dict[int, Mapping[str, Any]]) -> None:
-    """Check one schema and those in it, or raise BadInput. `checked` are those that were looked at before, by their
-    identity: what is referred to may lead back here.
+    """Check one schema and those in it. Raises BadInput.
+
+    `checked` has those that were looked at before, by their identity: a reference may lead back to one.
     """
     if isinstance(schema, bool) or id(schema) in checked:
         return
@@ -105,7 +106,10 @@ def _wrong(word: str, expected: str, at: str) -> BadInput:
 
 
 def _follow(schema: Any, root: Mapping[str, Any], sound: set[str], way: tuple[str, ...]) -> None:
-    """Raises BadInput for a reference that leads back to itself without a step into the value: it would never end."""
+    """Raise BadInput for a reference that leads back to itself without a step into the value: a check would never end.
+
+    `sound` has the references that are known to end, `way` those that led here.
+    """
     if not isinstance(schema, Mapping):
         return
     reference = schema.get("$ref")
@@ -221,5 +225,5 @@ def _has_type(value: Any, names: Any) -> bool:
 
 
 def _same(a: Any, b: Any) -> bool:
-    """Compare two values as JSON does, where true is not 1."""
+    """Return whether two values are equal as JSON, where true is not 1."""
     return bool(a == b) and isinstance(a, bool) == isinstance(b, bool)

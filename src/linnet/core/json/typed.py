@@ -1,6 +1,6 @@
-"""Types as JSON Schemas, and JSON as values of types: those that msgspec knows, and pydantic's models among them.
+"""JSON Schemas of types, and values of types from JSON: the types that msgspec knows, and pydantic's models in them.
 
-A model is known by what it can do (`model_json_schema`, `model_validate`), so that nothing has to be installed.
+A model is known by what it can do (`model_json_schema`, `model_validate`), so that pydantic need not be installed.
 """
 
 from typing import Any
@@ -11,24 +11,24 @@ from linnet import decoding
 
 
 def is_model(kind: Any) -> bool:
-    """Return whether it is a class that describes and checks itself, as pydantic's models do."""
+    """Return whether this is a class that describes and checks itself, as pydantic's models do."""
     return isinstance(kind, type) and hasattr(kind, "model_json_schema") and hasattr(kind, "model_validate")
 
 
 def schema(kind: Any) -> dict[str, Any]:
-    """Raises TypeError for a type that cannot be described."""
+    """Return the JSON Schema of a type. Raises TypeError for one that cannot be described."""
     if is_model(kind):
         return dict(kind.model_json_schema())
     return decoding.schema(kind, schema_hook)
 
 
 def decode(text: str, kind: Any) -> Any:
-    """Raises msgspec.ValidationError, a ValueError, for what does not fit."""
+    """Return the value of this type that a JSON text says. Raises msgspec.MsgspecError, a ValueError."""
     return decoding.decoder_of(kind, dec_hook).decode(text)
 
 
 def schema_hook(kind: type) -> dict[str, Any]:
-    """Return a model's schema as a part of another one: complete in itself. For msgspec. Raises TypeError."""
+    """Return a model's schema, complete in itself, for msgspec to put into another one. Raises TypeError."""
     if not is_model(kind):
         raise TypeError(f"{kind!r} is not a type that can be checked")
     described: dict[str, Any] = kind.model_json_schema()  # type: ignore[attr-defined]
@@ -52,7 +52,7 @@ def schema_hook(kind: type) -> dict[str, Any]:
 
 
 def dec_hook(kind: type, value: Any) -> Any:
-    """Return a model, made and checked by itself from plain JSON. For msgspec. Raises ValueError."""
+    """Return a model that was made and checked by its own class from plain JSON, for msgspec. Raises ValueError."""
     if not is_model(kind):
         raise ValueError(f"{kind!r} is not a type that can be checked")
     try:
@@ -64,7 +64,7 @@ def dec_hook(kind: type, value: Any) -> Any:
 
 
 def enc_hook(value: Any) -> Any:
-    """Return a model as plain JSON, anything else as its text. For msgspec."""
+    """Return a model as plain JSON, and anything else as its text, for msgspec."""
     return value.model_dump(mode="json") if is_model(type(value)) and hasattr(value, "model_dump") else str(value)
 
 

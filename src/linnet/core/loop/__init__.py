@@ -1,1 +1,1 @@
-"""The machines of the agent loop: what runs and waits, one run, and the folds around them. Pure."""
+"""The agent loop as state machines that never wait: the schedule of jobs, one run, and what is folded from events."""

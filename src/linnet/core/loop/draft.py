@@ -1,4 +1,4 @@
-"""Folds a provider's deltas into one assistant message and says, as events, what each of them meant."""
+"""Builds one assistant message from the deltas that a provider streams, and the events that tell of its growth."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -12,7 +12,10 @@ from linnet.core.models import Model
 
 
 class _Part:
-    """Pieces are kept apart until the end: joining them as they come would cost the square of their number."""
+    """A part of the message so far.
+
+    Its pieces are kept apart until the end: joining them as they come would cost the square of their number.
+    """
 
     __slots__ = ("call_id", "closed", "index", "kind", "name", "pieces", "redacted", "signature")
 
@@ -37,7 +40,7 @@ class _Part:
 
 
 class Draft:
-    """Invariant: the parts are in the order the model began them, and an ended part never grows."""
+    """A message so far. Invariant: its parts are in the order the model began them, and an ended part never grows."""
 
     def __init__(self) -> None:
         self._parts: list[_Part] = []
@@ -47,6 +50,7 @@ class Draft:
         self._stop: StopReason = "end"
 
     def add(self, batch: Sequence[deltas.Delta]) -> list[Event]:
+        """Add what the deltas bring, and return the events that tell of it."""
         events: list[Event] = []
         for delta in batch:
             match delta:

@@ -1,4 +1,4 @@
-"""A reply that was complete before it was told, as the events that it would have come in."""
+"""The events of a reply that an extension was asked about, and perhaps changed, before anybody was told of it."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,10 @@ from linnet.core.messages import AssistantMessage, ReplyPart, Text, Thinking
 
 
 def retold(held: Iterable[Event], reply: AssistantMessage) -> list[Event]:
-    """Return the events that tell the reply as it is now. `held` are those it came in, before it was changed."""
+    """Return the events that tell the reply as it is now; none if it never started.
+
+    `held` are those it came in, before it was changed.
+    """
     started: list[Event] = [event for event in held if isinstance(event, ReplyStarted)]
     if not started:
         return []

@@ -1,4 +1,4 @@
-"""How much a prompt may take, and the sentence for one that has taken as much."""
+"""The limits on the steps, the cost and the time of a prompt, and the errors for a prompt that has reached one."""
 
 from msgspec import Struct
 
@@ -7,23 +7,24 @@ from linnet.errors import LimitReached
 
 
 class Limits(Struct, frozen=True):
-    """None: as much as it needs. `steps` bounds each run. `cost`, in US dollars, and `seconds` bound the whole prompt,
-    with all its runs, retries and compactions. `spelled`: what whoever set them calls them.
+    """How much a prompt may take. None means as much as it needs.
+
+    `cost` and `seconds` bound the whole prompt, with all its runs, retries and compactions.
     """
 
-    steps: int | None = None
-    cost: float | None = None
+    steps: int | None = None  # Of each run.
+    cost: float | None = None  # In US dollars.
     seconds: float | None = None
-    spelled: Spelling = keyword
+    spelled: Spelling = keyword  # Returns what whoever set a limit calls it.
 
     def between_steps(self, steps: int, dollars: float) -> LimitReached | None:
-        """Return the limit that a run of so many steps has reached, in a prompt that has cost so much; None if none."""
+        """Return the limit that is reached after so many steps of a run, in a prompt that has cost so much; or None."""
         if self.steps is not None and steps >= self.steps:
             return LimitReached("max_steps", f"max steps ({self.steps}) exceeded")
         return self.after_spending(dollars)
 
     def after_spending(self, dollars: float) -> LimitReached | None:
-        """Return the limit that a prompt has reached which has cost so much; None if it has not."""
+        """Return the limit that is reached by a prompt that has cost so much; or None."""
         if self.cost is None or dollars < self.cost:
             return None
         name = self.spelled("max_cost")
@@ -32,5 +33,6 @@ class Limits(Struct, frozen=True):
         )
 
     def out_of_time(self) -> LimitReached:
+        """Return the error for a prompt whose time is up."""
         seconds, name = self.seconds or 0, self.spelled("max_seconds")
         return LimitReached("max_seconds", f"max seconds ({seconds:g}) reached: the run was interrupted ({name})")

@@ -1,4 +1,4 @@
-"""What has begun and not ended, as the fold of a session's events.
+"""Knows from a session's events whether something has begun and not ended.
 
 Where nothing is open there is a mark. What is printed after it depends on nothing that happened before it, so whoever
 prints from some event on need not know more than what happened since the last mark before that.
@@ -10,7 +10,7 @@ from linnet.core import events, ui_events
 
 
 class OpenWork:
-    """Invariant: applying events, in order, is the only way it changes.
+    """The fold of a session's events. Invariant: applying events, in order, is the only way it changes.
 
     A prompt or a compaction is open from JobStarted to Settled, and all that is inside of it is open no longer: its
     runs and their steps, replies, parts and tools, the wait for another try, and compactions. A question may be asked
@@ -24,10 +24,11 @@ class OpenWork:
 
     @property
     def is_empty(self) -> bool:
-        """Whether this is a mark."""
+        """Return whether nothing is open: whether this is a mark."""
         return not self._job and not self._questions
 
     def apply(self, event: events.Event) -> None:
+        """Change as the event says."""
         match event:
             case events.JobStarted():
                 self._job = True

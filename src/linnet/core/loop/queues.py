@@ -1,11 +1,14 @@
-"""What the user says while the agent works: it waits here until the agent can hear it."""
+"""The queues in which what is said while the agent works waits until it can be said to the model."""
 
 from linnet.core.events import QueueMode
 from linnet.core.inputs import Input
 
 
 class Queues:
-    """Invariant: within each queue, what came first is said first. Steering goes before follow-ups."""
+    """Steering, for the next interruption, and follow-ups, for when the agent has nothing left to do.
+
+    Invariant: within each queue, what came first is said first. Steering goes before follow-ups.
+    """
 
     def __init__(self) -> None:
         self.steering: list[Input] = []
@@ -17,19 +20,19 @@ class Queues:
         return len(self.steering) + len(self.follow_ups)
 
     def take_steering(self) -> list[Input]:
-        """Take what is to be said at the next interruption; empty if nobody steers."""
+        """Take out and return what is to be said at the next interruption; empty if nobody steers."""
         taken, self.steering = _cut(self.steering, self.steering_mode)
         return taken
 
     def take_next(self) -> list[Input]:
-        """Take what is to be said to an agent that has nothing left to do: steering, or else follow-ups."""
+        """Take out and return what is to be said to an agent that has nothing left to do: steering, else follow-ups."""
         taken = self.take_steering()
         if not taken:
             taken, self.follow_ups = _cut(self.follow_ups, self.follow_up_mode)
         return taken
 
     def clear(self) -> list[Input]:
-        """Empty both queues. Returns what was in them, steering first."""
+        """Empty both queues, and return what was in them, steering first."""
         waiting = self.steering + self.follow_ups
         self.steering, self.follow_ups = [], []
         return waiting

@@ -1,13 +1,13 @@
-"""The agent loop as a machine: facts in, effects out. It never waits, so any order of facts can be tried."""
+"""The agent loop as a state machine: it is fed facts and returns effects, and `run_facts` has both.
+
+It never waits and does nothing by itself, so any order of facts can be tried.
+"""
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TypeAlias, assert_never
-
-from msgspec import Struct
+from typing import TYPE_CHECKING, assert_never
 
 from linnet.core.context import cost
 from linnet.core.events import (
-    Event,
     Interrupted,
     NoteAdded,
     QueueChanged,
@@ -23,6 +23,22 @@ from linnet.core.events import (
 from linnet.core.inputs import Input
 from linnet.core.loop.limits import Limits
 from linnet.core.loop.queues import Queues
+from linnet.core.loop.run_facts import (
+    Aborted,
+    Answered,
+    AskModel,
+    Effect,
+    Emit,
+    Fact,
+    Prepare,
+    Prepared,
+    Prompted,
+    Replied,
+    Review,
+    Reviewed,
+    RunTool,
+    TakenUp,
+)
 from linnet.core.messages import (
     AssistantMessage,
     Message,
@@ -49,102 +65,16 @@ UNKNOWN = (
 SKIPPED = "Skipped due to queued user message."
 
 
-class Prompted(Struct, frozen=True):
-    """Without a message the run takes up a conversation where an earlier run failed."""
-
-    messages: tuple[UserMessage | Note, ...] = ()
-
-
-class TakenUp(Struct, frozen=True):
-    """The run goes on from where another process left it off. `time` is now. `cut` is the reply there will not be, if
-    the run was being cut short: then it ends, and nothing is asked or run for its sake.
-    """
-
-    run: "OpenRun"
-    time: int
-    cut: AssistantMessage | None = None
-
-
-class Prepared(Struct, frozen=True):
-    """What became of the inputs that were to be prepared; nothing, if all of them were seen to otherwise."""
-
-    messages: tuple[UserMessage | Note, ...]
-
-
-class Replied(Struct, frozen=True):
-    """Whatever came of the model call: a failure or an abort is a reply that stopped for that reason."""
-
-    message: AssistantMessage
-
-
-class Answered(Struct, frozen=True):
-    """A call has its result. `index` is the one that RunTool had."""
-
-    index: int
-    result: ToolResult
-
-
-class Aborted(Struct, frozen=True):
-    """A call was cut short: `result` is what this one had by then, `reply` the one that will not be asked for, which
-    says why the run was cut short: it stopped for an abort, or with an error.
-
-    What cuts it short while the model speaks arrives as a reply.
-    """
-
-    index: int
-    result: ToolResult
-    reply: AssistantMessage
-
-
-class Reviewed(Struct, frozen=True):
-    """What came of Review: why the answer cannot be used, to be said to the model; None if it is to be left at it.
-    `cut` is the reply there will not be, if the run was cut short meanwhile.
-    """
-
-    objection: UserMessage | None = None
-    cut: AssistantMessage | None = None
-
-
-class Prepare(Struct, frozen=True):
-    """Make messages of what was said meanwhile."""
-
-    inputs: tuple[Input, ...]
-
-
-class AskModel(Struct, frozen=True):
-    """Ask the model for a reply to the conversation as it is. `step` counts from 1."""
-
-    step: int
-
-
-class RunTool(Struct, frozen=True):
-    """Run a tool. `index` counts the calls of one reply from 0: their ids may not be unique."""
-
-    index: int
-    call: ToolCall
-
-
-class Review(Struct, frozen=True):
-    """See whether the answer that would be the last can be used."""
-
-    text: str
-
-
-class Emit(Struct, frozen=True):
-    event: Event
-
-
-Fact: TypeAlias = Prompted | TakenUp | Prepared | Replied | Answered | Aborted | Reviewed
-Task: TypeAlias = Prepare | AskModel | RunTool | Review  # What takes time: its outcome is the next fact.
-Effect: TypeAlias = Task | Emit
-
-
 class Run:
-    """One run. Invariants: every call of a reply is answered before the next question, and its results are told in the
-    order of the calls; at most `calls_at_once` calls are outstanding, and nothing else is while one is; none is begun
-    after an abort, or once somebody steers and one was answered; the run ends exactly once. A step that goes beyond a
-    limit is finished; `limit` is the one that ended the run, if one did. Where answers are reviewed, none is the last
-    that was not; one that was cut off at the model's limit is no answer.
+    """One run: the agent at work, from a prompt until it has nothing left to do.
+
+    Invariants:
+    - Every call of a reply is answered before the model is asked again, and results are told in the order of the calls.
+    - At most `calls_at_once` calls are outstanding, and no other task is while one is.
+    - No call is begun after an abort, or once somebody steers and at least one call of the reply was answered.
+    - A step that goes beyond a limit is finished.
+    - Where answers are reviewed, the last one was, unless it was cut off at the model's limit, or the run failed.
+    - The run ends exactly once.
 
     A run that is taken up goes on as if it had not been left off: no result is told twice, and no call that may have
     begun is begun again. What was open when it was left off is told to have started once more, for those who hear of it
@@ -161,10 +91,13 @@ class Run:
         *,
         reviews: bool = False,
     ) -> None:
-        """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt."""
+        """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt.
+
+        `reviews`: an answer is reviewed before it is the last.
+        """
         self._reviews = reviews
         self._reviewing = False
-        self.limit: LimitReached | None = None
+        self.limit: LimitReached | None = None  # The limit that ended the run, if one did.
         self._limits = limits
         self._total = spent
         self._earlier = (spent if earlier is None else earlier).cost.total
@@ -173,17 +106,21 @@ class Run:
         self._step = 0
         self._asked = self._preparing = False
         self._reply: AssistantMessage | None = None
-        self._begun = 0  # So many of the reply's calls.
+        self._begun = 0  # So many of the reply's calls were told to have started.
         self._running: set[int] = set()
         self._answered: dict[int, ToolResult] = {}  # Those that wait for an earlier call's result to be told.
         self._told: set[int] = set()  # Those whose results were told before the run was taken up.
-        self._results: list[ToolResult] = []
-        self._aborted: AssistantMessage | None = None
+        self._results: list[ToolResult] = []  # Those of the reply's calls that were told, in the order of the calls.
+        self._aborted: AssistantMessage | None = None  # The reply that stands for the interruption, if there was one.
         self._said: list[Message] = []
-        self._stopped: StopReason = "end"  # As the reply that had nothing left to do, while more is prepared.
-        self._may_end = False
+        self._stopped: StopReason = "end"  # As the reply that had nothing left to do, while it is reviewed.
+        self._may_end = False  # The run may end if nothing comes of what is being prepared.
 
     def feed(self, fact: Fact) -> list[Effect]:
+        """Take in a fact; return what is to be done, in this order, before the next one is fed.
+
+        What comes of a task that is not outstanding any more changes nothing.
+        """
         match fact:
             case Prompted(messages):
                 return [Emit(RunStarted()), *self._ask(messages)]
@@ -198,7 +135,7 @@ class Run:
             case Aborted(index, result, reply):
                 if index not in self._running:
                     return []
-                self._aborted = self._aborted or reply
+                self._aborted = self._aborted or reply  # The first interruption is the reason for the others.
                 return self._answer(index, result)
             case Reviewed(objection, cut):
                 return self._reviewed(objection, cut) if self._reviewing else []
@@ -208,6 +145,7 @@ class Run:
     def _take_up(self, run: "OpenRun", time: int, cut: AssistantMessage | None) -> list[Effect]:
         reply = self._reply = run.reply
         self._said, self._step, self._aborted = list(run.said), run.step, cut
+        # From the latest thing that may have been told to the earliest: nothing is told or done twice.
         if run.interrupted is not None:
             return self._finish(run.interrupted.stop, run.interrupted.error)
         if run.inputs:
@@ -223,6 +161,7 @@ class Run:
         return [again, self._step_ended(), *self._leave_step(reply)]
 
     def _take_up_calls(self, run: "OpenRun", time: int) -> list[Effect]:
+        """Answer the calls of which nobody knows what came, and run those that somebody was being asked about."""
         effects: list[Effect] = []
         self._begun = run.begun
         for index, (call, known) in enumerate(zip(self._calls, run.known, strict=True)):
@@ -241,6 +180,7 @@ class Run:
         return effects
 
     def _prepared(self, messages: tuple[UserMessage | Note, ...]) -> list[Effect]:
+        # After a reply with calls the model is asked all the same: it has not seen their results.
         may_end, self._may_end = self._may_end, False
         if messages or not may_end:
             return self._ask(messages)
@@ -279,8 +219,9 @@ class Run:
         return [*self._tell_results(), *self._next(result.time)]
 
     def _next(self, time: int) -> list[Effect]:
-        """Begin what may begin. Once every call is answered, go on to the next step or end."""
+        """Begin the calls that may begin. Once every call is answered, go on to the next step or end."""
         effects: list[Effect] = []
+        # Calls are skipped before any is begun: an abort or steering that came meanwhile keeps the others from running.
         if self._aborted is not None:
             self._skip(_why_not(self._aborted), self._aborted.time)
         elif (self._results or self._answered) and self._queues.steering:
@@ -301,7 +242,7 @@ class Run:
 
     def _leave_step(self, reply: AssistantMessage) -> list[Effect]:
         """Go on from the end of a step to the next one, or end."""
-        if not reply.calls and reply.stop in ("error", "aborted"):
+        if not reply.calls and reply.stop in ("error", "aborted"):  # It has told of the interruption itself.
             return self._finish(reply.stop, reply.error)
         cut = self._aborted
         if cut is not None:
@@ -317,6 +258,7 @@ class Run:
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """Hear what waits to be said to an agent that has nothing left to do; or have its answer reviewed, or end."""
         self._stopped = stop
+        # What waits is heard first: an answer that more is said to is not the last, and need not be reviewed.
         if self._reached() is None and (heard := self._queues.take_next()):
             self._may_end = True
             return self._hear(heard)
@@ -334,7 +276,7 @@ class Run:
             return self._finish(self._stopped, "")
         if objection is not None:
             return self._ask([objection])
-        if heard := self._queues.take_next():  # Meanwhile.
+        if heard := self._queues.take_next():  # It was said while the answer was reviewed.
             self._may_end = True
             return self._hear(heard)
         return self._finish(self._stopped, "")
@@ -343,6 +285,7 @@ class Run:
         return self._limits.between_steps(self._step, self._total.cost.total - self._earlier)
 
     def _hear(self, heard: list[Input]) -> list[Effect]:
+        """Have what was taken out of the queues made messages of; without any, ask the model at once."""
         if not heard:
             return self._ask()
         self._preparing = True
@@ -354,7 +297,7 @@ class Run:
         return self._reply.calls if self._reply is not None else ()
 
     def _skip(self, reason: str, time: int) -> None:
-        """Answer the calls that have not begun."""
+        """Answer the calls that have not begun with this reason."""
         calls = self._calls
         for index in range(self._begun, len(calls)):
             self._answered.setdefault(index, not_run(calls[index], time, reason))
@@ -385,11 +328,12 @@ class Run:
 
 
 def not_run(call: ToolCall, time: int, reason: str = NOT_RUN) -> ToolResult:
+    """Return the result of a call that has no result of its own, for this reason."""
     return ToolResult(call.id, call.name, (Text(reason),), time, is_error=True)
 
 
 def cut_off(call: ToolCall, time: int, *, begun: bool, late: bool) -> ToolResult:
-    """Return the result of a call that was interrupted; `late`: because the time was up, and not by an abort."""
+    """Return the result of a call that was interrupted; `late`: because the time was up, not by an abort."""
     if not begun:
         return not_run(call, time, TOO_LATE if late else NOT_RUN)
     return not_run(call, time, BEGUN.format("the time for this prompt was up" if late else "the turn was aborted"))

@@ -1,4 +1,4 @@
-"""What runs, what waits, what is cut short and what is dropped, as a machine: facts in, effects out.
+"""Decides which job runs, which wait, and which are cut short or dropped, as a state machine: facts in, effects out.
 
 It never waits and does nothing by itself, so any order of facts can be tried. Whoever carries out its effects feeds it
 the facts that follow from them, one at a time.
@@ -7,12 +7,11 @@ the facts that follow from them, one at a time.
 from collections import deque
 from typing import Literal
 
-from msgspec import Struct
-
 from linnet.core import commands
-from linnet.core.commands import Background, Bash, Compact, Move, Prompt, RunCommand, Work
-from linnet.core.events import BashHeld, BashRan, QueueChanged
+from linnet.core.commands import Bash, Compact, Move, Prompt, RunCommand, Work
+from linnet.core.events import QueueChanged
 from linnet.core.inputs import Input
+from linnet.core.loop.background import BackgroundCommands
 from linnet.core.loop.queues import Queues
 from linnet.core.loop.schedule_facts import (
     AbortAsked,
@@ -53,46 +52,40 @@ from linnet.core.loop.schedule_facts import (
     Submitted,
     Tell,
 )
-from linnet.core.messages import BashRun
 from linnet.errors import LinnetError
 
 
-class _Background(Struct):
-    """`session` is where it began; empty between two sessions, when it belongs to the one that is led to."""
-
-    command: Background
-    session: str
-
-
 class Schedule:
-    """Invariants: one job is active at a time; waiting ones begin in the order they came; each job that is submitted is
-    accepted or refused, and each that was accepted begins, is said to the active one, or is refused on closing. A job
-    that is interrupted hears nothing more that is said; what had been said to it is dropped, and that is told.
+    """The jobs and background commands of a session.
 
-    What arrives where there are extensions is admitted or answered in the order it came, one at a time: never before
-    they are loaded, and a move never before they were asked, unless it was aborted before.
+    Invariants:
+    - One job is active at a time, and waiting ones begin in the order they came.
+    - Each job that is submitted is accepted or refused. Each that was accepted begins, is said to the active one, or is
+      refused on closing.
+    - A job that is interrupted hears nothing more that is said; what had been said to it is dropped, and that is told.
+    - What arrives where there are extensions is admitted or answered in the order it came, one at a time: never before
+      they are loaded, and a move never before they were asked, unless it was aborted before.
     """
 
     def __init__(self, queues: Queues) -> None:
         self._queues = queues
         self._active: Job | None = None
-        self._is_ending = False  # The active job: what is said from now on is not said to it.
+        self._is_ending = False  # The active job is: what is said from now on is not said to it.
         self._waiting: deque[Job] = deque()
         self._doomed: set[int] = set()  # Waiting jobs that are interrupted as soon as they begin.
-        self._background: dict[int, _Background] = {}
-        self._ran: list[BashRun] = []  # Commands that ended while a job was active.
+        self._background = BackgroundCommands()
         self._input_ended = False
-        self._lingers = False
+        self._lingers = False  # Commands that nobody can abort any more are given some time.
         self._closed = False
         # unread → loading → read ⇄ reloading. From loading or reloading also back to unread, if that could not be done
         # just now; or to failing, and when everybody knows why, to failed: nothing leads out of there.
         self._extensions: Literal["unread", "loading", "read", "reloading", "failing", "failed"] = "unread"
         self._failure: LinnetError | None = None  # Why nothing that needs extensions is done any more.
         self._incomplete = False  # They were loaded in a hurry: some may not have been heard of yet.
-        self._outdated = False  # They are to be read again before the next that needs them, once no job is active.
+        self._outdated = False  # They are to be read again before the next command that needs them, between two jobs.
         self._arrived: deque[Arrived] = deque()  # What waits for extensions.
         self._passing: Arrived | None = None  # What is being admitted, or asked about, or reloads.
-        self._stage: Literal["asked", "admitted", "submitted"] = "admitted"  # How far it has come.
+        self._stage: Literal["asked", "admitted", "submitted"] = "admitted"  # How far `_passing` has come.
 
     @property
     def active(self) -> Job | None:
@@ -104,13 +97,13 @@ class Schedule:
 
     @property
     def busy(self) -> bool:
-        """Return whether anything is left to do. That extensions are being loaded is nothing: nobody waits for that."""
-        runs = self._active is not None or bool(self._background)
+        """Return whether anything is left to do. Loading extensions alone does not count: nobody waits for that."""
+        runs = self._active is not None or len(self._background) > 0
         return runs or self._passing is not None or bool(self._arrived) or self._extensions == "failing"
 
     @property
     def leaving(self) -> bool:
-        """Return whether a move waits: what is asked for now is about the place that it leads to."""
+        """Return whether a move waits: what is asked for now is about the session that it leads to."""
         return any(isinstance(job.work, Move) for job in self._waiting)
 
     def holds(self, number: int) -> bool:
@@ -128,7 +121,7 @@ class Schedule:
         """Take in a fact; return what is to be done, in this order, before the next one is fed."""
         effects = self._feed(fact)
         # Whoever began a command and left would otherwise keep the process for as long as the command likes.
-        alone = self._active is None and not self._closed and self._commands()
+        alone = self._active is None and not self._closed and self._background.endless()
         if alone and self._input_ended and not self._lingers:
             self._lingers = True
             effects.append(Linger())
@@ -145,18 +138,21 @@ class Schedule:
             case BackgroundSubmitted(number, command, session):
                 if self._closed:
                     return [Refuse(number, "closed")]
-                self._background[number] = _Background(command, "" if self.leaving else session)
+                self._background.begin(number, command, "" if self.leaving else session)
                 return [Launch(number)]
             case BackgroundEnded(number, session, run):
-                return self._background_ended(number, session, run)
+                if number not in self._background:
+                    return []
+                told = self._background.end(number, session, run, is_alone=self._active is None)
+                return [*told, *self._idle()]
             case BashAbortAsked():
-                return self._interrupt_commands(Bash)
+                return self._background.interrupt(Bash)
             case InputEnded():
                 self._input_ended = True
                 return []
             case PatienceOver():
                 self._lingers = False
-                return [] if self._active is not None else self._interrupt_commands()
+                return [] if self._active is not None else self._background.interrupt()
             case CloseAsked():
                 return self._close()
             case Arrived():
@@ -193,6 +189,8 @@ class Schedule:
             self._stage = "submitted"
         if self._closed:
             return [Refuse(job.number, "closed")]
+        # The order counts: what only an agent at work can hear is refused before it could begin a job of its own, and
+        # what may not wait before it could be said to the active one.
         is_heard = self._active is not None and fact.listening and self._hears
         if isinstance(work, Prompt) and work.when_idle == "refuse" and not is_heard:
             return [Refuse(job.number, "idle")]
@@ -205,7 +203,7 @@ class Schedule:
         effects: list[Effect] = [Accept(job.number)]
         if _cuts_short(work, self._active.work):
             effects += self._cut_short()
-            if isinstance(work, Move):  # What waits before it might take for ever.
+            if isinstance(work, Move):  # It waits behind these, and they might take for ever.
                 doomed = [job.number for job in self._waiting if isinstance(job.work, Prompt | Compact)]
                 self._doomed.update(doomed)
                 effects += map(Interrupt, doomed)
@@ -218,6 +216,7 @@ class Schedule:
         return not self._is_ending and not self._waiting
 
     def _said(self, job: Job, prompt: Prompt) -> list[Effect]:
+        """Put a prompt into the queue of the active job, unless it would rather be refused."""
         if prompt.when_busy == "refuse":
             return [Refuse(job.number, "busy")]
         queues = self._queues
@@ -233,7 +232,7 @@ class Schedule:
 
     def _abort(self, number: int | None) -> list[Effect]:
         if number is None:
-            return [*self._cut_short(), *self._interrupt_commands(RunCommand), *self._abort_arrived()]
+            return [*self._cut_short(), *self._background.interrupt(RunCommand), *self._abort_arrived()]
         if self._active is not None and number == self._active.number:
             return self._cut_short()
         if number in self._background:
@@ -241,7 +240,7 @@ class Schedule:
         return self._doom(number) if self.holds(number) else []
 
     def _abort_arrived(self) -> list[Effect]:
-        """Call off what extensions are asked about; or, if nothing runs, doom the first job that waits for them."""
+        """Call off the move that extensions are asked about; or doom the first job that waits, if nothing runs."""
         if self._passing is not None and self._stage == "asked":
             return self._doom(self._passing.number)
         if self._active is not None:
@@ -250,12 +249,13 @@ class Schedule:
         return self._doom(jobs[0]) if jobs and self._doomed.isdisjoint(jobs) else []
 
     def _doom(self, number: int) -> list[Effect]:
-        """Have what waits be aborted as it begins. It need not wait for extensions that can join later."""
+        """Have what waits aborted as it begins. It need not wait for extensions that can join later."""
         self._doomed.add(number)
         first = self._arrived[0].number if self._arrived else None
         return [Interrupt(number), *(self._hurry() if number == first else ())]
 
     def _cut_short(self) -> list[Effect]:
+        """Interrupt the active job. What was said to it is told to be dropped first, while the job still goes on."""
         if self._active is None:
             return []
         dropped = self._queues.clear()
@@ -265,35 +265,14 @@ class Schedule:
 
     def _ended(self) -> list[Effect]:
         self._active = None
-        ran, self._ran = self._ran, []
-        told: list[Effect] = [Tell(BashRan(run)) for run in ran]
+        # Before the next job begins: it is to see what the commands that ended meanwhile came to.
+        told = self._background.release()
         if self._waiting:
             return [*told, *self._begin(self._waiting.popleft())]
         return [*told, *self._idle()]
 
-    def _background_ended(self, number: int, session: str, run: BashRun | None) -> list[Effect]:
-        """Tell what a command came to, or keep that until the job ends; nothing in another session than it began in."""
-        begun = self._background.pop(number, None)
-        if begun is None:
-            return []
-        told: list[Effect] = []
-        if run is not None and begun.session in ("", session):
-            if self._active is None:
-                told = [Tell(BashRan(run))]
-            else:
-                self._ran.append(run)
-                told = [Tell(BashHeld(run))]
-        return [*told, *self._idle()]
-
-    def _interrupt_commands(self, *kinds: type[Background]) -> list[Effect]:
-        return [Interrupt(number) for number in self._commands(*kinds)]
-
-    def _commands(self, *kinds: type[Background]) -> list[int]:
-        """Return what runs in the background and may take for ever: commands of the client's, and of extensions."""
-        wanted = kinds or (Bash, RunCommand)
-        return [number for number, each in self._background.items() if isinstance(each.command, wanted)]
-
     def _close(self) -> list[Effect]:
+        """Refuse what waits and interrupt what runs, in this order: nothing that waits may begin when the job ends."""
         if self._closed:
             return []
         self._closed = True
@@ -307,7 +286,7 @@ class Schedule:
         if lost:
             effects.append(self._tell_queue(tuple(lost)))
         asked = [Interrupt(self._passing.number)] if self._passing is not None and self._stage == "asked" else []
-        effects += [*asked, *self._hurry(), *self._cut_short(), *self._interrupt_commands()]
+        effects += [*asked, *self._hurry(), *self._cut_short(), *self._background.interrupt()]
         return [*effects, *self._idle()] if arrived else effects
 
     def _arrive(self, fact: Arrived) -> list[Effect]:
@@ -317,7 +296,10 @@ class Schedule:
         return self._pass()
 
     def _pass(self) -> list[Effect]:
-        """See to the first that has arrived, if the extensions are there and nothing is on its way."""
+        """See to the first that has arrived, if the extensions are there and nothing else is being seen to.
+
+        They are loaded, or read again if they are outdated, before it leaves the queue: it waits for that as the first.
+        """
         effects: list[Effect] = []
         while self._arrived and self._passing is None and self._extensions in ("unread", "read"):
             first = self._arrived[0]
@@ -334,6 +316,7 @@ class Schedule:
         return effects
 
     def _next_step(self, first: Arrived) -> Effect:
+        """Return what is done first for a command: a move is asked about before it is admitted."""
         if isinstance(first.command, commands.Reload):
             return self._reload(first.number)
         self._stage = "asked" if isinstance(first.command, Move) else "admitted"
@@ -367,14 +350,14 @@ class Schedule:
         return [CallOff(number), *self._over()]
 
     def _over(self) -> list[Effect]:
-        """Let the next one pass: what was passing is seen to."""
+        """Let the next one pass: what was passing has been seen to."""
         passed, self._passing = self._passing, None
         if passed is not None and not self.holds(passed.number):
             self._doomed.discard(passed.number)
         return [*self._pass(), *self._idle()]
 
     def _failed(self, error: LinnetError, *, for_good: bool) -> list[Effect]:
-        """Refuse whatever waits for extensions. Guards may be among them, so nobody passes without."""
+        """Refuse whatever waits for extensions. Guards may be among these, so nothing passes without them."""
         reloads = self._extensions == "reloading"
         self._outdated |= reloads and self._passing is None  # What nobody asked for is tried again.
         refused = self._here if reloads else list(self._arrived)
@@ -394,7 +377,7 @@ class Schedule:
 
 
 def _cuts_short(work: Work, running: Work) -> bool:
-    """Return whether what runs is aborted for the sake of what was asked for."""
+    """Return whether what runs is aborted for the sake of what was asked for: by any move, never by a prompt."""
     if isinstance(work, Compact):
         return work.at_once and isinstance(running, Prompt)
     return not isinstance(work, Prompt)

@@ -1,6 +1,4 @@
-"""What the schedule is told, as facts, and what it wants done, as effects. What follows from a fact is decided in
-`schedule.py`.
-"""
+"""The facts that the schedule is told and the effects that it wants done. `schedule` decides what follows from what."""
 
 from typing import Literal, TypeAlias
 
@@ -12,25 +10,27 @@ from linnet.core.messages import BashRun
 from linnet.errors import LinnetError
 
 Why: TypeAlias = Literal["busy", "idle", "at_work", "closed", "closing"]
-"""`at_work`: what is done between runs alone. `closing`: it was waiting as the agent was closed."""
+"""Why something is refused: another job is active, no job is, it is done only between runs (`at_work`), the agent was
+closed before, or the agent was closed while it waited (`closing`).
+"""
 
 
 class Job(Struct, frozen=True):
-    """Work that somebody asked for. `number` is unique; `time` is when it was asked for."""
+    """Work that somebody asked for."""
 
-    number: int
+    number: int  # Unique among all that was asked for.
     work: Work
-    time: int = 0
+    time: int = 0  # When it was asked for, in milliseconds since 1970.
 
 
 class Submitted(Struct, frozen=True):
-    """`listening`: the agent is at work, so that what is said now can be said to it. `may_wait`: or else it is refused
-    while another job is active.
-    """
+    """Somebody asked for a job."""
 
     job: Job
     listening: bool = False
+    """The agent is at work, so that what is said now can be said to it."""
     may_wait: bool = True
+    """If not, the job is refused while another one is active."""
 
 
 class JobEnded(Struct, frozen=True):
@@ -38,31 +38,31 @@ class JobEnded(Struct, frozen=True):
 
 
 class AbortAsked(Struct, frozen=True):
-    """Of the active job, and of commands of extensions; with a number, of that job or background command alone, whether
-    it is active or waits.
+    """Somebody wants the active job and all commands of extensions aborted; with a number, only that job or background
+    command, whether it runs or waits.
     """
 
     number: int | None = None
 
 
 class BackgroundSubmitted(Struct, frozen=True):
-    """`session` is the one that is open."""
+    """Somebody asked for a background command."""
 
     number: int
     command: Background
-    session: str = ""
+    session: str = ""  # The one that is open.
 
 
 class BackgroundEnded(Struct, frozen=True):
-    """`session` is the one that is open by now. `run` is what came of a command."""
+    """A background command is over."""
 
     number: int
-    session: str = ""
-    run: BashRun | None = None
+    session: str = ""  # The one that is open by now.
+    run: BashRun | None = None  # What came of a shell command.
 
 
 class BashAbortAsked(Struct, frozen=True):
-    """Of the client's shell commands that run in the background, and of nothing else."""
+    """Somebody wants the client's shell commands that run in the background aborted, and nothing else."""
 
 
 class InputEnded(Struct, frozen=True):
@@ -78,72 +78,72 @@ class CloseAsked(Struct, frozen=True):
 
 
 class Arrived(Struct, frozen=True):
-    """Somebody asked for what needs extensions, or has to keep its order with what does."""
+    """Somebody asked for something that needs extensions, or has to keep its order with what does."""
 
     number: int
     command: Ordered
 
 
 class SeenTo(Struct, frozen=True):
-    """What was to be admitted has been: it was submitted, answered or refused."""
+    """What Admit or AskAbout was about has been submitted, answered or refused."""
 
     number: int
 
 
 class ExtensionsWanted(Struct, frozen=True):
-    """Somebody will need them."""
+    """Somebody will soon need the extensions."""
 
 
 class ExtensionsLoaded(Struct, frozen=True):
-    """All of them; or, after a Hurry, those that could be had at once."""
+    """All extensions are loaded; or, after a Hurry, those that could be had at once."""
 
 
 class ExtensionsFailed(Struct, frozen=True):
-    """They could not be loaded, or read again; `for_good`: nor will they be."""
+    """The extensions could not be loaded, or read again."""
 
     error: LinnetError
-    for_good: bool = True
+    for_good: bool = True  # Nor will they ever be.
 
 
 class FailureTold(Struct, frozen=True):
-    """Everybody knows of what GiveUp was about."""
+    """Everybody has been told what GiveUp was about."""
 
 
 class ExtensionsOutdated(Struct, frozen=True):
-    """They are to be read again, before whoever needs them next; or need not be, after all."""
+    """The extensions are to be read again before somebody needs them; or need not be, after all."""
 
     outdated: bool = True
 
 
 class ExtensionsReloaded(Struct, frozen=True):
-    """Those that were read again are in use; or those that there were, if that failed."""
+    """The extensions that were read again are in use; or the earlier ones, if that failed."""
 
 
 class MoveAnswered(Struct, frozen=True):
-    """Not `permitted`: by an extension, or because somebody aborted the question."""
+    """The extensions have said whether a move may happen."""
 
     number: int
-    permitted: bool
+    permitted: bool  # False also if somebody aborted the question.
 
 
 class Accept(Struct, frozen=True):
-    """Tell whoever asked that it will be seen to."""
+    """Tell whoever asked for this that it will be seen to."""
 
     number: int
 
 
 class Refuse(Struct, frozen=True):
-    """Tell whoever asked that it will not be seen to, and why. Nothing more becomes of it."""
+    """Tell whoever asked for this that it will not be seen to, and why. Nothing more becomes of it."""
 
     number: int
     why: Why | LinnetError
 
 
 class Begin(Struct, frozen=True):
-    """This job is the active one from here on. `doomed`: it was aborted before; nothing is to be done for it."""
+    """Begin this job, which is the active one from here on."""
 
     job: Job
-    doomed: bool = False
+    doomed: bool = False  # It was aborted before: nothing is to be done for it, and it ends at once.
 
 
 class Launch(Struct, frozen=True):
@@ -153,13 +153,13 @@ class Launch(Struct, frozen=True):
 
 
 class Interrupt(Struct, frozen=True):
-    """Make whatever blocks in it stop. It still ends by itself, with JobEnded or BackgroundEnded."""
+    """Make whatever blocks in this job or command stop. It still ends by itself, with JobEnded or BackgroundEnded."""
 
     number: int
 
 
 class Linger(Struct, frozen=True):
-    """Only commands are left that nobody can abort any more: have patience with them for a while."""
+    """Wait for a while, then say PatienceOver: only commands are left, and nobody can abort them any more."""
 
 
 class Tell(Struct, frozen=True):
@@ -173,17 +173,17 @@ class Idle(Struct, frozen=True):
 
 
 class Load(Struct, frozen=True):
-    """Load the extensions, or wait for those that were not there yet. Ends with ExtensionsLoaded, ExtensionsFailed."""
+    """Load the extensions, or wait for those that are not there yet. Ends with ExtensionsLoaded or ExtensionsFailed."""
 
 
 class Hurry(Struct, frozen=True):
-    """Wait no longer for extensions that can join later: the first that needs them was aborted, or nobody does."""
+    """Wait no longer for extensions that can join later: the first to need them was aborted, or nothing needs them."""
 
 
 class Reload(Struct, frozen=True):
-    """Read the extensions again, for this command or for nobody. Ends with ExtensionsReloaded or ExtensionsFailed."""
+    """Read the extensions again. Ends with ExtensionsReloaded or ExtensionsFailed."""
 
-    number: int | None = None
+    number: int | None = None  # The command that asked for it; None if they were outdated.
 
 
 class AskAbout(Struct, frozen=True):
@@ -193,19 +193,19 @@ class AskAbout(Struct, frozen=True):
 
 
 class CallOff(Struct, frozen=True):
-    """Answer this move: it does not happen."""
+    """Answer whoever asked for this move that it does not happen."""
 
     number: int
 
 
 class Admit(Struct, frozen=True):
-    """Nothing keeps this command any more: submit or answer it. Ends with SeenTo."""
+    """Submit or answer this command: nothing keeps it back any more. Ends with SeenTo."""
 
     number: int
 
 
 class GiveUp(Struct, frozen=True):
-    """Tell everybody that nothing will be done any more. Ends with FailureTold."""
+    """Tell everybody that nothing that needs extensions will be done any more. Ends with FailureTold."""
 
     error: LinnetError
 

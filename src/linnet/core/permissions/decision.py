@@ -1,5 +1,6 @@
-"""Whether a call may run: what the rules say about it, and where none fits, the mode. What is not known to be allowed
-is not, and what might be forbidden is.
+"""Decides whether a tool call may run: by the last rule that fits it, or by the mode where none does.
+
+What is not known to be allowed is not allowed, and what might be forbidden is forbidden.
 """
 
 import re
@@ -19,17 +20,17 @@ _COVERED = {"read": READING, "edit": WRITING}
 
 
 class Placed(Struct, frozen=True):
-    """A rule, and what its pattern means here if that is about paths."""
+    """A rule, and what its pattern means in this working folder."""
 
     rule: Rule
-    globs: tuple[Glob, ...] = ()
+    globs: tuple[Glob, ...] = ()  # For a pattern that is about paths.
 
 
 class CallPlace(Struct, frozen=True):
-    """Of a call that is about a path: its absolute path as it is named, and with links followed."""
+    """The absolute path that a call is about."""
 
-    named: str
-    real: str
+    named: str  # As the call names it.
+    real: str  # With links followed.
 
 
 def decide(
@@ -37,8 +38,8 @@ def decide(
 ) -> Verdict:
     """Return what the last rule that fits says, or else the mode; without a mode, somebody is asked about everything.
 
-    `own`: the tool is linnet's, whatever it is called. A search is allowed if it may find something: `finds` says what.
-    It is never asked about for the sake of what it would read.
+    `own`: the tool is linnet's, and not somebody else's of that name. A search is allowed if it may find something:
+    `finds` says what. Nobody is asked about a search for the sake of what it would read.
     """
     at = _last(call, rules, place, own)
     verdict = rules[at].rule.verdict if at >= 0 else by_mode(call, mode, own=own)
@@ -52,7 +53,7 @@ def decide(
 
 
 def finds(call: ToolCall, mode: Mode | None, rules: Sequence[Placed], place: CallPlace) -> bool:
-    """Return whether a search of linnet's own, which may run, may show what it found at this place."""
+    """Return whether a search of linnet's own that may run may also show what it found at this place."""
     at = _last(call, rules, place, True)
     if at < 0:
         return mode is None or by_mode(call, mode) == "allow"
@@ -83,7 +84,7 @@ def by_mode(call: ToolCall, mode: Mode | None, *, own: bool = True) -> Verdict:
 
 
 def _last(call: ToolCall, rules: Sequence[Placed], place: CallPlace | None, own: bool) -> int:
-    """Return the number of the last rule that fits; -1 if none does."""
+    """Return the index of the last rule that fits; -1 if none does."""
     return next((at for at in reversed(range(len(rules))) if _fits(rules[at], call, place, own)), -1)
 
 
@@ -141,9 +142,7 @@ _plain_words = lru_cache(256)(plain_words)  # and the same rule against every li
 
 
 def _matches(pattern: str, text: str) -> bool:
-    """Return whether the text is the pattern with anything in place of the stars. Takes no longer than the text is
-    long.
-    """
+    """Return whether the text is the pattern with anything in place of the stars, in time linear in the text."""
     first, *others = pattern.split("*")
     if not others:
         return text == first

@@ -1,7 +1,7 @@
-"""Whether a shell line mentions the words of a rule: in this order within one command, wherever they stand in it.
+"""Finds out whether a shell line mentions the words of a rule, in their order, anywhere within one command.
 
-Generous: what cannot be known counts as mentioned. That is so for `eval`, for a program that is a variable, and for a
-shell that is given its commands by another program.
+What cannot be known counts as mentioned: `eval`, a program that is a variable, and a shell that is given its commands
+by another program.
 """
 
 import re
@@ -14,7 +14,7 @@ from msgspec import Struct
 from linnet.core.permissions.shell_words import ShellCommand, TooMuch, Word, commands, inside
 
 SHELLS = frozenset(("sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "busybox", "toybox"))
-# They are given a line of shell as an argument.
+# Programs that are given a line of shell as an argument.
 _INTERPRETERS = SHELLS | {"su", "ssh", "trap", "watch", "parallel", "script", "flock", "env", "xargs"}
 # What comes before a program: words of the shell's own, and programs that run another.
 _KEYWORDS = frozenset(("if", "then", "elif", "else", "while", "until", "do", "!", "{", "coproc"))
@@ -32,17 +32,18 @@ _ASSIGNMENT = re.compile(r"[A-Za-z_]\w*(?:\[[^\]]*\])?\+?=")
 _VALUE = re.compile(r"\+?\d+(?:\.\d+)?[smhdkKMG]?\Z|[A-Za-z_]\w*=")
 _BRACES = re.compile(r"\{([^{}]*)\}")
 _WILD = "\0"  # Before a word that may stand for others.
-MOST = 64  # Words that braces may stand for.
+MOST = 64  # Braces may stand for so many words.
 
 
 class Line(Struct, frozen=True):
-    """What a line says: for each of its commands all words in order, each on a line. `is_dark`: nobody can know what it
-    runs. `wild` are commands of which some words may stand for others; they are still in parts.
-    """
+    """The commands of a shell line, as rules are held against them."""
 
     commands: tuple[str, ...] = ()
+    """For each command all its words in order, each on a line."""
     wild: tuple[tuple[str, ...], ...] = ()
+    """The words of commands of which some words may stand for others."""
     is_dark: bool = False
+    """Nobody can know what the line runs."""
 
 
 def mentions(line: str, words: Sequence[str]) -> bool:
@@ -58,7 +59,7 @@ def mentions(line: str, words: Sequence[str]) -> bool:
 
 @lru_cache(16)
 def read(line: str) -> Line:
-    """Read a line once for all rules."""
+    """Return the commands of a line. It is read once for all rules."""
     plain: list[str] = []
     wild: list[tuple[str, ...]] = []
     try:
@@ -76,7 +77,9 @@ def read(line: str) -> Line:
 
 
 def _all(found: list[ShellCommand], depth: int) -> Iterator[ShellCommand]:
-    """Return those commands, and those that their quotes say. What is quoted runs if there is somebody to run it."""
+    """Yield these commands, and those that are in their quotes. What is quoted runs if an interpreter is there to run
+    it.
+    """
     for command in found:
         yield command
         is_run = command.runs and any(_base(word.text) in _INTERPRETERS for word in command.words)
@@ -93,7 +96,7 @@ def _words(command: ShellCommand) -> Iterator[str]:
 
 
 def _readings(word: Word, *, is_program: bool = False) -> Iterator[str]:
-    """Return all that the word may be, or be made of: itself, its parts, what braces and substitutions stand for."""
+    """Yield all that the word may be, or be made of: itself, its parts, what braces and substitutions stand for."""
     text = word.text.replace("\n", " ")
     if text:
         yield text
@@ -133,7 +136,7 @@ def _text(words: Sequence[str]) -> str:
 
 
 def _meant(command: Sequence[str], words: Sequence[str]) -> str:
-    """Return the command with those of these words in it that some of its own may stand for."""
+    """Return the text of a command in which each wild word is replaced by those of `words` that it may stand for."""
     said: list[str] = []
     for each in command:
         if each.startswith(_WILD):
@@ -154,8 +157,8 @@ def _glob(text: str) -> re.Pattern[str]:
 
 @lru_cache(64)
 def _pieces(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
-    """Return what must be found one after another. A word is a word or the end of a path, and a star is anything at
-    all.
+    """Return patterns that must be found one after another. A word fits a word or the end of a path; a star fits
+    anything.
     """
     found: list[re.Pattern[str]] = []
     for place, word in enumerate(words):
@@ -172,9 +175,7 @@ def _pieces(words: tuple[str, ...]) -> tuple[re.Pattern[str], ...]:
 
 
 def _occur(pieces: Sequence[re.Pattern[str]], text: str) -> bool:
-    """Return whether the pieces occur in this order. The first place for each is the best one, so this takes no longer
-    than the text is long.
-    """
+    """Return whether the pieces occur in this order. The first place for each is the best one: there is no way back."""
     at = 0
     for piece in pieces:
         found = piece.search(text, at)
@@ -185,6 +186,7 @@ def _occur(pieces: Sequence[re.Pattern[str]], text: str) -> bool:
 
 
 def _is_dark(command: ShellCommand) -> bool:
+    """Return whether nobody can know what the command runs: its program, or the lines it gives to a shell."""
     for program in _programs(command):
         if program.expands:
             return True
@@ -205,7 +207,7 @@ def _is_fed(command: ShellCommand) -> bool:
 
 
 def _programs(command: ShellCommand) -> Iterator[Word]:
-    """Return the words that may be the program: the first that is not about something else, and what runners run."""
+    """Yield the words that may be the program: the first that is not about something else, and what runners run."""
     words = [word for word in command.words if not word.is_target]
     yield from (after for word, after in pairwise(words) if word.text in _STARTERS)
     at = 0

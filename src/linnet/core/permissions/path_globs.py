@@ -1,4 +1,4 @@
-"""Globs of paths, as rules have them, held against absolute paths.
+"""The globs of paths that rules have, matched against absolute paths.
 
 `*` and `?` stay within a name, `**` does not, `{a,b}` is one or the other, and a folder's name means all that is in it.
 """
@@ -12,21 +12,23 @@ from msgspec import Struct
 _WILD = re.compile(r"[*?{\[]")
 _BRACES = re.compile(r"\{([^{}]*,[^{}]*)\}")
 _BRACKETS = re.compile(r"\[([!^]?)([^\]/]+)\]")
-MOST = 64  # Patterns that braces may stand for.
+MOST = 64  # Braces may stand for so many patterns.
 
 
 class Glob(Struct, frozen=True):
-    """`folder` is an absolute path, as it is; `rest` is a glob below it, or empty: then it is all of the folder.
-
-    `strict`: brackets are part of a name, and what is in a folder is meant only if the glob says so. Otherwise brackets
-    may also be a choice, and what is in a folder that fits is meant, too.
-    """
+    """A glob below a folder."""
 
     folder: str
+    """An absolute path, in which nothing is special."""
     rest: str = ""
+    """The glob below it. Empty for the folder and all that is in it."""
     strict: bool = False
+    """Brackets are part of a name, and what is in a folder is meant only if the glob says so. Otherwise brackets may
+    also be a choice, and what is in a folder that fits is meant, too.
+    """
 
     def fits(self, path: str) -> bool:
+        """Return whether an absolute path fits."""
         below = self.folder.rstrip("/") + "/"
         if not self.rest:
             return path == self.folder or path.startswith(below)
@@ -37,7 +39,7 @@ class Glob(Struct, frozen=True):
 
 
 def anchored(pattern: str, cwd: str, home: str, *, strict: bool) -> Glob:
-    """Return the glob from the root of all files on, with `~`, `.` and `..` resolved."""
+    """Return the glob that a pattern means in this working folder, with `~`, `.` and `..` resolved."""
     if pattern == "~" or pattern.startswith("~/"):
         folder, pattern = home, pattern[1:]
     else:
@@ -108,8 +110,8 @@ def _regex(glob: str, strict: bool, *, brackets: bool) -> str:
 
 
 def _choice(negated: str, body: str) -> str:
-    """Read a choice of characters in brackets. A range that runs backwards is taken for any character: this is about
-    what to forbid.
+    """Return the regex for a choice of characters in brackets. A range that runs backwards is taken for any character:
+    this is about what to forbid.
     """
     signs = re.sub(r"([^A-Za-z0-9-])", r"\\\1", body)
     text = f"[{'^' if negated else ''}{signs}]"

@@ -1,4 +1,4 @@
-"""Shell lines that are known to be one plain command. What is not known to be plain is not: no list of what is bad.
+"""Reads shell lines that are known to be one plain command. There is no list of what is bad: all else is not plain.
 
 A plain line is words with blanks between them. A word is made of letters, digits and a few signs that mean nothing to a
 shell or only stand for names of files, and of closed quotes in which nothing has a meaning.
@@ -62,5 +62,5 @@ def not_plain(line: str) -> str:
 
 
 def shown(words: list[str]) -> str:
-    """Return them as one line, in which a word with blanks in it cannot be taken for several."""
+    """Return the words as one line, in which a word with blanks in it cannot be taken for several."""
     return " ".join(word if word and " " not in word and "\t" not in word else f"'{word}'" for word in words)

@@ -1,4 +1,4 @@
-"""What a rule about tool calls is. Every start imports this, so it imports next to nothing."""
+"""Rules about tool calls: what one consists of. Every start imports this, so it imports next to nothing."""
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
@@ -10,27 +10,28 @@ if TYPE_CHECKING:
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
 Mode: TypeAlias = Literal["auto", "ask", "read-only", "deny"]
 
-SEARCHING = frozenset(("grep", "find", "ls"))  # Without a path, in the working folder.
+SEARCHING = frozenset(("grep", "find", "ls"))  # Where they are given no path, they search the working folder.
 READING = SEARCHING | {"read"}
 WRITING = frozenset(("write", "edit"))
 OWN = ("read", "write", "edit", "bash", "grep", "find", "ls", "skill")
 """The names of linnet's own tools, those included that a session may not have."""
 
 SUBJECTS = {"bash": "command", **dict.fromkeys((*READING, *WRITING), "path")}
-"""Of the tools that a rule may have a pattern for: the argument that it is held against."""
+"""For each tool that a rule may have a pattern for, the argument that the pattern is held against."""
 
 
 class Rule(Struct, frozen=True):
-    """`tool` is a tool's name, in which `*` stands for any characters. Empty, `pattern` fits every call.
-
-    For bash it is words of a command, or with `whole` all of it; `*` stands for any characters. For tools that take a
-    path it is a glob of paths.
-    """
+    """A verdict about all calls that fit a tool and a pattern."""
 
     verdict: Verdict
     tool: str
+    """A tool's name, in which `*` stands for any characters."""
     pattern: str = ""
+    """For bash, words of a command, in which `*` stands for any characters. For tools that take a path, a glob of
+    paths. Empty, it fits every call.
+    """
     whole: bool = False
+    """The pattern is all of a command, not only words of it."""
 
     def __str__(self) -> str:
         """Return the rule in the spelling that makes it again."""

@@ -1,5 +1,6 @@
-"""How rules are written: `bash:git status`, `edit:src/**`, `Bash(git status:*)`, `mcp__git__*`. What makes no sense is
-refused with a sentence, since a rule that fits nothing protects nobody.
+"""Reads rules as people write them: `bash:git status`, `edit:src/**`, `Bash(git status:*)`, `mcp__git__*`.
+
+What makes no sense is refused with a sentence, since a rule that fits nothing protects nobody.
 """
 
 import re
@@ -20,7 +21,7 @@ FORMS = "a tool, or a tool and a pattern, such as bash, bash:git status or edit:
 
 
 def said_rule(text: str, known: Iterable[str] = ()) -> Rule:
-    """Read a rule with its verdict: `allow bash:git status`, `deny edit`. Raises BadInput."""
+    """Return the rule that a text says with its verdict: `allow bash:git status`, `deny edit`. Raises BadInput."""
     verdict, _, rest = text.strip().partition(" ")
     for each in get_args(Verdict):
         if verdict.lower() == each:
@@ -29,7 +30,7 @@ def said_rule(text: str, known: Iterable[str] = ()) -> Rule:
 
 
 def checked(rule: Rule, known: Iterable[str] = ()) -> Rule:
-    """Return a rule that somebody made by hand as it would have been read. Raises BadInput."""
+    """Return a rule that a program made as `parse` would have made it. Raises BadInput."""
     if not isinstance(rule, Rule) or rule.verdict not in get_args(Verdict):
         raise BadInput(f'a rule is a text such as "deny bash:rm", or a Rule, not {rule!r}')
     tool = _tool(rule.tool.strip(), known)
@@ -38,10 +39,10 @@ def checked(rule: Rule, known: Iterable[str] = ()) -> Rule:
 
 
 def parse(verdict: Verdict, text: str, known: Iterable[str] = ()) -> Rule:
-    """Read a rule: `bash`, `bash:git status`, `Bash(git status)`, `edit:src/**`, `mcp__*`. `known`: tools besides
-    linnet's own.
+    """Return the rule that a text says: `bash`, `bash:git status`, `Bash(git status)`, `edit:src/**`, `mcp__*`. Raises
+    BadInput.
 
-    Raises BadInput.
+    `known` are tools besides linnet's own: names near those of linnet's are not taken for slips then.
     """
     text = text.strip()
     name, sign, rest = _split(text)
@@ -85,7 +86,7 @@ def _tool(name: str, known: Iterable[str]) -> str:
 
 
 def _is_slip(name: str, own: str) -> bool:
-    """Return whether one letter is missing, added or another one, or two have changed places."""
+    """Return whether a name is one of linnet's with one letter missing, added or changed, or with two swapped."""
     if name == own or abs(len(name) - len(own)) > 1:
         return False
     start = next((at for at, (a, b) in enumerate(zip(name, own, strict=False)) if a != b), min(len(name), len(own)))
@@ -113,7 +114,7 @@ def _rule(verdict: Verdict, tool: str, pattern: str, *, whole: bool) -> Rule:
 
 
 def _bash_rule(verdict: Verdict, pattern: str, whole: bool) -> Rule:
-    """Read a rule about commands: `words:*` and `words *` are those that begin with these words."""
+    """Return a rule about commands. `words:*` and `words *` mean those that begin with these words. Raises BadInput."""
     prefix = _WORDS.fullmatch(pattern)
     if prefix is not None and "*" not in prefix[1]:
         pattern, whole = prefix[1], False
@@ -148,7 +149,7 @@ def pattern_words(pattern: str) -> tuple[str, ...] | None:
 
 
 def _is_open(pattern: str) -> bool:
-    """Return whether a quote is not closed, or something is escaped, which rules have no need of."""
+    """Return whether a quote is not closed, or the pattern has signs that rules have no need of."""
     rest = re.sub(r"'[^']*'|\"[^\"]*\"", "", pattern)
     return bool(re.search(r"[\\'\";&|<>()\n]", rest)) or "\\" in pattern or "$" in pattern or "`" in pattern
 

@@ -1,4 +1,4 @@
-"""A shell line as the commands it may be made of, and their words: a generous reader, for rules that ask or deny.
+"""Splits a shell line into the commands it may be made of, and their words: a generous reader, to ask or deny by.
 
 It never says that a line is wrong. Whatever a shell might run is read as a command: what is behind a joint, in a
 substitution, in a function, in a document on the lines below. Quotes are undone, and what was in them is also read as a
@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 DEEPEST = 12
 LONGEST = 100_000
-MOST = 5_000  # Commands.
+MOST = 5_000  # So many commands are read.
 _ORDINARY = re.compile(r"[^\s\\'\"$`;&|<>()#*?\[\]{}]+")
 _SAYING = re.compile(r"[\s;&|<>()$`\\'\"{}]")
 _QUOTED = re.compile(r'[^"\\$`]+')
@@ -30,40 +30,36 @@ class TooMuch(Exception):
 
 
 class Word(Struct):
-    """`text` has quotes undone and leaves out what the shell would put in; `line` has `$…` in its place.
+    """A word of a command."""
 
-    `quotes` is what was in quotes, `escaped`: there was a backslash; `inner` are the words of substitutions. `expands`:
-    the shell puts something in. `globs`: names of files may come in its place. `braces`: it has some that may stand for
-    several words. `is_target`: a redirection is about it; `is_input`: it is what the command reads.
-    """
-
-    text: str = ""
-    line: str = ""
-    quotes: list[str] = field(default_factory=list)
-    inner: list["Word"] = field(default_factory=list)
-    expands: bool = False
-    escaped: bool = False
-    globs: bool = False
-    braces: bool = False
-    is_target: bool = False
-    is_input: bool = False
+    text: str = ""  # With quotes undone, without what the shell would put in.
+    line: str = ""  # The same, with `${…}` where the shell would put something in.
+    quotes: list[str] = field(default_factory=list)  # What was in quotes.
+    inner: list["Word"] = field(default_factory=list)  # The words of substitutions.
+    expands: bool = False  # The shell puts something in.
+    escaped: bool = False  # There was a backslash.
+    globs: bool = False  # Names of files may come in its place.
+    braces: bool = False  # It has braces that may stand for several words.
+    is_target: bool = False  # A redirection is about it.
+    is_input: bool = False  # It is what the command reads.
 
     def put(self, text: str) -> None:
         self.text += text
         self.line += text
 
     def insert(self, name: str, inner: list["Word"]) -> None:
+        """Add something that the shell puts in, which `name` stands for."""
         self.line += name
         self.inner += inner
         self.expands = True
 
 
 class ShellCommand(Struct):
-    """`is_piped`: it reads what another one prints. `runs` is false for a sum or a list of values."""
+    """A command that the line may run."""
 
     words: list[Word]
-    is_piped: bool = False
-    runs: bool = True
+    is_piped: bool = False  # It reads what another one prints.
+    runs: bool = True  # False for a sum or a list of values.
 
 
 def commands(line: str) -> list[ShellCommand]:
@@ -74,9 +70,9 @@ def commands(line: str) -> list[ShellCommand]:
 
 
 def inside(word: Word, depth: int) -> list[ShellCommand]:
-    """Return what the word says if it is read as a line: all of it, and what was in its quotes. Raises TooMuch.
+    """Return the commands of the word if it is read as a line: all of it, and what was in its quotes. Raises TooMuch.
 
-    Nothing if that says no more than the word itself: each reading undoes some quotes, so this comes to an end.
+    There are none if that says no more than the word itself: each reading undoes some quotes, so this comes to an end.
     """
     if not word.quotes and not word.escaped:
         return []
@@ -106,7 +102,7 @@ class _Reader:
         return self._text.startswith(texts, self._at)
 
     def _list(self, closer: str, level: int, *, runs: bool = True, piped: bool = False) -> list[Word]:
-        """Read commands up to what closes them, which is taken, too. Return all their words."""
+        """Read commands up to what closes them, and that as well. Return all their words."""
         if self._depth + level > DEEPEST:
             raise TooMuch
         current = _Current(self._found, runs)
@@ -161,7 +157,7 @@ class _Reader:
         current.expect(is_input=self._text[start] == "<")
 
     def _sum(self, current: "_Current", level: int) -> None:
-        """Read `((…))` and `name=(…)`: nothing in it is a program but what it substitutes, unless it ends otherwise."""
+        """Read `((…))` and `name=(…)`. Only what is substituted in it runs, unless `((` turns out to be two groups."""
         twice = self._starts("((")
         start = len(self._found)
         self._at += 2 if twice else 1
@@ -306,7 +302,7 @@ class _Current:
         self._target, self._input = True, is_input
 
     def end_word(self) -> int:
-        """Return 1 if it begins a choice of cases, whose parentheses close nothing, and -1 if it ends one."""
+        """End the word. Return 1 if it begins a `case`, whose parentheses close nothing, -1 if it ends one, else 0."""
         word, self._word = self._word, None
         if word is None:
             return 0

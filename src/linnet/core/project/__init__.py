@@ -1,1 +1,1 @@
-"""What a project brings for the agent to read, and what can be typed as `/name`. Pure."""
+"""What a project brings for the agent: instructions, skills, prompt templates, and names that a sandbox protects."""

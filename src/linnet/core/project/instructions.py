@@ -1,4 +1,4 @@
-"""Instructions that people leave in files for whoever works in a folder, as the model is shown them."""
+"""The section of the system prompt with the instructions that people leave in files, such as `AGENTS.md`."""
 
 import re
 from collections.abc import Sequence
@@ -15,16 +15,18 @@ _LEFT_OUT = "[Left out: there is too much of it. Read it with your tools if the 
 
 
 class Instructions(Struct, frozen=True):
-    """`cut`: the file is longer than the text."""
+    """What a file of instructions says."""
 
     path: str
     text: str
-    cut: bool = False
+    cut: bool = False  # The file is longer than the text.
 
 
 def shown(found: Sequence[Instructions], most: int) -> str:
-    """Return a section of the system prompt; empty without instructions. Beyond `most` characters in all, those that
-    are farthest from the working folder are only named.
+    """Return the section of the system prompt; "" without instructions.
+
+    `found` begins with those that are farthest from the working folder. Beyond `most` characters in all, these are only
+    named.
     """
     parts: list[tuple[str, str]] = []
     left = most

@@ -1,6 +1,6 @@
-"""What in a working folder makes other programs run code, or tells an agent what to do. Pure.
+"""The names of files in a working folder that make other programs run code, or tell an agent what to do.
 
-In a sandbox these are read-only, and what of them appears while the agent runs is not loaded by it.
+In a sandbox these files are read-only, and the agent does not load those that appear while it runs.
 """
 
 PROTECTED_NAMES = (

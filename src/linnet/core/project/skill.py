@@ -1,4 +1,4 @@
-"""Skills: instructions for particular tasks, of which the model is told no more than name and description at first."""
+"""Skills: instructions for particular tasks, of which the model is told only name and description until it asks."""
 
 from collections.abc import Sequence
 
@@ -20,16 +20,18 @@ NO_DESCRIPTION = "(no description)"
 
 
 class Skill(Struct, frozen=True):
-    """`hidden`: the model is not told of it; a user can still ask for it."""
+    """A skill, without its instructions."""
 
     name: str
     description: str
     path: str
-    hidden: bool = False
+    hidden: bool = False  # The model is not told of it; a user can still ask for it.
 
 
 def parse(path: str, folder: str, text: str) -> tuple[Skill, str]:
-    """Return the skill of this file, which is in a folder of this name, and what it says. Raises BadInput."""
+    """Return the skill in a file's text, and its instructions. `folder` is its name if the file has none. Raises
+    BadInput.
+    """
     document = frontmatter.parse(text)
     name = document.text("name") or folder
     if not name.isprintable():
@@ -46,12 +48,12 @@ def asked_for(skill: Skill, folder: str, body: str, arguments: str) -> str:
 
 
 def loaded(skill: Skill, body: str) -> str:
-    """Return what zot's `skill` tool answers."""
+    """Return what zot's `skill` tool answers when it loads a skill."""
     return f"# Skill: {skill.name}\n\n{skill.description}\n\n---\n\n{body}"
 
 
 def to_read(skills: Sequence[Skill], tools: Sequence[str]) -> str:
-    """Return what the model is told where it has one of these tools to read skills with; empty if there are none."""
+    """Return what the model is told where it reads skills with one of these tools; "" without skills or such a tool."""
     tool = next((tool for tool in READERS if tool in tools), None)
     shown = [skill for skill in skills if not skill.hidden]
     if tool is None or not shown:
@@ -65,7 +67,9 @@ def to_read(skills: Sequence[Skill], tools: Sequence[str]) -> str:
 
 
 def to_load(skills: Sequence[Skill], home: str) -> str:
-    """Return the same where it has zot's `skill` tool: sorted by name, a line for each, with `~` for this home."""
+    """Return what the model is told where it has zot's `skill` tool: a line for each skill, sorted by name, with `~`
+    for this home; "" without skills.
+    """
     shown = sorted((skill for skill in skills if not skill.hidden), key=lambda skill: skill.name)
     if not shown:
         return ""

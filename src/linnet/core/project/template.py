@@ -1,4 +1,4 @@
-"""Prompt templates: a text with places for what a user types after its name. The rules are pi's."""
+"""Prompt templates: texts with places for what a user types after the template's name, by pi's rules."""
 
 import re
 
@@ -19,24 +19,26 @@ _MOST_DIGITS = 9
 
 
 class Template(Struct, frozen=True):
-    """`hint` says what to type after the name."""
+    """A prompt template."""
 
     name: str
     description: str
-    hint: str
+    hint: str  # What to type after the name.
     body: str
 
 
 def parse(name: str, text: str) -> Template:
-    """Raises BadInput if its head cannot be read."""
+    """Return the template in a file's text. Raises BadInput if its head cannot be read."""
     document = frontmatter.parse(text)
     description = document.text("description") or _first_line(document.body)
     return Template(name, description, document.text("argument-hint"), document.body)
 
 
 def arguments(text: str) -> list[str]:
-    """Return the words, split at white space. Quotes of either kind keep a word together and vanish; nothing escapes
-    them, and one that is never closed goes on to the end. Two quotes with nothing between them are an empty word.
+    """Return the words of a text, split at white space.
+
+    Quotes of either kind keep a word together and vanish; nothing escapes them, and one that is never closed goes on to
+    the end. Two quotes with nothing between them are an empty word.
     """
     return [_PIECE.sub(lambda piece: piece[0].strip(piece[0][0]), word[0]) for word in _WORD.finditer(text)]
 
@@ -64,7 +66,9 @@ def filled(body: str, words: list[str]) -> str:
 
 
 def _number(digits: str) -> int:
-    """Read a number. There are never as many words as a long one says, and Python refuses to read those."""
+    """Return the number that digits say, or a very large one for many digits: Python refuses to read those, and there
+    are never that many words.
+    """
     return int(digits[-_MOST_DIGITS:]) if len(digits.lstrip("0")) <= _MOST_DIGITS else 10**_MOST_DIGITS
 
 

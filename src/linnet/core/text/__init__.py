@@ -1,1 +1,1 @@
-"""Text that people and terminals read: heads of Markdown files, safe output, times, secrets. Pure."""
+"""Texts that people and terminals read: heads of Markdown files, output without escapes, times, hidden secrets."""

@@ -1,4 +1,4 @@
-"""The head of a Markdown file, between two lines of `---`: as much of YAML as templates and skills are written in.
+"""Reads the head of a Markdown file, between two lines of `---`: as much of YAML as templates and skills need.
 
 `key: value`, quoted strings, text over several lines (plain, `|`, `>`), lists, comments. What is nested deeper is
 passed over. Text that YAML would refuse but nobody can misunderstand, such as `description: note: this`, is taken as it
@@ -37,13 +37,13 @@ _HEX = {"x": 2, "u": 4, "U": 8}
 
 
 class Document(Struct, frozen=True):
-    """`body` is trimmed where there was a head, and whole where there was none."""
+    """The head and the body of a file."""
 
     fields: dict[str, Value]
-    body: str
+    body: str  # Trimmed where there was a head, and whole where there was none.
 
     def text(self, key: str) -> str:
-        """Return what the head says under a key; empty if nothing, or something that is no text."""
+        """Return what the head says under a key; "" if it says nothing, or something that is no text."""
         value = self.fields.get(key, "")
         return value.strip() if isinstance(value, str) else ""
 
@@ -96,7 +96,7 @@ def _entry(line: str, number: int) -> tuple[str, str]:
 
 
 def _closing_quote(line: str) -> int:
-    """Return where the text in quotes that the line begins with is over; 0 if it is not."""
+    """Return the offset just after the quoted text that the line begins with; 0 if the quote is not closed."""
     mark, at = line[0], 1
     while at < len(line):
         if line[at] == "\\" and mark == '"':
@@ -144,8 +144,8 @@ def _value(value: str, below: Sequence[str], number: int) -> Value:
 
 
 def _items(lines: Sequence[str]) -> list[list[str]]:
-    """Return each item of a list with the lines on which it goes on; a mapping of its own is passed over but for its
-    first.
+    """Return each item of a list with the lines on which it goes on. Of an item that is a mapping only the first line
+    is returned.
     """
     found: list[list[str]] = []
     for line in lines:
@@ -179,7 +179,7 @@ def _uncommented(line: str) -> str:
 
 
 def _joined(lines: Iterable[str]) -> str:
-    """Join the lines of a paragraph to one; a blank line is a line end."""
+    """Return the lines of a paragraph as one; a blank line becomes a line end."""
     text, breaks = "", 0
     for line in (line.strip() for line in lines):
         if not line:
@@ -191,7 +191,7 @@ def _joined(lines: Iterable[str]) -> str:
 
 
 def _quoted(text: str, number: int) -> str:
-    """Return what a string in quotes says. Nothing but a comment may follow it."""
+    """Return what a string in quotes says. Raises BadInput if anything but a comment follows it."""
     mark, at, parts = text[0], 1, ""
     while at < len(text):
         letter = text[at]
@@ -214,7 +214,7 @@ def _quoted(text: str, number: int) -> str:
 
 
 def _escape(rest: str, number: int) -> tuple[int, str]:
-    """Return how many characters an escape has, and what it stands for."""
+    """Return how many characters an escape has after its backslash, and what it stands for. Raises BadInput."""
     kind = rest[:1]
     if kind in _ESCAPES:
         return 1, _ESCAPES[kind]
@@ -227,7 +227,7 @@ def _escape(rest: str, number: int) -> tuple[int, str]:
 
 
 def _list(text: str, number: int) -> tuple[str, ...]:
-    """Read a list in brackets: `[a, "b, c"]`."""
+    """Return the items of a list in brackets: `[a, "b, c"]`. Raises BadInput."""
     if not text.endswith("]"):
         raise _broken(number, "a list in brackets is never closed")
     items, item, quote = [], "", ""
@@ -245,7 +245,7 @@ def _list(text: str, number: int) -> tuple[str, ...]:
 
 
 def _block(header: str, below: Sequence[str], number: int) -> str:
-    """Read a block: `|` keeps lines, `>` folds them; `-` takes the last line end away, `+` keeps all."""
+    """Return the text of a block: `|` keeps lines, `>` folds them; `-` takes the last line end away, `+` keeps all."""
     marks = _uncommented(header)[1:].strip()
     if any(mark not in "+-123456789" for mark in marks) or len(marks) > 2:
         raise _broken(number, f"text cannot begin on the line of a block: {header[:60]!r}")
@@ -260,7 +260,7 @@ def _block(header: str, below: Sequence[str], number: int) -> str:
 
 
 def _folded(lines: Iterable[str]) -> str:
-    """Join neighbouring lines, unless one of them is indented."""
+    """Return the lines with neighbours joined by a blank, unless one of the two is indented."""
     text, breaks, before = "", 0, ""
     for line in lines:
         if not line:

@@ -1,4 +1,4 @@
-"""What a command printed, without what was meant for a terminal."""
+"""Strips from a command's output what was meant for a terminal."""
 
 import re
 
@@ -8,4 +8,5 @@ _CONTROLS = r"[\x00-\x08\x0b-\x1f\x7f]"  # All but tab and line feed.
 
 
 def printable(text: str) -> str:
+    """Return the text without escape sequences and control characters. Tabs and line feeds stay."""
     return re.sub(_CONTROLS, "", re.sub(_ESCAPES, "", text))

@@ -1,4 +1,4 @@
-"""A secret in every form in which it may be printed, and a text without any of them. Pure."""
+"""Hides secrets in texts, in every form in which they may be printed there."""
 
 import json
 import re
@@ -30,7 +30,7 @@ def without(text: str, secrets: Sequence[str]) -> str:
 
 
 def _masked(text: str, known: Sequence[str]) -> str:
-    """Mask every form of the secret. Of forms that begin alike, the one of which most is there counts."""
+    """Return the text with every known form masked. Of forms that begin alike, the longest that is there counts."""
     out: list[str] = []
     at = 0
     starts = sorted({found.start() for form in known for found in re.finditer(re.escape(form[:ANCHOR]), text)})
@@ -43,7 +43,7 @@ def _masked(text: str, known: Sequence[str]) -> str:
 
 
 def _alike(text: str, start: int, form: str) -> int:
-    """Return how much of the form is there; nothing unless it is enough to know it."""
+    """Return how many characters of the form are at `start`; 0 if these are too few to know it by."""
     length = 0
     while length < len(form) and text[start + length : start + length + 1] == form[length]:
         length += 1
@@ -58,8 +58,8 @@ _UNDO: Final[tuple[Callable[[str], str], ...]] = (_unescaped, unquote, unescape)
 
 
 def forms(secret: str) -> Iterator[bytes]:
-    """Return a secret as it is; in JSON, and in JSON in JSON; in a URL; in HTML; in hex; in base64, wherever in a
-    longer text it is.
+    """Yield a secret as it is; in JSON, and in JSON in JSON; in a URL; in HTML; in hex; and in base64, wherever it
+    stands in the text that was encoded.
     """
     raw = secret.encode("utf-8", "surrogateescape")
     yield raw

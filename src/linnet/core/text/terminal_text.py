@@ -1,13 +1,13 @@
-"""Text for a terminal: what it would obey or hide is spelled out. All that linnet shows to people passes here."""
+"""Makes text safe for a terminal: what it would obey or hide is spelled out. All that linnet shows to people passes."""
 
 _KEPT = "\t\n"
-# Between letters of some scripts and between the parts of an emoji; they move nothing.
+# They stand between letters of some scripts and between the parts of an emoji, and move nothing.
 _JOINERS = "\u200c\u200d"
 _SPELLED = frozenset(("Cc", "Cf", "Cs", "Zl", "Zp"))  # Controls, also of direction; halves of characters; line ends.
 
 
 class _Table(dict[int, int | str]):
-    """As `str.translate` wants it: each character is looked up once, and then known."""
+    """A table for `str.translate`: each character is looked up once, and then known."""
 
     def __missing__(self, code: int) -> int | str:
         from unicodedata import category
@@ -32,7 +32,7 @@ def spelled_out(text: str) -> str:
 
 
 def one_line(text: str) -> str:
-    r"""Return the same on one line: also line ends and tabs are spelled out, as `\n` and `\t`."""
+    r"""Return the text spelled out on one line: line ends and tabs too, as `\n` and `\t`."""
     return spelled_out(text).replace("\n", r"\n").replace("\t", r"\t")
 
 

@@ -1,1 +1,1 @@
-"""Pieces of a page: Markdown, code, colours, tool calls, pictures, all as HTML."""
+"""Writes the pieces of a page as HTML: Markdown, code, colours, tool calls, pictures."""

@@ -1,4 +1,4 @@
-"""What a command printed for a terminal, as HTML: its colours, and what a line looked like in the end."""
+"""Writes what a command printed for a terminal as HTML: its colours, and what a line looked like in the end."""
 
 import re
 from typing import TypeAlias
@@ -8,7 +8,7 @@ from msgspec import Struct, structs
 from linnet.export.html.escape import escape, is_plain
 from linnet.export.html.palette import RGB, Palette, indexed, opposite, own, readable
 
-Colour: TypeAlias = int | RGB | None  # One of the terminal's own 16, a mixed one, or the usual.
+Colour: TypeAlias = int | RGB | None  # One of the terminal's own 16, a mixed one, or the usual one.
 
 # Colours and the like (SGR), erasing in a line (EL), strings of all kinds, which may lack their end, the other control
 # sequences, other escapes, and at last the characters that move.
@@ -26,6 +26,8 @@ _OFF = {22: ("bold", "dim"), 23: ("italic",), 24: ("underline",), 27: ("inverse"
 
 
 class Style(Struct, frozen=True):
+    """How a character looks."""
+
     ink: Colour = None
     ground: Colour = None
     bold: bool = False
@@ -37,8 +39,9 @@ class Style(Struct, frozen=True):
 
 
 PLAIN = Style()
-MOST_CODES = 256  # Characters; what changes more at once was not meant for a terminal.
+MOST_CODES = 256  # So many characters of a sequence are read; what changes more at once was not meant for a terminal.
 Cell: TypeAlias = tuple[str, Style]
+"""A character, and how it looks."""
 
 
 def lines(text: str, palette: Palette) -> list[str]:
@@ -60,6 +63,7 @@ def lines(text: str, palette: Palette) -> list[str]:
 
 
 def _rows(text: str) -> list[list[tuple[Style, str]]]:
+    """Return the lines as a terminal would show them, each in runs of characters that look alike."""
     rows: list[list[tuple[Style, str]]] = []
     cells: list[Cell] = []
     column = 0
@@ -131,12 +135,13 @@ def _changed(style: Style, codes: str) -> Style:
 
 
 def _own(code: int) -> int | None:
-    """Return which of the 16 colours it is, or None: from 30 and 40 on the eight, from 90 and 100 on bright ones."""
+    """Return which of the 16 colours a code means, or None: from 30 and 40 on dark, from 90 and 100 on bright."""
     tens, unit = divmod(code, 10)
     return unit + (8 if tens >= 9 else 0) if tens in (3, 4, 9, 10) and unit < 8 else None
 
 
 def _taken(todo: list[list[str]]) -> Colour:
+    """Take the codes that belong to a colour off the front, and return the colour."""
     wanted = {"5": 2, "2": 4}.get(todo[0][0] if todo else "", 1)
     parts = [code[0] for code in todo[:wanted]]
     del todo[:wanted]

@@ -1,4 +1,4 @@
-"""A block of lines: all of a short one, the beginning of a long one and the rest on demand."""
+"""Writes blocks of lines: all of a short one, the beginning of a long one with the rest on demand."""
 
 from collections.abc import Sequence
 
@@ -7,7 +7,9 @@ SLACK = 4  # To hide three lines behind a line that says so helps nobody.
 
 
 def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: int = SHOWN) -> str:
-    """Return lines of HTML as a block; what is beyond `shown` is behind an element that opens without a script."""
+    """Return lines of HTML as a block; "" without lines. What is beyond `shown` is behind an element that opens without
+    a script.
+    """
     if lines and not lines[-1]:
         lines = lines[: next((end for end in range(len(lines), 0, -1) if lines[end - 1]), 0)]
     if len(lines) <= shown + SLACK:
@@ -20,7 +22,7 @@ def block(lines: Sequence[str], kind: str = "out", *, joint: str = "\n", shown: 
 
 
 def code(lines: Sequence[str], language: str = "") -> str:
-    """Return lines of HTML as a block in a text, all of them shown. `language` is HTML."""
+    """Return lines of HTML as a block in a text, all of them shown. `language` is its caption, escaped for HTML."""
     caption = f"<figcaption>{language}</figcaption>" if language else ""
     return f'<figure class="block code">{caption}{_pre(lines, chr(10))}</figure>'
 

@@ -1,4 +1,4 @@
-"""Changes to a file as coloured lines. Two spellings are known: unified hunks, and pi's, whose lines have numbers."""
+"""Writes changes to a file as coloured lines, from either of two formats: unified hunks, and pi's numbered lines."""
 
 import re
 
@@ -14,11 +14,12 @@ _HEADERS = ("diff ", "index ", "--- ", "+++ ", "new file ", "deleted file ", "si
 
 
 def is_unified(text: str) -> bool:
+    """Return whether a text is a unified diff."""
     return bool(_UNIFIED.match(text)) and _HUNK.search(text) is not None
 
 
 def lines(diff: str) -> list[str]:
-    """Return an element for each line. Its number is that in the new file, or in the old one if it was removed."""
+    """Return an element for each line of a diff. Its number is that in the new file, or the old if it was removed."""
     rows = diff.removesuffix("\n").split("\n")
     if not is_unified(diff) and all(_NUMBERED.fullmatch(row) or _SKIPPED.fullmatch(row) or not row for row in rows):
         return [_numbered(row) for row in rows]
@@ -26,7 +27,7 @@ def lines(diff: str) -> list[str]:
 
 
 def replaced(old: str, new: str) -> list[str]:
-    """Return all of `old` removed and all of `new` added: for a change that was asked for, and not made."""
+    """Return elements for all of `old` as removed and all of `new` as added: for a change that was asked for only."""
     gone, come = (text.removesuffix("\n").split("\n") if text else [] for text in (old, new))
     return [*(_line("del", "", row) for row in gone), *(_line("add", "", row) for row in come)]
 
@@ -38,8 +39,8 @@ def _numbered(row: str) -> str:
 
 def _unified(rows: list[str]) -> list[str]:
     out: list[str] = []
-    old = new = 0  # The next line of either file, and how many of the hunk are to come.
-    old_left = new_left = 0
+    old = new = 0  # The number of the next line in either file.
+    old_left = new_left = 0  # So many lines of the hunk are to come.
     for row in rows:
         sign, rest = row[:1], row[1:]
         inside = old_left > 0 or new_left > 0

@@ -1,9 +1,9 @@
-"""Words of a session as words of a page. Whatever a session says goes through here before it is HTML."""
+"""Escapes text for HTML, and makes hidden characters visible. Whatever a session says goes through here."""
 
 import re
 
-# What cannot be written, cannot be seen, or turns the direction of what follows: all but tab and line feed. Joiners are
-# part of words and of emoji.
+# Characters that cannot be written, cannot be seen, or turn the direction of what follows. Tab and line feed are not
+# among them, nor joiners, which are part of words and of emoji.
 _CONTROL = "\x00-\x08\x0b-\x1f\x7f"
 _UNWRITABLE = "\x80-\x9f\ud800-\udfff\ufffe\uffff"
 _HIDDEN = (
@@ -16,16 +16,16 @@ _SPELLED = re.compile(
     "(?P<flag>\U0001f3f4[\U000e0030-\U000e0039\U000e0061-\U000e007a]{3,6}\U000e007f)"  # Some flags are spelled in tags.
     f"|(?P<control>[{_CONTROL}])|(?P<unwritable>[{_UNWRITABLE}])|(?P<hidden>[{_HIDDEN}]|(?<=[{_VARIANT}])[{_VARIANT}])"
 )
-LINE_END = " ↵ "  # In a command that is shown on one line.
+LINE_END = " ↵ "  # Stands for a line end in a command that is shown on one line.
 
 
 def is_plain(text: str) -> bool:
-    """Whether it is made of nothing but visible ASCII, spaces and line feeds. Most of what is said is."""
+    """Return whether a text is made of visible ASCII, spaces and line feeds alone. Most of what is said is."""
     return text.isascii() and (text.isprintable() or text.replace("\n", "").isprintable())
 
 
 def clean(text: str) -> str:
-    """Without characters that hide or that cannot be encoded. Lines end in a line feed."""
+    """Return the text without characters that hide or that cannot be encoded. Lines end in a line feed."""
     if is_plain(text):
         return text
     if "\r" in text:
@@ -34,14 +34,16 @@ def clean(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """As the text of an element or the value of a quoted attribute."""
+    """Return the text, cleaned and escaped as the text of an element or the value of a quoted attribute."""
     text = text if is_plain(text) else clean(text)
     text = text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return text.replace('"', "&quot;").replace("'", "&#x27;")
 
 
 def short(text: str, most: int, *, end: str = " ") -> str:
-    """On one line, and cut where it gets long. `end` is what stands where a line ended. Not escaped."""
+    """Return the text on one line, cut to `most` characters and cleaned, but not escaped. `end` stands where a line
+    ended.
+    """
     head = text[: most * 4]
     if head.isascii() and head.isprintable() and "  " not in head:
         words = head.strip(" ")
@@ -52,6 +54,7 @@ def short(text: str, most: int, *, end: str = " ") -> str:
 
 
 def _visible(found: re.Match[str]) -> str:
+    """Return what is shown instead of an odd character."""
     match found.lastgroup:
         case "flag":
             return found[0]

@@ -1,4 +1,4 @@
-"""Times, counts and money as people write them. Times are UTC: a page says the same to everybody."""
+"""Writes times, counts and money as people do. Times are UTC: a page says the same to everybody."""
 
 from datetime import UTC, date, datetime
 from functools import lru_cache
@@ -7,7 +7,7 @@ from linnet.core.messages import Usage
 from linnet.core.text.timestamps import parsed
 from linnet.store.entries import Entry, Said
 
-HUGE = 10**15  # Nobody counts further, and the division would not work.
+HUGE = 10**15  # Larger numbers are shown as this one: as floats they could not be divided.
 
 
 def moment(entry: Entry) -> datetime | None:
@@ -45,7 +45,7 @@ def _date(date: date) -> str:
 
 
 def count(number: int) -> str:
-    """Return at most three digits and a unit."""
+    """Return a number with at most three digits and a unit, such as 12.3k."""
     if -1000 < number < 1000:
         return str(number)
     number = max(-HUGE, min(number, HUGE))
@@ -57,7 +57,7 @@ def count(number: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Return how long something took, as people say it; empty if it was no time worth telling."""
+    """Return how long something took, as people say it; "" for less than a tenth of a second."""
     if seconds < 0.1:
         return ""
     if seconds < 9.95:
@@ -73,7 +73,7 @@ def duration(seconds: float) -> str:
 
 
 def paid(usage: Usage) -> str:
-    """Return what it cost, with a question mark for what nobody knows the price of; empty if it was nothing."""
+    """Return what a usage cost, with a question mark for what nobody knows the price of; "" if it was nothing."""
     known = money(usage.cost.total)
     return known if usage.cost_known else f"{known} + ?" if known else "?"
 
@@ -91,7 +91,7 @@ def size(number: int) -> str:
 
 
 def spent(usage: Usage) -> str:
-    """Return in a few characters what went in, what came out, and what it cost."""
+    """Return in a few characters what went in, what came out, and what that cost."""
     went_in = usage.input + usage.cache_read + usage.cache_write
     told = f"↑{count(went_in)} " if went_in else ""
     if usage.output:

@@ -1,4 +1,4 @@
-"""Source code as HTML, by Pygments: a few classes of words, lines whole in themselves."""
+"""Highlights source code as HTML, by Pygments, with a few classes of words. Each line closes the tags that it opens."""
 
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
     Word: TypeAlias = tuple[_TokenType, str]
 
-MOST_IN_A_BLOCK = 100_000  # Characters.
+MOST_IN_A_BLOCK = 100_000  # Characters, here and below.
 MOST_IN_A_LINE = 1_000  # Nobody reads what is longer, and a lexer may take its square in time, or worse.
-MOST_IN_A_PAGE = 2_500_000  # Some four seconds.
+MOST_IN_A_PAGE = 2_500_000  # They take some four seconds.
 SECONDS_A_BLOCK = 2.0  # Code that was written to be slow stays plain: a normal block takes a tenth of that.
 SECONDS_A_PAGE = 15.0
-# What people work in. Among the rest are some that one line can keep busy for hours.
+# The languages that people work in. Among the others are some whose lexers one line can keep busy for hours.
 _LANGUAGES = """
     ada apacheconf applescript awk bash basic batch c cpp csharp clojure cmake coffeescript console css cuda cython d
     dart delphi diff django docker elixir elm emacs-lisp erlang fortran fsharp gdscript gherkin glsl go graphql groovy
@@ -29,7 +29,7 @@ _LANGUAGES = """
     text thrift toml tsx twig typescript vb.net verilog vhdl vim vue wgsl xml xslt yaml zig
 """
 LANGUAGES = frozenset(_LANGUAGES.split())
-# Where a name ends in this, several languages claim it, and the library picks the rarer one.
+# Endings of names that several languages claim, and for which the library picks the rarer one.
 _KNOWN = {"sql": "sql", "pl": "perl", "mod": "go", "lock": "toml"}
 _CLASSES = {
     "Keyword": "k",
@@ -66,7 +66,10 @@ _CLASSES = {
 
 
 class Highlighter:
-    """Invariant: it changes how text looks, never what it says. What is too much for one page stays plain."""
+    """Highlights the code of one page. Invariant: it changes how text looks, never what it says.
+
+    What is too much for one page stays plain.
+    """
 
     def __init__(self, most: int = MOST_IN_A_PAGE, clock: Callable[[], float] = time.monotonic) -> None:
         self._left = most
@@ -75,10 +78,11 @@ class Highlighter:
         self._done: dict[tuple[str, str], list[str]] = {}
 
     def by_language(self, code: str, language: str) -> list[str]:
-        """`language` is the word after a fence, or any other name of a language."""
+        """Return lines of HTML. `language` is the word after a fence, or any other name of a language."""
         return self._lines(code, language.strip().lower()[:40])
 
     def by_file(self, code: str, path: str) -> list[str]:
+        """Return lines of HTML, in the language that the file's name tells."""
         return self._lines(code, _language(path.replace("\\", "/").rsplit("/", 1)[-1][-80:]))
 
     def _lines(self, code: str, language: str) -> list[str]:
@@ -103,6 +107,7 @@ class Highlighter:
 
 
 def _in_time(tokens: "Iterable[Word]", clock: Callable[[], float], deadline: float) -> "Iterator[Word]":
+    """Yield the tokens that come before the deadline."""
     for word in tokens:
         yield word
         if clock() > deadline:
@@ -110,7 +115,7 @@ def _in_time(tokens: "Iterable[Word]", clock: Callable[[], float], deadline: flo
 
 
 def _painted(tokens: "Iterable[Word]", code: str) -> list[str]:
-    """Return lines of HTML; empty if the tokens do not add up to `code`, as with some lexers."""
+    """Return lines of HTML; none if the tokens do not add up to `code`, as with some lexers, or where time was up."""
     lines: list[str] = []
     line: list[str] = []
     words: list[str] = []

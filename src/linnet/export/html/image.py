@@ -1,4 +1,6 @@
-"""Pictures of a session, as part of the page. Only what is one of four kinds by its own bytes; all else is named."""
+"""Writes the images of a session into the page. Only those that are of four kinds by their bytes are shown; others are
+named.
+"""
 
 from binascii import Error, a2b_base64
 
@@ -11,6 +13,7 @@ KINDS = {"image/png": "PNG", "image/jpeg": "JPEG", "image/gif": "GIF", "image/we
 
 
 def picture(image: Image) -> str:
+    """Return an image as HTML, or a remark that it is not shown."""
     try:
         data = a2b_base64(image.data, strict_mode=True)
     except (Error, ValueError):  # ValueError: it has characters that are not ASCII.
@@ -30,7 +33,7 @@ def picture(image: Image) -> str:
 
 
 def _extent(data: bytes) -> tuple[int, int]:
-    """Return width and height of PNG and GIF, so that nothing moves when it is drawn; zeros for others."""
+    """Return width and height of a PNG or GIF, so that nothing moves when it is drawn; zeros for others."""
     if data.startswith(b"\x89PNG") and len(data) >= 24:
         return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
     if data.startswith(b"GIF") and len(data) >= 10:

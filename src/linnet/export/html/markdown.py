@@ -1,4 +1,4 @@
-"""Markdown as HTML, by markdown-it: CommonMark, tables and strikethrough. No HTML of the text's own, no fetching."""
+"""Writes Markdown as HTML, by markdown-it: CommonMark, tables and strikethrough. HTML in the text stays text."""
 
 import re
 from collections.abc import Sequence
@@ -13,19 +13,22 @@ from linnet.export.html import block
 from linnet.export.html.escape import clean, escape
 from linnet.export.html.highlight import Highlighter
 
-MOST = 200_000  # Characters; what is longer is not prose.
+MOST = 200_000  # A text of more characters is not prose.
 _FENCE = re.compile(r"(`{3,}|~{3,})\s*([^\s`]{0,40})[^`]*")
 _EMPTY = re.compile(r"\n{2,}")
 _INLINE = re.compile(r"(?<!`)`(?!`)([^`\n]+)`(?!`)")
-_SIDED = ("bullet_list_open", "ordered_list_open", "blockquote_open")  # On the side on which their writing starts.
-# What may have a meaning, or is stripped: without it, and with a letter at the beginning of every line, all is text.
+_SIDED = ("bullet_list_open", "ordered_list_open", "blockquote_open")  # Set on the side on which their writing starts.
+# Characters that may have a meaning or are stripped. Without them, and with a letter at the beginning of every line,
+# all is text.
 _BUSY = re.compile(r"[\\`*_~\[\]<&|\x00-\x09\x0b-\x1f\x7f-\xa0\u1680\u2000-\u200a\u2028\u2029\u202f\u205f\u3000]")
 _BROKEN = re.compile(r" \n|\n(?!\n*[^\W\d_])")
 _SAFE = re.compile(r"(?:https?://|mailto:)\S", re.IGNORECASE)
 
 
 class Markdown:
-    """Links lead to the web or to a mailbox, or they are no links. Pictures are named, never loaded."""
+    """Renders what was said. Links lead to the web or to a mailbox, or they are no links. Images are named, never
+    loaded.
+    """
 
     def __init__(self, highlighter: Highlighter) -> None:
         self._parser = _Parser("commonmark", {"html": False, "xhtmlOut": False}, renderer_cls=_Renderer)
@@ -34,6 +37,7 @@ class Markdown:
         self._env: EnvType = {"highlighter": highlighter}
 
     def reply(self, text: str) -> str:
+        """Return what the model said, as HTML."""
         text = clean(text)
         if len(text) > MOST:
             return block.block(escape(text).split("\n"))
@@ -48,7 +52,9 @@ class Markdown:
         return rendered
 
     def prompt(self, text: str) -> str:
-        """People do not write Markdown when they ask, except for code. Lines and lists stay as they typed them."""
+        """Return what the user said, as HTML. People do not write Markdown when they ask, except for code: lines and
+        lists stay as they typed them.
+        """
         text = clean(text)
         if "```" not in text and "~~~" not in text:
             return f'<div class="typed">{_typed(text)}</div>'
@@ -96,7 +102,7 @@ class _Parser(MarkdownIt):
 
 
 class _Renderer(RendererHTML):
-    """Public methods are named for the tokens that they render."""
+    """Renders tokens. Public methods are named for the tokens that they render."""
 
     def fence(self, tokens: Sequence[Token], idx: int, options: OptionsDict, env: EnvType) -> str:
         token = tokens[idx]
@@ -143,7 +149,7 @@ def _level(token: Token) -> str:
 
 
 def _side(token: Token) -> str:
-    """A column's alignment as a class: it comes as a style, which the page's policy does not let pass."""
+    """Return a column's alignment as a class: it comes as a style, which the page's policy does not let pass."""
     style = str(token.attrs.get("style", ""))
     side = style.removeprefix("text-align:")
     return f' class="{side}"' if side in ("left", "center", "right") else ""

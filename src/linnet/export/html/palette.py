@@ -1,22 +1,26 @@
-"""Colours that a command asked for, as classes of the page's one stylesheet: no element has a style of its own."""
+"""Turns colours that a command asked for into classes of the page's one stylesheet: no element has its own style."""
 
 from typing import TypeAlias
 
 RGB: TypeAlias = tuple[int, int, int]
 
-PAPER: RGB = (246, 245, 242)  # What such text is printed on, in the light and in the dark: `--block` of page.css.
+# The grounds of such text in the light and in the dark theme: `--block` of page.css.
+PAPER: RGB = (246, 245, 242)
 NIGHT: RGB = (30, 33, 34)
 MOST = 4096
-READABLE = 4.5
+READABLE = 4.5  # The contrast that WCAG asks for.
 _STEPS = (0, 95, 135, 175, 215, 255)
-# The terminal's own 16, for where it matters what is on what: elsewhere the style sheet has gentler ones.
+# The terminal's own 16 colours, for text with a background. Elsewhere the style sheet has gentler ones.
 _OWN = bytes.fromhex(
     "0b0c0d b8352f 2f7d43 d8a51e 1f5fae 93408b 14777d d5d3cd 6d6c66 ee8f87 8cc69a efcd7d 8bb8ea d79bd2 77c5c7 ffffff"
 )
 
 
 class Palette:
-    """Invariant: every class it gave out is in its stylesheet. Past so many colours, the nearest of 216 will do."""
+    """The colours of one page. Invariant: every class that was returned is in the stylesheet.
+
+    After MOST classes, only the 216 colours of a coarse grid are added.
+    """
 
     def __init__(self) -> None:
         self._rules: dict[str, str] = {}
@@ -30,6 +34,7 @@ class Palette:
         return self._class("x", colour, "color:{same}")
 
     def ground(self, colour: RGB) -> str:
+        """Return the class of a background."""
         return self._class("b", colour, "background:{same}")
 
     def stylesheet(self) -> str:
@@ -56,6 +61,7 @@ def indexed(number: int) -> RGB:
 
 
 def own(number: int) -> RGB:
+    """Return one of the terminal's own 16 colours."""
     red, green, blue = _OWN[number * 3 : number * 3 + 3]
     return red, green, blue
 

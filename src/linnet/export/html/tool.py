@@ -1,4 +1,4 @@
-"""What a tool was asked and what came of it, as HTML. How it looks depends on the tool; an unknown one is not lost."""
+"""Writes a tool's arguments and its result as HTML. How they look depends on the tool."""
 
 import json
 import re
@@ -17,10 +17,12 @@ from linnet.export.html.image import picture
 from linnet.export.html.palette import Palette
 
 _MAIN = ("command", "cmd", "pattern", "query", "url", "path", "file_path", "filePath", "name", "prompt")
-_NOTE = re.compile(r"\n\n(\[[^\n]*\])\n?\Z")  # How `read` says that a file goes on.
+_NOTE = re.compile(r"\n\n(\[[^\n]*\])\n?\Z")  # `read` says so that a file goes on.
 
 
 class Tools:
+    """Renders calls, results and commands."""
+
     def __init__(self, highlighter: Highlighter, palette: Palette) -> None:
         self._highlighter = highlighter
         self._palette = palette
@@ -45,12 +47,13 @@ class Tools:
                 return self.value(args) if args else ""
 
     def result(self, call: ToolCall | None, result: ToolResult) -> str:
+        """Return a result as HTML. `call` is the one that it answers, if that is known."""
         text = texts(result.content)
         pictures = "".join(picture(part) for part in result.content if isinstance(part, Image))
         return (self._said(call, result, text) if text else "") + pictures
 
     def unanswered(self, call: ToolCall) -> str:
-        """Return the changes that an edit asked for: with a result, that would have shown them."""
+        """Return the changes that an edit without a result asked for, as HTML; "" for other calls."""
         pairs = _replacements(call.args) if call.name == "edit" else None
         return self._replaced(pairs) if pairs else ""
 
@@ -101,6 +104,7 @@ class Tools:
         return "".join(block(diff.replaced(old, new), "diff", joint="") for old, new in pairs)
 
     def _rest(self, args: dict[str, Any], *known: str) -> str:
+        """Return the arguments that are not known, as HTML; short ones on one line."""
         rest = {name: value for name, value in args.items() if name not in known}
         if all(isinstance(value, str | int | float | bool) and len(str(value)) < 80 for value in rest.values()):
             return _remark(" · ".join(f"{name}: {value}" for name, value in rest.items())) if rest else ""
@@ -108,7 +112,7 @@ class Tools:
 
 
 def headline(call: ToolCall) -> str:
-    """Return the argument that says most, on one line. It is not escaped."""
+    """Return the argument of a call that says most, on one line and not escaped."""
     args = call.args
     value = next((args[name] for name in _MAIN if isinstance(args.get(name), str)), UNSET)
     if value is UNSET:

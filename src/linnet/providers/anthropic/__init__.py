@@ -1,1 +1,1 @@
-"""The Anthropic Messages API."""
+"""A provider for Anthropic's Messages API."""

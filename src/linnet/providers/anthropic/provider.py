@@ -10,6 +10,7 @@ VERSION = "2023-06-01"
 
 
 def anthropic(name: str, api_key: str, base_url: str, timeouts: Timeouts | None = None) -> HttpProvider:
+    """Return the provider for a server that speaks this API. Raises ConfigError."""
     headers = {"x-api-key": api_key, "anthropic-version": VERSION}
     base = base_url.strip().rstrip("/").removesuffix("/v1")
     client = HttpClient(name, endpoint(f"{base}/v1", "v1", "messages"), headers, timeouts)

@@ -1,7 +1,7 @@
-"""Our requests in the words of Anthropic's Messages API. Pure.
+"""Writes requests for Anthropic's Messages API.
 
 The API refuses what a long conversation easily contains: empty text, two results for one call in two messages, a call
-without a result. What can be said in another way is said so here; the rest is the history's own duty.
+without a result. What can be said in another way is said so here; the rest is seen to by `core.context.history`.
 """
 
 import re
@@ -13,7 +13,7 @@ from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCa
 from linnet.core.models import Model, Reasoning
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.output_limit import SHORTEST, output_limit
+from linnet.providers.output_limit import SHORTEST, image_bytes, output_limit
 
 _BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}
 _EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
@@ -25,6 +25,7 @@ _GENERATION = re.compile(r"-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")
 
 
 def write(request: Request) -> bytes:
+    """Return the body of a request."""
     model = request.model
     messages = _messages(request.messages, model)
     _cache_up_to_here(messages)
@@ -41,11 +42,12 @@ def write(request: Request) -> bytes:
         body["tools"] = tools
     body["messages"] = messages
     text = encode(body)
-    limits = _limits(model, _thinkable(request, messages), len(text) - _image_bytes(request.messages))
+    limits = _limits(model, _thinkable(request, messages), len(text) - image_bytes(request.messages))
     return text[:-1] + b"," + encode(limits)[1:]  # The limits depend on the length: no need to write it all twice.
 
 
 def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, Any]:
+    """Return the fields that say how long the model may think and answer."""
     if reasoning == "off":
         return {"max_tokens": output_limit(model, prompt_bytes), **_unthinking(model)}
     if generation(model.id) >= (4, 6):
@@ -63,7 +65,9 @@ def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, 
 
 
 def _unthinking(model: Model) -> dict[str, Any]:
-    """What keeps a model from thinking that does so unless told otherwise; or makes it think least, and not show it."""
+    """Return the fields that keep a model from thinking which does so unless told otherwise; or that make it think
+    least, and not show it.
+    """
     if not model.off:
         return {}
     if model.off in _EFFORTS:
@@ -72,13 +76,18 @@ def _unthinking(model: Model) -> dict[str, Any]:
 
 
 def generation(model_id: str) -> tuple[int, int]:
-    """(4, 5) for claude-sonnet-4-5. From 4.6 on a model is given an effort to make, before that a budget to spend."""
+    """Return the two numbers in a model's name, such as (4, 5) for claude-sonnet-4-5; zeros if it has none.
+
+    From 4.6 on a model is given an effort to make, before that a budget to spend.
+    """
     found = _GENERATION.search(model_id)
     return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
 
 
 def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
-    """Off, if calls are being answered that were made without a thought: a budget demands one before them."""
+    """Return the level of thinking to ask for: off, if calls are being answered that were made without a thought, since
+    a budget demands one before them.
+    """
     if not request.model.reasoning or request.reasoning == "off":
         return "off"
     answering = len(messages) > 1 and messages[-1]["content"][0]["type"] == "tool_result"
@@ -90,7 +99,9 @@ def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
 
 
 def _messages(messages: Sequence[Sendable], model: Model) -> list[dict[str, Any]]:
-    """Alternating roles, the user's first and last: what follows in the same role joins the message before it."""
+    """Return messages with alternating roles, the user's first and last. What follows in the same role joins the
+    message before it.
+    """
     written: list[dict[str, Any]] = []
     for message in messages:
         role = "assistant" if isinstance(message, AssistantMessage) else "user"
@@ -164,18 +175,14 @@ def _cache_up_to_here(messages: list[dict[str, Any]]) -> None:
 
 
 def _stubs(messages: Sequence[Sendable]) -> list[dict[str, Any]]:
-    """The tools that a conversation has used, when none is offered any more: the API wants to know what they were."""
+    """Return stubs for the tools that a conversation has used, for when none is offered any more: the API wants to know
+    what they were.
+    """
     calls = (call for m in messages if isinstance(m, AssistantMessage) for call in m.calls)
     names = sorted({call.name for call in calls})
     return [{"name": n, "description": "No longer available.", "input_schema": {"type": "object"}} for n in names]
 
 
-def _image_bytes(messages: Sequence[Sendable]) -> int:
-    """Images are priced by their area, not by their length."""
-    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
-    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))
-
-
 def _id(call_id: str) -> str:
-    """Other vendors allow characters in an id that this one does not."""
+    """Return the id of a call without characters that other vendors allow and this one does not."""
     return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id) or "_"

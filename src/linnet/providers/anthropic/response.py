@@ -1,4 +1,4 @@
-"""Anthropic's event stream as our deltas. Pure: payloads in, deltas out."""
+"""Reads the event stream of Anthropic's Messages API as deltas."""
 
 from collections.abc import Sequence
 from typing import Literal, TypeAlias
@@ -73,7 +73,7 @@ class BlockStart(Struct, tag="content_block_start"):
 
 
 class UnknownBlockStart(Struct):
-    """What is left of a start whose block is of no kind we know."""
+    """The start of a block of a kind that is not known here."""
 
     type: Literal["content_block_start"]
     index: int
@@ -144,7 +144,7 @@ class Reader:
         self._opened = False
         self._calls: dict[int, str] = {}
         self._inputs: dict[int, bytes] = {}  # Arguments that came whole, with the start of their block.
-        self._skipped: set[int] = set()  # Blocks of kinds we do not know.
+        self._skipped: set[int] = set()  # Blocks of kinds that are not known here.
         self._stop: StopReason | None = None
         self._refused = False
         self._usage = Usage()
@@ -158,7 +158,7 @@ class Reader:
             try:
                 event = _decode(payload)
             except (DecodeError, UnicodeDecodeError, RecursionError):
-                self._skip(payload)  # The API grows faster than we do.
+                self._skip(payload)  # The API gets new kinds of blocks before linnet knows them.
                 continue
             if isinstance(event, BlockDelta):
                 part = event.delta
@@ -242,13 +242,14 @@ class Reader:
             deltas.append(CallDelta(call_id, text))
 
     def _skip(self, payload: bytes) -> None:
+        """Remember a block of an unknown kind, so that its deltas are not taken for text."""
         try:
             self._skipped.add(_decode_unknown(payload).index)
         except (DecodeError, UnicodeDecodeError, RecursionError):
             return
 
     def _count(self, tokens: Tokens | None, deltas: list[Delta]) -> None:
-        """Counts are cumulative, and a later report may leave out what has not changed."""
+        """Report the usage so far. Counts are cumulative, and a later one may leave out what has not changed."""
         if tokens is None:
             return
         known = self._usage

@@ -1,1 +1,1 @@
-"""HTTP/1.1 as far as model servers need it: connect, send, read an event stream."""
+"""An HTTP/1.1 client as far as model servers need one: it connects, sends, and reads an event stream."""

@@ -1,4 +1,4 @@
-"""Undoes HTTP/1.1's chunked framing. Pure: bytes in, bytes out.
+"""Decodes HTTP/1.1's chunked framing.
 
 The standard library's reader hands out one chunk per call, and servers put one event in a chunk, so a reply would cost
 a call and a write per delta. Here one network read, however many chunks it brought, becomes one piece of body.
@@ -10,23 +10,26 @@ _DIGITS = b"0123456789abcdefABCDEF"
 
 
 class BadChunk(ValueError):
-    pass
+    """The framing is broken."""
 
 
 class ChunkedDecoder:
-    """Invariant: once `finished`, the body was complete; bytes that came after it are in `excess`."""
+    """Undoes the framing of one body. Invariant: once `finished`, the body was complete; what came after it is in
+    `excess`.
+    """
 
     __slots__ = ("_left", "_pending", "_sizes", "_trailers", "excess", "finished")
 
     def __init__(self) -> None:
         self.finished = False
         self.excess = b""
-        self._left = 0  # Of the open chunk: its remaining bytes, its CRLF included.
+        self._left = 0  # The remaining bytes of the open chunk, its CRLF included.
         self._pending = b""  # An incomplete line.
         self._trailers = False
         self._sizes: dict[bytes, int] = {}  # Most chunks of a reply are of a few sizes: parse each line once.
 
     def feed(self, data: bytes) -> bytes:
+        """Return what these bytes bring of the body. Raises BadChunk."""
         if self.finished:
             self.excess += data
             return b""
@@ -68,7 +71,7 @@ class ChunkedDecoder:
         return b"".join(out)
 
     def _resume(self, data: bytes, out: list[bytes]) -> int:
-        """Take what is left of the open chunk; return how many bytes that used up."""
+        """Take what is left of the open chunk; return how many bytes that used up. Raises BadChunk."""
         left, here = self._left, len(data)
         body = left - 2
         if body > 0:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _READ = 65536
 MAX_REPLY = 64 << 20  # Bytes, framing included.
-_SETTLING = 16  # Reads.
+_SETTLING = 16  # So many reads a kept connection may take to come to the end of its last reply.
 _ERROR_BODY = 65536
 _KEPT = 60.0  # Routers forget a silent connection without telling anyone.
 _PASSES = frozenset(("authorization", "x-api-key"))
@@ -32,16 +32,16 @@ _NOT_STREAMS = frozenset(("application/json", "text/html"))
 
 
 class Timeouts(Struct, frozen=True):
-    """Seconds: to be connected, and between two signs of life."""
+    """How many seconds a server is waited for."""
 
     connect: float = 30.0
-    idle: float = 600.0
+    idle: float = 600.0  # Between two signs of life.
 
 
 class HttpClient:
-    """One endpoint. Keeps one idle connection, because a TLS handshake per step is felt.
+    """A client of one endpoint. Keeps one idle connection, because a TLS handshake per step is felt.
 
-    Invariant: a connection is used by one reply at a time; whatever is not whole when its reply is let go is closed.
+    Invariant: a connection is used by one reply at a time. One whose reply was not read to its end is closed.
     """
 
     def __init__(self, provider: str, url: str, headers: Mapping[str, str], timeouts: Timeouts | None = None) -> None:
@@ -56,7 +56,7 @@ class HttpClient:
         self._closed = False
 
     def post(self, body: bytes, cancel: Cancel) -> "HttpReply":
-        """The answer, once its head says that the request was accepted. Raises ProviderError or Cancelled."""
+        """Return the answer, once its head says that the request was accepted. Raises ProviderError or Cancelled."""
         try:
             proxy = proxies.choose(self._url, os.environ)
         except ConfigError as error:
@@ -151,11 +151,13 @@ class HttpClient:
         return ProviderUnavailable(self.provider, f"{self._url.address} said nothing for {self._timeouts.idle:g} s")
 
     def too_large(self) -> ProviderRejected:
+        """Return the error for a reply that has more bytes than it may."""
         most = self.max_reply
         size = f"{most >> 20} MiB" if most >= 1 << 20 and not most % (1 << 20) else f"{most} bytes"
         return ProviderRejected(self.provider, f"the reply is larger than {size} (max_reply); it was cut there")
 
     def lost(self, error: OSError) -> ProviderUnavailable:
+        """Return the error for a reply that was cut short."""
         if isinstance(error, TimeoutError):
             return self._silence()
         return ProviderUnavailable(self.provider, f"the reply was cut short: {describe(error)}")
@@ -179,7 +181,7 @@ class HttpReply:
         self._body = body
         self._first = first
         self._cancel = cancel
-        self.heard = 0  # Bytes, with all that frames them.
+        self.heard = 0  # So many bytes, with all that frames them.
 
     def read(self) -> bytes:
         """Return what one network read brought; empty at the end of the body.
@@ -245,7 +247,7 @@ class HttpReply:
         raise vendor_errors.from_status(self._client.provider, status, self.head.headers, body, time())
 
     def _everything(self) -> bytes:
-        """Return the body of an error, or its beginning."""
+        """Return the body of an answer that is an error, or its beginning."""
         pieces: list[bytes] = []
         size = 0
         try:
@@ -304,7 +306,7 @@ class _Connection:
 
 
 def _secrets(headers: Mapping[str, str]) -> list[str]:
-    """What is sent to be let in: the last word of such a header."""
+    """Return the keys in the headers: the last word of each header that lets a request in."""
     return [value.split()[-1] for name, value in headers.items() if name.lower() in _PASSES and value.strip()]
 
 
@@ -324,7 +326,9 @@ def _lines(url: urls.Url, headers: Mapping[str, str]) -> str:
 
 
 def _ask(connection: _Connection, request: bytes, body: bytes) -> "tuple[head.Head, head.Body, bytes] | None":
-    """Send, then read to the end of the head. Return None if the server closed without a byte."""
+    """Send a request, then read to the end of the answer's head. Return the head, the body's framing, and what was read
+    of the body; None if the server closed without a byte. Raises OSError, BadHead or BadChunk.
+    """
     sock = connection.sock
     refused: OSError | None = None
     try:

@@ -1,4 +1,4 @@
-"""Opens connections: names looked up, proxies passed, TLS agreed, and all of it can be abandoned at once."""
+"""Opens connections: looks up names, passes proxies, agrees on TLS. An abort ends any of these at once."""
 
 import os
 from contextlib import suppress
@@ -14,11 +14,11 @@ from linnet.providers.http.urls import Url
 if TYPE_CHECKING:
     import socket
 
-_PATIENCE = 5.0  # With one address of a host, as long as there is another to try.
+_PATIENCE = 5.0  # Seconds for one address of a host, as long as there is another to try.
 
 
 def dial(provider: str, url: Url, proxy: Url | None, timeout: float, cancel: Cancel) -> "socket.socket":
-    """A connected socket, ready for a request. Raises ProviderError or Cancelled.
+    """Return a connected socket, ready for a request. Raises ProviderError or Cancelled.
 
     Nothing can interrupt a name lookup, so a thread of its own does the work and an abort merely stops waiting for it.
     """
@@ -36,15 +36,16 @@ def dial(provider: str, url: Url, proxy: Url | None, timeout: float, cancel: Can
 
 
 class _Attempt:
-    """Invariant: a socket leaves through `sock` unless the attempt was abandoned; then it is closed, however late.
+    """One attempt to connect, in a thread of its own.
 
-    `place` is what is being spoken to, in words: the proxy, until there is a way through it.
+    Invariant: a socket leaves through `sock` unless the attempt was abandoned; then it is closed, however late.
     """
 
     def __init__(self, url: Url, proxy: Url | None, timeout: float) -> None:
         self.done = Event()
         self.sock: socket.socket | None = None
         self.failure: Exception | None = None
+        # What is being spoken to, in words: the proxy, until there is a way through it.
         self.place = url.address if proxy is None else f"the proxy {proxy.address} (see HTTPS_PROXY and its like)"
         self._url = url
         self._proxy = proxy
@@ -54,6 +55,7 @@ class _Attempt:
         self._abandoned = False
 
     def run(self) -> None:
+        """Connect, and leave the socket in `sock` or the reason in `failure`."""
         try:
             sock = self._connected()
             with self._lock:
@@ -67,6 +69,7 @@ class _Attempt:
             self.done.set()
 
     def abandon(self) -> None:
+        """Make whoever waits for this attempt stop waiting. Any thread may call this."""
         import socket
 
         with self._lock:
@@ -139,6 +142,7 @@ class _Attempt:
             raise ConfigError(f"it answered http {status}")
 
     def _hold(self, sock: "socket.socket") -> None:
+        """Let `abandon` reach this socket. Raises OSError if the attempt was abandoned before."""
         with self._lock:
             self._held = sock
             abandoned = self._abandoned
@@ -153,6 +157,7 @@ class _Attempt:
                 self._held = None
 
     def _left(self) -> float:
+        """Return how many seconds are left. Raises TimeoutError if none are."""
         left = self._deadline - monotonic()
         if left <= 0:
             raise TimeoutError
@@ -160,6 +165,7 @@ class _Attempt:
 
 
 def _notice_dead_peers(sock: "socket.socket") -> None:
+    """Have the system probe a silent connection, so that one whose other side is gone ends with an error."""
     import socket
 
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -180,7 +186,7 @@ def _explained(provider: str, failure: Exception | None, place: str, timeout: fl
 
 
 def describe(failure: OSError) -> str:
-    """The system's words for it, as the middle of a sentence."""
+    """Return the system's words for a failure, as the middle of a sentence."""
     if failure.errno is not None and type(failure).__module__ == "builtins":
         words = os.strerror(failure.errno)
     else:  # Name lookups and TLS count in numbers of their own.

@@ -1,4 +1,4 @@
-"""The head of an HTTP/1.1 answer, and how its body ends. Pure.
+"""Parses the head of an HTTP/1.1 answer, and knows how its body ends.
 
 The standard library's client costs 10 ms to import beside TLS, 16 without, most of it for mail headers, and hides the
 socket that an abort has to reach; what it would do for us fits here.
@@ -11,34 +11,36 @@ from msgspec import Struct
 from linnet.providers.http.chunked import ChunkedDecoder
 
 LIMIT = 256 * 1024
-_DIGITS = 18  # Nobody has read that far, and Python refuses to count to 4,300 of them.
+_DIGITS = 18  # No body is longer than so many digits say, and Python refuses to read numbers of 4,300 of them.
 
 
 class BadHead(ValueError):
-    pass
+    """The head is no HTTP."""
 
 
 class Body(Protocol):
-    """Undoes the framing. `finished` once the body is whole; `excess` is what came after it."""
+    """Undoes the framing of one body."""
 
-    finished: bool
-    excess: bytes
+    finished: bool  # The body is whole.
+    excess: bytes  # What came after it.
 
-    def feed(self, data: bytes) -> bytes: ...
+    def feed(self, data: bytes) -> bytes:
+        """Return what these bytes bring of the body. Raises BadChunk."""
 
 
 class Head(Struct, frozen=True):
-    """Header names are in lower case; a repeated one has its values joined with commas."""
+    """The head of an answer."""
 
     status: int
-    headers: dict[str, str]
-    keeps: bool
+    headers: dict[str, str]  # With names in lower case; a repeated one has its values joined with commas.
+    keeps: bool  # The connection can be used again.
 
     @property
     def type(self) -> str:
         return self.headers.get("content-type", "").partition(";")[0].strip().lower()
 
     def body(self) -> Body:
+        """Return what undoes the framing of the body. Raises BadHead."""
         if self.status in (204, 304):
             return SizedBody(0)
         if "chunked" in self.headers.get("transfer-encoding", "").lower():
@@ -52,6 +54,8 @@ class Head(Struct, frozen=True):
 
 
 class SizedBody:
+    """A body whose length the head has told."""
+
     def __init__(self, size: int) -> None:
         self.finished = size == 0
         self.excess = b""
@@ -87,6 +91,7 @@ def split(data: bytes) -> tuple[bytes, bytes] | None:
 
 
 def parse(head: bytes) -> Head:
+    """Return what a head says. Raises BadHead."""
     first, *lines = head.decode("latin-1").split("\r\n")
     version, _, rest = first.partition(" ")
     code = rest[:3]

@@ -1,4 +1,4 @@
-"""Which proxy a request goes through. Pure: the environment is an argument.
+"""Chooses the proxy that a request goes through.
 
 The customary variables count, in either case: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY. A server on this very
 machine is always spoken to directly.
@@ -12,7 +12,9 @@ from linnet.providers.http.urls import Url, parse
 
 
 def choose(url: Url, environ: Mapping[str, str]) -> Url | None:
-    """Raises ConfigError for a proxy that cannot be used: going around it unasked could leak a request."""
+    """Return the proxy for this URL; None if it is spoken to directly. Raises ConfigError for a proxy that cannot be
+    used: going around it unasked could leak a request.
+    """
     value = _lookup(environ, f"{url.scheme}_proxy") or _lookup(environ, "all_proxy")
     if not value or _local(url.host) or _excepted(url, _lookup(environ, "no_proxy")):
         return None
@@ -23,7 +25,7 @@ def choose(url: Url, environ: Mapping[str, str]) -> Url | None:
 
 
 def authorization(proxy: Url) -> str | None:
-    """The value of Proxy-Authorization, if the proxy's URL carries a name and a password."""
+    """Return the value of Proxy-Authorization; None if the proxy's URL carries no name and password."""
     if not proxy.user:
         return None
     from base64 import b64encode
@@ -32,7 +34,9 @@ def authorization(proxy: Url) -> str | None:
 
 
 def secrets(proxy: Url) -> list[str]:
-    """What is sent to the proxy to be let in, as it is and as it was written in the URL."""
+    """Return what is sent to the proxy to be let in: the header's value, and the password as it is and as the URL has
+    it.
+    """
     password = proxy.user.partition(":")[2]
     found = [
         (authorization(proxy) or "").removeprefix("Basic "),

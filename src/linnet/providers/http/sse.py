@@ -1,4 +1,4 @@
-"""Splits an event stream into the payloads of its events. Pure: bytes in, bytes out; what they mean is not known here.
+"""Splits a stream of server-sent events into the payloads of its events.
 
 A payload is the joined `data` lines of one event. Names, ids, comments and retry hints carry nothing that a payload
 does not repeat, so they are dropped. Lines end with LF, CRLF or CR and with nothing else: U+2028 is part of the text.
@@ -9,12 +9,14 @@ _BOM = b"\xef\xbb\xbf"
 
 
 class EventTooLarge(ValueError):
+    """One event has more bytes than it may."""
+
     def __init__(self, limit: int) -> None:
         super().__init__(f"one event is larger than {limit} bytes")
 
 
 class EventSplitter:
-    """Invariant: cutting the stream elsewhere changes when a payload comes out, never which payloads do.
+    """Splits one stream. Invariant: cutting it elsewhere changes when a payload comes out, never which payloads do.
 
     An event that the stream does not finish with an empty line is not an event.
     """
@@ -26,9 +28,10 @@ class EventSplitter:
         self._parts: list[bytes] = []  # Pieces of the unfinished event: joined once, so a huge one costs its length.
         self._size = 0
         self._skip_lf = False
-        self._fresh = True
+        self._fresh = True  # A mark of the byte order may still come.
 
     def feed(self, data: bytes) -> list[bytes]:
+        """Return the payloads of the events that these bytes complete. Raises EventTooLarge."""
         if self._skip_lf and data:
             self._skip_lf = False
             if data.startswith(b"\n"):
@@ -73,7 +76,10 @@ class EventSplitter:
 
 
 def _uniform(data: bytes) -> list[bytes] | None:
-    """The shape that vendors send, every event alike: the lines sit at a fixed stride, and slicing finds them."""
+    """Return the payloads of events in the shape that vendors send, all of them alike; None if they have another one.
+
+    Their lines sit at a fixed stride, so that slicing finds them, without a look at each line.
+    """
     if data.startswith(b"event: "):
         stride = 3
     elif data.startswith(b"data: "):
@@ -92,7 +98,7 @@ def _uniform(data: bytes) -> list[bytes] | None:
 
 
 def _parse(data: bytes) -> list[bytes]:
-    """The general case: any fields in any order."""
+    """Return the payloads of any events, with any fields in any order."""
     found: list[bytes] = []
     values: list[bytes] = []
     for line in data.split(b"\n"):

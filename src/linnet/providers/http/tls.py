@@ -1,4 +1,4 @@
-"""How servers are trusted: the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
+"""The TLS context, which trusts the system's certificates, or those that SSL_CERT_FILE and SSL_CERT_DIR name."""
 
 import os
 from threading import Lock

@@ -1,4 +1,4 @@
-"""Where a vendor listens. Pure.
+"""Parses the URLs of vendors and proxies.
 
 The standard library's parser is more lenient than is good for an address that a key is sent to: it drops line ends, and
 takes `http://a[::1]b` for `::1`.
@@ -12,13 +12,13 @@ _PORTS = {"http": 80, "https": 443}
 
 
 class Url(Struct, frozen=True):
-    """`host` is without brackets; `path` starts with a slash; `user` is what came before an @, still quoted."""
+    """A URL of the schemes http and https."""
 
     scheme: str
-    host: str
+    host: str  # Without brackets.
     port: int
-    path: str = "/"
-    user: str = ""
+    path: str = "/"  # Starts with a slash.
+    user: str = ""  # What came before an @, still quoted.
 
     @property
     def secure(self) -> bool:
@@ -26,17 +26,17 @@ class Url(Struct, frozen=True):
 
     @property
     def address(self) -> str:
-        """Host and port, as people and the CONNECT method write them."""
+        """Return host and port, as people and the CONNECT method write them."""
         return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
 
     @property
     def authority(self) -> str:
-        """The value of the Host header: the address, without the port if that is the usual one."""
+        """Return the value of the Host header: the address, without the port if that is the usual one."""
         return self.address.rpartition(":")[0] if self.port == _PORTS[self.scheme] else self.address
 
 
 def parse(text: str) -> Url:
-    """Raises ConfigError, because a person typed it."""
+    """Return the URL that a text says. Raises ConfigError, because a person typed it."""
     scheme, separator, rest = text.strip().partition("://")
     scheme = scheme.lower()
     rest = rest.partition("#")[0]
@@ -50,7 +50,7 @@ def parse(text: str) -> Url:
 
 
 def endpoint(base: str, version: str, path: str) -> str:
-    """The address of an API under a base URL that may or may not already name its version.
+    """Return the address of an API under a base URL that may or may not already name its version.
 
     A bare origin gets the version; any other path is taken at its word, but for a version of its own at the end.
     """

@@ -1,4 +1,4 @@
-"""A vendor's refusal, as the error it stands for. Pure: the answer is a fact about the status or the vendor's own code.
+"""Chooses the error that a vendor's refusal stands for, by its HTTP status or the vendor's own code.
 
 The one exception is a conversation that no longer fits: not every vendor has a code for it, so its words are read.
 """
@@ -44,7 +44,7 @@ _OVERFLOW_WORDS = (
 
 
 class Fault(Struct):
-    """What vendors put under `error`, whichever of its words they use."""
+    """What vendors put under `error`. Each uses some of these fields."""
 
     type: str | None = None
     code: Any = None
@@ -63,7 +63,7 @@ _decode = decoder_of(_Envelope).decode
 
 
 def from_status(provider: str, status: int, headers: Mapping[str, str], body: bytes, now: float) -> ProviderError:
-    """The error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time."""
+    """Return the error for an HTTP answer that is not a success. Header names are in lower case; `now` is Unix time."""
     text = body.decode("utf-8", "replace").strip()
     if len(text) > _SHOWN:
         text = text[:_SHOWN] + "…"
@@ -84,7 +84,7 @@ def from_status(provider: str, status: int, headers: Mapping[str, str], body: by
 
 
 def from_fault(provider: str, fault: Fault | str) -> ProviderError:
-    """The error for one that arrived inside a stream which had begun well."""
+    """Return the error for a fault that arrived inside a stream which had begun well."""
     if isinstance(fault, str):
         fault = Fault(message=fault)
     kind = fault.type or (fault.code if isinstance(fault.code, str) else None) or "error"
@@ -103,7 +103,7 @@ def from_fault(provider: str, fault: Fault | str) -> ProviderError:
 
 
 def retry_after(headers: Mapping[str, str], now: float) -> float | None:
-    """Seconds to wait, if the vendor said so in any of the three spellings."""
+    """Return the seconds to wait, if the vendor said so in any of the three spellings; else None."""
     if (exact := _seconds(headers.get("retry-after-ms", ""))) is not None:
         return exact / 1000
     value = headers.get("retry-after", "").strip()

@@ -1,1 +1,1 @@
-"""The OpenAI Chat Completions API, and whoever else speaks it."""
+"""A provider for OpenAI's Chat Completions API, which other vendors speak too."""

@@ -1,20 +1,19 @@
-"""Our requests in the words of the Chat Completions API, which many vendors speak. Pure."""
+"""Writes requests for the Chat Completions API, which many vendors speak."""
 
-from collections.abc import Sequence
 from typing import Any
 
-from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolResult, UserMessage, texts
 from linnet.core.models import Model, gpt_generation, thinks_with_tools
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.output_limit import output_limit
+from linnet.providers.output_limit import image_bytes, output_limit
 
 _UNSEEN = "(an image that this model cannot see)"
 _SEE_BELOW = "(see the image in the next message)"
 
 
 def write(request: Request) -> bytes:
+    """Return the body of a request."""
     model = request.model
     body: dict[str, Any] = {
         "model": model.id,
@@ -33,11 +32,12 @@ def write(request: Request) -> bytes:
         body["thinking"] = {"type": "disabled" if request.reasoning == "off" else "enabled"}
     text = encode(body)
     limit = "max_completion_tokens" if model.provider == "openai" else "max_tokens"
-    most = output_limit(model, len(text) - _image_bytes(request.messages))
+    most = output_limit(model, len(text) - image_bytes(request.messages))
     return text[:-1] + b"," + encode({limit: most})[1:]  # It depends on the length: no need to write it all twice.
 
 
 def _effort(request: Request) -> str | None:
+    """Return the effort to ask for; None if the model is not to be told of any."""
     model, wanted = request.model, request.reasoning
     if not model.reasoning or model.provider == "deepseek":
         return None  # There, thinking is on or off.
@@ -55,7 +55,7 @@ def _messages(request: Request) -> list[dict[str, Any]]:
     written: list[dict[str, Any]] = []
     if request.system.strip():
         written.append({"role": "system", "content": request.system})
-    shown: list[Image] = []  # By tools, in results that can only be text.
+    shown: list[Image] = []  # Those of tools. Results can only be text: the images follow as the user's.
     last_prompt = max((at for at, m in enumerate(request.messages) if isinstance(m, UserMessage)), default=-1)
     for at, message in enumerate(request.messages):
         if shown and not isinstance(message, ToolResult):
@@ -124,9 +124,3 @@ def _shown(images: list[Image]) -> dict[str, Any]:
 def _image(image: Image) -> dict[str, Any]:
     url = image.url or f"data:{image.mime_type};base64,{image.data}"
     return {"type": "image_url", "image_url": {"url": url}}
-
-
-def _image_bytes(messages: Sequence[Sendable]) -> int:
-    """Images are priced by their area, not by their length."""
-    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
-    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))

@@ -1,4 +1,4 @@
-"""A Chat Completions stream as our deltas. Pure: payloads in, deltas out."""
+"""Reads the event stream of a Chat Completions API as deltas."""
 
 from collections.abc import Sequence
 
@@ -83,10 +83,11 @@ class Reader:
     """Reads one reply.
 
     Invariant: `feed` returns what came before a failure, so that no word is lost; then `failure` says why the reply
-    ends, or `finished` that it is whole. `turn` makes the ids unique that a server leaves us to invent.
+    ends, or `finished` that it is whole.
     """
 
     def __init__(self, provider: str = "openai", turn: int = 0) -> None:
+        """`turn` makes the ids of calls unique where a server sends none."""
         self.finished = False
         self.failure: ProviderError | None = None
         self._provider = provider

@@ -1,1 +1,1 @@
-"""A model that is a script: what it plays, and the provider that plays it."""
+"""A provider without a model: it plays a script, for tests and for trying linnet offline."""

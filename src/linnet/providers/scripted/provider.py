@@ -1,4 +1,4 @@
-"""A model that is a script: offline, deterministic, and with every way a real one can end."""
+"""The provider that plays a script: offline, deterministic, and with every way in which a real reply can end."""
 
 from collections.abc import Iterator, Sequence
 from itertools import count
@@ -27,6 +27,8 @@ from linnet.providers.scripted.script import Script, Step, pieces
 
 
 class Scripted:
+    """Implements Provider. Each request plays the script's next turn."""
+
     name = "scripted"
 
     def __init__(self, script: Script) -> None:
@@ -75,6 +77,7 @@ class Scripted:
         pass
 
     def _turn(self, request: Request) -> Sequence[Step]:
+        """Return the turn to play for a request. Raises ProviderRejected if the script is over."""
         if request.system == compact.SYSTEM:
             return [Step(text=self._script.summary)]
         with self._lock:
@@ -97,5 +100,5 @@ class Scripted:
 
 
 def _estimate(request: Request, words: int) -> Usage:
-    """About four characters a token, as everybody guesses."""
+    """Return a guess of what a reply used, by the length of the conversation and the number of its pieces."""
     return Usage(input=sum(map(guess, request.messages)), output=words)

@@ -1,4 +1,4 @@
-"""A script of model turns: what the scripted provider plays. Pure; docs/scripted.md is its manual."""
+"""The script of model turns that the scripted provider plays. docs/scripted.md is its manual."""
 
 from typing import Any, Literal
 
@@ -34,18 +34,21 @@ class Step(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Script(Struct, frozen=True, forbid_unknown_fields=True):
-    """`turns` are played in order, one a model call. `summary` answers a request to compact, which takes no turn."""
+    """What the model does, for every request."""
 
     turns: list[list[Step]]
+    """Played in order, one for each model call."""
     summary: str = "A scripted summary of what was said."
+    """Answers a request to compact, which takes no turn."""
     loop: bool = False
+    """Begin again after the last turn."""
 
 
 LARGEST = 64 << 20  # Bytes.
 
 
 def parse(text: bytes, source: str) -> Script:
-    """Raises ConfigError with the line, the key and what was expected there."""
+    """Return the script that a text says. Raises ConfigError with the line, the key and what was expected there."""
     script = checked(text, Script, f"the script {source}")
     for number, turn in enumerate(script.turns):
         for place, step in enumerate(turn):
@@ -57,17 +60,18 @@ def parse(text: bytes, source: str) -> Script:
 
 
 def load(path: str) -> Script:
+    """Return the script in a file. Raises ConfigError."""
     return parse(required(path, LARGEST), path)
 
 
 def pieces(text: str) -> list[str]:
-    """Word by word, as models stream; joined, they are the text again."""
+    """Return the words of a text, as models stream them. Joined, they are the text again."""
     words = text.split(" ")
     return [word + " " for word in words[:-1]] + ([words[-1]] if words[-1] else [])
 
 
 def built_in() -> Script:
-    """A small real job for any folder: write a program, run it, find it wanting, mend it, run it again."""
+    """Return a script of a small real job for any folder: write a program, run it, find it wanting, mend it, run it."""
     return Script(
         loop=True,
         turns=[

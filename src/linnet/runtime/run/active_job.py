@@ -8,7 +8,8 @@ from linnet.core.commands import Answer, Compact, Done, Prompt, TakeUp
 from linnet.core.events import Event, JobContinued, JobInterrupted, QuestionClosed, QueueChanged, RunEnded, Settled
 from linnet.core.inputs import Input
 from linnet.core.loop.limits import Limits
-from linnet.core.loop.run import Emit, Fact, Run, Task
+from linnet.core.loop.run import Run
+from linnet.core.loop.run_facts import Emit, Fact, Task
 from linnet.core.messages import StopReason, Usage
 from linnet.errors import BadInput, LimitReached, LinnetError
 from linnet.runtime.broadcast import Action, Broadcast, act

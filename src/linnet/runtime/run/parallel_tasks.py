@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING
 
-from linnet.core.loop.run import Fact, Task
+from linnet.core.loop.run_facts import Fact, Task
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import start
 

@@ -9,7 +9,8 @@ from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
 from linnet.core.form import Form, Reading
 from linnet.core.inputs import Input
 from linnet.core.loop.draft import Draft
-from linnet.core.loop.run import (
+from linnet.core.loop.run import Run, cut_off
+from linnet.core.loop.run_facts import (
     Aborted,
     Answered,
     AskModel,
@@ -20,11 +21,9 @@ from linnet.core.loop.run import (
     Replied,
     Review,
     Reviewed,
-    Run,
     RunTool,
     TakenUp,
     Task,
-    cut_off,
 )
 from linnet.core.messages import (
     AssistantMessage,

@@ -22,7 +22,7 @@ from linnet.core.events import (
 )
 from linnet.core.form import Reading
 from linnet.core.inputs import Input
-from linnet.core.loop.run import Prompted, TakenUp
+from linnet.core.loop.run_facts import Prompted, TakenUp
 from linnet.core.messages import AssistantMessage, StopReason
 from linnet.core.slash import RunNamed
 from linnet.errors import (

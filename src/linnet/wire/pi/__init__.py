@@ -1,1 +1,1 @@
-"""The pi protocol: `pi --mode rpc`, with responses."""
+"""The pi protocol, as `pi --mode rpc` speaks it since it answers commands."""

@@ -1,4 +1,4 @@
-"""The one line that answers a command, in pi's words."""
+"""Builds the line that answers a command in the pi protocol."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -16,16 +16,19 @@ _words = to_pi.Words()
 
 
 def answer(asked: Asked, answer: commands.Answer) -> bytes:
+    """Return the response to a command that succeeded."""
     told = data(answer)
     response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=told)
     return encode_lines([response])
 
 
 def refuse(asked: Asked | Rejected, reason: str) -> bytes:
+    """Return the response to a command that was refused or failed."""
     return encode_lines([responses.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
 def data(answer: commands.Answer) -> Any:
+    """Return the `data` of a response; UNSET if it has none."""
     match answer:
         case commands.AgentState():
             return _state(answer)
@@ -128,7 +131,7 @@ def _node(entry: session_info.OutlineEntry) -> responses.TreeNode:
 
 
 def _slash(command: slash.SlashCommand) -> responses.SlashItem:
-    """As pi tells it since 0.73, and beside it the two fields that it had before."""
+    """Return a command as pi lists it since 0.73, with the two fields beside it that pi had before."""
     scope = "temporary" if command.location == "path" else command.location
     named = "cli" if command.source == "extension" else "local"
     source = named if command.location == "path" else "auto"
@@ -139,6 +142,7 @@ def _slash(command: slash.SlashCommand) -> responses.SlashItem:
 
 
 def session_item(session: session_info.SessionInfo, current: str | None = None) -> responses.SessionItem:
+    """Return a session as it is listed. `current` is the file of the one that is open."""
     return responses.SessionItem(
         path=session.path,
         id=session.id,

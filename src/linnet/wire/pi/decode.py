@@ -1,4 +1,4 @@
-"""Lines in pi's words as commands."""
+"""Decodes lines of the pi protocol into commands."""
 
 from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
@@ -23,8 +23,9 @@ _Behavior: TypeAlias = Literal["steer", "followUp"]
 
 
 class SetStream(commands.Ping, frozen=True):
-    """Chooses what updates carry, and whether the end of a prompt is told. Only the dialect acts on it; for the runtime
-    it is a ping.
+    """Choose what updates carry, and whether the end of a prompt is told. None leaves it as it is.
+
+    Only the dialect acts on this; for the runtime it is a ping.
     """
 
     mode: Stream | None = None
@@ -78,6 +79,7 @@ _BARE: dict[str, commands.Command] = {
 
 
 def decode(line: bytes | Overlong) -> Asked | Rejected:
+    """Return the command in a line, or why there is none. Never raises."""
     return read(line, _understand)
 
 
@@ -136,12 +138,13 @@ def _understand(name: str, fields: Line) -> commands.Command:
 
 
 def _set_stream(fields: Line) -> SetStream:
-    """What is left out stays as it is."""
+    """Return what a client chooses. It may leave out the mode if it says `settled`. Raises BadInput."""
     settled = _settled.optional(fields.settled)
     return SetStream(_stream.required(fields.mode) if settled is None else _stream.optional(fields.mode), settled)
 
 
 def compact(fields: Line) -> commands.Compact:
+    """Return pi's compaction, which aborts what runs. Raises BadInput."""
     return commands.Compact(_instructions.optional(fields.custom_instructions) or "", at_once=True)
 
 
@@ -150,7 +153,7 @@ def unknown(name: str) -> BadInput:
 
 
 def _navigate(fields: Line) -> commands.Navigate:
-    """An id of null means the place before the first entry."""
+    """Return the move to an entry; an id of null means the place before the first. Raises BadInput."""
     to_the_beginning = bytes(fields.entry_id) == b"null"
     return commands.Navigate(None if to_the_beginning else _entry.required(fields.entry_id))
 

@@ -1,4 +1,4 @@
-"""The pi protocol as a Dialect."""
+"""The pi protocol as a `Dialect`."""
 
 from linnet import errors
 from linnet.core import commands
@@ -12,7 +12,7 @@ BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'foll
 
 
 class Pi:
-    """What its client has set with `set_stream` is all that it remembers; its encoders go by that."""
+    """The dialect of one pi client. It remembers what the client has set with `set_stream`; its encoders go by that."""
 
     asks = True
 
@@ -48,7 +48,7 @@ class Pi:
                 return str(error)
 
     def session(self, opened: Opened) -> bytes:
-        """The header of pi's sessions, with the file besides."""
+        """Return the header of pi's session files, with the file's path in addition."""
         file = {} if opened.file is None else {"sessionFile": opened.file}
         shown = {"id": opened.id, "timestamp": opened.timestamp, "cwd": opened.cwd, **file}
         return encode_lines([{"type": "session", "version": 3, **shown}])

@@ -1,4 +1,8 @@
-"""Core events as pi's lines. A small machine: it remembers what the protocol repeats."""
+"""Encodes events as lines of the pi protocol.
+
+pi's clients rely on more than single events: each start has an end, a turn begins before what is said in it, updates of
+a message repeat the message so far. So the encoder remembers what is open.
+"""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, TypeAlias
@@ -30,41 +34,42 @@ Outside: TypeAlias = (
     | events.OutputRead
     | events.Shown
 )
+"""Events that are not part of a run."""
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 MOST_LINES = 2000
 MOST_BYTES = 50 * 1024
 
 
 class _Running:
-    """A tool at work. `output` is the end of what it has printed, as much as is worth showing.
+    """A tool at work.
 
-    Invariant: never more than MOST_LINES or MOST_BYTES, so that each update costs at most that much.
+    Invariant: `output` has never more than MOST_LINES or MOST_BYTES, so that each update costs at most that much.
     """
 
     def __init__(self, call: messages.ToolCall) -> None:
         self.name = call.name
-        self.args = Raw(encode_lines([call.args])[:-1])
-        self.output = ""
+        self.args = Raw(encode_lines([call.args])[:-1])  # Every update repeats them: they are encoded once.
+        self.output = ""  # The end of what the tool has printed.
 
     def add(self, text: str) -> None:
         self.output = tail(self.output + text[-MOST_BYTES:])
 
 
 class Manner:
-    """How one client wants to be told: `deltas` leaves the message so far out of the updates, `settled` says when a
-    prompt is over. It may change at any time, and holds for the lines that are made from then on.
-    """
+    """How one client wants to be told. It may change at any time, and holds for the lines that are made after that."""
 
     __slots__ = ("settled", "stream")
 
     def __init__(self, stream: Stream = "full", *, settled: bool = False) -> None:
-        self.stream = stream
-        self.settled = settled
+        self.stream = stream  # `deltas` leaves the message so far out of the updates.
+        self.settled = settled  # The client is told when a prompt is over.
 
 
 class PiEncoder:
-    """Invariants: what is started is ended, in the order that pi's clients know, whatever core leaves out; and whenever
-    something has settled, it remembers nothing. So what it prints is a function of the events since then.
+    """The encoder of one client's session.
+
+    Invariants: what is started is ended, in the order that pi's clients know, whatever events are missing in between;
+    and once a job has settled, the encoder remembers nothing, so that what it prints is a function of the events since.
     """
 
     def __init__(self, manner: Manner | None = None, spelling: to_pi.Words | None = None) -> None:
@@ -75,15 +80,15 @@ class PiEncoder:
     def _forget(self) -> None:
         self._in_run = False
         self._in_turn = False
-        self._ran = False
+        self._ran = False  # A run of this job has ended.
         self._owed = False  # A prompt has begun, and whoever sent it waits for the end of a run.
-        self._reply: Reply | None = None
+        self._reply: Reply | None = None  # The one that is open.
         self._running: dict[str, _Running] = {}
         self._compacting = False
 
     def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
         for event in batch:
-            grown = self._grown(event)
+            grown = self._grown(event)  # First: nearly all events are of these kinds.
             if grown is not None:
                 yield self._update(grown)
                 continue
@@ -96,7 +101,7 @@ class PiEncoder:
                 self._frames(event)
 
     def _grown(self, event: events.Event) -> bytes | None:
-        """Return what happened to the open reply; None for what is not about one."""
+        """Take in what happened to the open reply, and return it as the end of an update; None for other events."""
         match event:
             case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
                 return self._open_reply.grow(event.index, event.text)
@@ -113,6 +118,7 @@ class PiEncoder:
         return self._reply
 
     def _update(self, event: bytes) -> Buffers:
+        # The message so far stands in it twice, as in pi. It is joined by whoever writes, not copied here.
         if self._manner.stream == "deltas":
             return (b'{"type":"message_update"' + event + b"}}\n",)
         now = self._open_reply.now()
@@ -126,7 +132,7 @@ class PiEncoder:
             case events.JobStarted(kind):
                 self._owed = kind == "prompt"
                 return []
-            case events.UserSaid(said):
+            case events.UserSaid(said):  # Said before StepStarted, but inside of the turn for pi's clients.
                 user = self._words.message(said)
                 return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
             case events.StepStarted():
@@ -146,20 +152,21 @@ class PiEncoder:
                 self._running.pop(result.call_id, None)
                 shown = self._words.result(result)
                 end = frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error)
+                # As in pi: the execution has ended before its message begins.
                 return [end, frames.MessageStart(shown), frames.MessageEnd(shown)]
             case events.StepEnded(reply, results):
                 return [self._turn_ended(reply, results)]
-            case events.Interrupted(reply):
+            case events.Interrupted(reply):  # The turn has ended by now, and pi tells an abort as a reply in a turn.
                 return [*self._turn(), *self._replied(reply), self._turn_ended(reply)]
             case events.RunEnded():
                 return [self._run_ended(event)]
             case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
-                return []
+                return []  # `_grown` has seen to them, and to the next.
             case events.PartStarted() | events.PartEnded():
                 return []
             case events.Settled():
                 told = self._settled(event) if event.kind == "prompt" else []
-                self._forget()
+                self._forget()  # After the end was told: that depends on what was open.
                 return told
             case _:
                 return [] if isinstance(event, events.Internal) else self._outside(event)
@@ -191,9 +198,10 @@ class PiEncoder:
         return [*self._last_run_ended(event.error if event.stop == "error" else ""), *over]
 
     def _last_run_ended(self, error: str) -> list[frames.Frame]:
-        """Return what ends a run that broke, or that could not begin; empty for one that ended by itself.
+        """Return what ends a run that broke, or that could not begin; nothing for one that ended by itself.
 
-        A prompt that an extension has seen to takes no run. Whoever waits for the end of one is told of an empty one.
+        A prompt that an extension has seen to takes no run. Whoever waits for the end of one is told of an empty run.
+        What is open is ended from the inside to the outside: tools, the reply, the turn, the run.
         """
         whole, owed = self._ran and not self._in_run, self._owed and not self._ran and not self._in_run
         if whole or not (error or owed):
@@ -208,6 +216,7 @@ class PiEncoder:
         return [*out, frames.AgentEnd([], to_pi.failure(error) if error else UNSET)]
 
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
+        """Return the end of a run, with its error unless the last message says it."""
         self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
@@ -234,7 +243,7 @@ class PiEncoder:
             case events.RetryEnded(success, attempt, error):
                 return [frames.AutoRetryEnd(success, attempt, to_pi.failure(error) or UNSET)]
             case events.CompactionStarted("manual") | events.CompactionEnded("manual"):
-                return []  # Whoever asked is answered.
+                return []  # Whoever asked for it is answered.
             case events.CompactionStarted(reason):
                 self._compacting = True
                 return [frames.AutoCompactionStart(reason)]
@@ -280,6 +289,7 @@ def _shown(event: events.Shown) -> frames.Frame:
 
 
 def tail(text: str) -> str:
+    """Return the end of a text: at most MOST_LINES lines and MOST_BYTES bytes, and no half characters."""
     if text.count("\n") > MOST_LINES - 1:
         text = "\n".join(text.split("\n")[-MOST_LINES - text.endswith("\n") :])
     data = text.encode("utf-8", "surrogatepass")

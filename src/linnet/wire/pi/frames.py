@@ -1,4 +1,7 @@
-"""Every object of the pi protocol that linnet prints, as a type, in the order its fields are printed."""
+"""Types for every object of the pi protocol that linnet prints, with their fields in the order they are printed in.
+
+An addition is something that pi itself does not print.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -9,11 +12,11 @@ Stop: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
-    pass
+    """An object with a `type`."""
 
 
 class Plain(Struct, frozen=True, rename="camel"):
-    pass
+    """An object without a `type`."""
 
 
 class Text(Frame, frozen=True, tag="text"):
@@ -25,11 +28,9 @@ class Link(Struct, frozen=True, tag_field="type", tag="url"):
 
 
 class Image(Frame, frozen=True, tag="image"):
-    """`source` is there for one that was given by its address."""
-
     data: str
     mime_type: str
-    source: Link | UnsetType = UNSET
+    source: Link | UnsetType = UNSET  # Of an image that was given by its address.
 
 
 class Thinking(Frame, frozen=True, tag="thinking"):
@@ -68,7 +69,7 @@ class Usage(Plain, frozen=True):
 
 
 class Said(Struct, frozen=True, tag_field="role", rename="camel"):
-    pass
+    """A message."""
 
 
 class UserMessage(Said, frozen=True, tag="user"):
@@ -145,14 +146,12 @@ class AgentStart(Frame, frozen=True, tag="agent_start"):
 
 
 class AgentEnd(Frame, frozen=True, tag="agent_end"):
-    """`error_message`, an addition: why the run failed, where none of its messages says so."""
-
     messages: list[Message]
-    error_message: str | UnsetType = UNSET
+    error_message: str | UnsetType = UNSET  # An addition: why the run failed, where its last message does not say so.
 
 
 class AgentSettled(Frame, frozen=True, tag="agent_settled"):
-    """An addition that is sent if it is asked for: a prompt is over, with all that followed from it by itself."""
+    """A prompt is over, with all that followed from it by itself. An addition, sent if a client asks for it."""
 
     aborted: bool
 
@@ -236,15 +235,13 @@ class AutoCompactionEnd(Frame, frozen=True, tag="auto_compaction_end"):
 
 
 class QueueUpdate(Frame, frozen=True, tag="queue_update"):
-    """`dropped`, an addition: what an abort or a new session did away with."""
-
     steering: list[str]
     follow_up: list[str]
-    dropped: list[str] | UnsetType = UNSET
+    dropped: list[str] | UnsetType = UNSET  # An addition: what an abort or a new session did away with.
 
 
 class PermissionAsked(Plain, frozen=True):
-    """An addition: what a tool is about to do, for clients that show more than a title."""
+    """What a tool is about to do, for clients that show more than a title. An addition."""
 
     tool_call_id: str
     tool_name: str
@@ -253,9 +250,7 @@ class PermissionAsked(Plain, frozen=True):
 
 
 class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=True):
-    """A question to whoever drives the agent, or something to show, which wants no answer. `timeout` is in
-    milliseconds.
-    """
+    """A question to whoever drives the agent, or something to show, which wants no answer."""
 
     id: str
     method: Literal[
@@ -266,7 +261,7 @@ class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=Tr
     options: Sequence[str] | UnsetType = UNSET
     placeholder: str | UnsetType = UNSET
     prefill: str | UnsetType = UNSET
-    timeout: int | UnsetType = UNSET
+    timeout: int | UnsetType = UNSET  # In milliseconds.
     permission: PermissionAsked | UnsetType = UNSET
     notify_type: Literal["info", "warning", "error"] | UnsetType = UNSET
     status_key: str | UnsetType = UNSET
@@ -284,14 +279,14 @@ class HookError(Frame, frozen=True, tag="hook_error"):
 
 
 class UiClosed(Frame, frozen=True, tag="extension_ui_closed"):
-    """An addition: no answer is waited for any more."""
+    """Nobody waits for the answer to a question any more. An addition."""
 
     id: str
     reason: Literal["expired", "withdrawn"]
 
 
 class ToolRequest(Frame, frozen=True, tag="tool_request"):
-    """An addition: the client is to run a tool that it declared."""
+    """The client is to run a tool that it declared. An addition."""
 
     request_id: str
     tool_call_id: str
@@ -301,7 +296,7 @@ class ToolRequest(Frame, frozen=True, tag="tool_request"):
 
 
 class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
-    """An addition: the result is not waited for any more."""
+    """Nobody waits for the tool's result any more. An addition."""
 
     request_id: str
     tool_call_id: str
@@ -309,10 +304,10 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
 
 
 class Output(Frame, frozen=True, tag="output"):
-    """An addition: the answer to a prompt that had an `outputSchema`, as the value it stands for, or why it is none."""
+    """The answer to a prompt that had an `outputSchema` has been read. An addition."""
 
     value: Any = UNSET
-    error: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET  # Why there is no value.
 
 
 class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
@@ -325,7 +320,7 @@ class Found(Plain, frozen=True):
 
 
 class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
-    """An addition: nobody has said whether this folder is trusted, so what was found in it is left out."""
+    """Nobody has said whether this folder is trusted, so what was found in it is left out. An addition."""
 
     path: str
     found: list[Found]
@@ -333,7 +328,7 @@ class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
 
 
 class SessionError(Frame, frozen=True, tag="session_error"):
-    """An addition: what was said last could not be saved."""
+    """What was said last could not be saved. An addition."""
 
     session_file: str
     error: str

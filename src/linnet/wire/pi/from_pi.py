@@ -1,4 +1,4 @@
-"""Messages in pi's words as core's: the way back from `words`. Forgiving, since many versions of pi wrote them."""
+"""Converts messages from pi's shape to the core's; `to_pi` is the reverse. Lenient: many versions of pi wrote them."""
 
 from typing import Any, TypeAlias
 
@@ -42,16 +42,14 @@ class SpelledCost(messages.Cost, frozen=True, rename="camel", gc=False):
 
 
 class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
-    """`priced` is linnet's own: false if the price of some of it is not known."""
-
     cache_read: int = 0
     cache_write: int = 0
     cost: SpelledCost = SpelledCost()
-    priced: bool = field(default=True, name="costKnown")
+    priced: bool = field(default=True, name="costKnown")  # An addition: false if the price of some is not known.
 
 
 class Spelled(Struct, frozen=True, rename="camel", gc=False):
-    """A message of any role. What a role has no use for is absent."""
+    """A message of any role. Fields that its role has no use for have their defaults."""
 
     role: str = ""
     content: SpelledContent = ""
@@ -82,7 +80,7 @@ class Spelled(Struct, frozen=True, rename="camel", gc=False):
 
 
 def message(said: Spelled) -> messages.Message | None:
-    """Return None for a role that is not known."""
+    """Return the message; None for a role that is not known."""
     time = moment(said.timestamp)
     match said.role:
         case "user":
@@ -123,12 +121,13 @@ def rounded(number: float) -> int:
 
 
 def moment(stamp: float | None) -> int:
-    """Return milliseconds since 1970; 0 for what no calendar knows."""
+    """Return a stamp as milliseconds since 1970; 0 for what no calendar knows."""
     time = rounded(stamp or 0)
     return time if 0 <= time < END else 0
 
 
 def usage(spelled: SpelledUsage | None) -> messages.Usage:
+    """Return the usage. Without a price for some of the tokens, all of them count as unpriced."""
     if spelled is None:
         return messages.Usage()
     cost = spelled.cost
@@ -171,6 +170,7 @@ def _reply_part(block: Block) -> messages.ReplyPart | None:
 
 
 def user_parts(content: SpelledContent) -> tuple[messages.UserPart, ...]:
+    """Return the texts and images of a content. Blocks of other types are left out."""
     if isinstance(content, str):
         return (messages.Text(content),) if content else ()
     out: list[messages.UserPart] = []

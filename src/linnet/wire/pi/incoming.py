@@ -1,11 +1,12 @@
-"""What an agent that speaks pi's protocol prints, as its client reads it: the events of every version of pi."""
+"""The client's side of the pi protocol: types for the events that an agent prints, in every version of pi."""
 
 from typing import Any, TypeAlias
 
 from msgspec import DecodeError, Raw, Struct, field
 
 from linnet.decoding import decoder_of
-from linnet.wire.incoming import ABSENT, BadLine, Reader, UnknownEvent
+from linnet.wire.fields import ABSENT
+from linnet.wire.incoming import BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 from linnet.wire.pi.frames import Found as Found
 from linnet.wire.pi.incoming_messages import Block as Block
@@ -19,7 +20,7 @@ from linnet.wire.pi.incoming_messages import Usage as Usage
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
     @property
     def type(self) -> str:
-        """The `type` of the JSON object."""
+        """Return the `type` of the JSON object."""
         return str(self.__struct_config__.tag)
 
 
@@ -28,7 +29,7 @@ class AgentStart(Frame, frozen=True, tag="agent_start"):
 
 
 class AgentEnd(Frame, frozen=True, tag="agent_end"):
-    """A run is over. More may follow by itself: `wait_idle` knows."""
+    """A run is over. More may follow by itself; `wait_idle` waits for the end of that."""
 
     messages: list[Message] = field(default_factory=list)
     will_retry: bool = False
@@ -132,15 +133,15 @@ _message = decoder_of(Message)
 
 
 class MessageUpdate(Frame, frozen=True, tag="message_update"):
-    """`update` is what was added. The message so far, where it is sent, is decoded when it is asked for."""
+    """The model's message has grown. The message so far, where it is sent, is decoded when it is asked for."""
 
-    update: Update = field(name="assistantMessageEvent")
+    update: Update = field(name="assistantMessageEvent")  # What was added.
     usage: Usage | None = None
     raw_message: Raw = field(default=ABSENT, name="message")
 
     @property
     def message(self) -> Message | None:
-        """None if it was not sent, or is no message."""
+        """Return the message so far; None if it was not sent, or is no message."""
         try:
             return _message.decode(self.raw_message)
         except (DecodeError, ValueError, RecursionError):
@@ -155,12 +156,10 @@ class ToolExecutionStart(Frame, frozen=True, tag="tool_execution_start"):
 
 
 class ToolExecutionUpdate(Frame, frozen=True, tag="tool_execution_update"):
-    """`partial_result` is all there is so far, not what is new."""
-
     tool_call_id: str
     tool_name: str
     args: Any = None
-    partial_result: Outcome | str | None = None
+    partial_result: Outcome | str | None = None  # All there is so far, not what is new.
     parent_tool_call_id: str | None = None
 
 
@@ -198,9 +197,9 @@ class AutoCompactionEnd(Frame, frozen=True, tag="auto_compaction_end"):
 
 
 class CompactionStart(Frame, frozen=True, tag="compaction_start"):
-    """What `auto_compaction_start` is called since pi 0.70; `reason` may also be `manual`."""
+    """A compaction has begun: `auto_compaction_start` is called so since pi 0.70."""
 
-    reason: str = ""
+    reason: str = ""  # May also be `manual`.
 
 
 class CompactionEnd(Frame, frozen=True, tag="compaction_end"):
@@ -212,11 +211,11 @@ class CompactionEnd(Frame, frozen=True, tag="compaction_end"):
 
 
 class QueueUpdate(Frame, frozen=True, tag="queue_update"):
-    """What waits to be said, whole. `dropped` is linnet's own: what never will be."""
+    """The queues of what waits to be said have changed to these."""
 
     steering: list[str] = field(default_factory=list)
     follow_up: list[str] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)  # linnet's own: what was waiting and will never be said.
 
 
 class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
@@ -224,7 +223,7 @@ class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
 
 
 class ExtensionUiClosed(Frame, frozen=True, tag="extension_ui_closed"):
-    """No answer is waited for any more."""
+    """Nobody waits for the answer to a question any more."""
 
     id: str
     reason: str = ""
@@ -241,7 +240,7 @@ class ToolRequest(Frame, frozen=True, tag="tool_request"):
 
 
 class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
-    """The result is not waited for any more."""
+    """Nobody waits for the tool's result any more."""
 
     request_id: str
     tool_call_id: str = ""
@@ -249,14 +248,14 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
 
 
 class SessionError(Frame, frozen=True, tag="session_error"):
-    """linnet's own: what was said last could not be saved."""
+    """What was said last could not be saved. linnet's own."""
 
     session_file: str = ""
     error: str = ""
 
 
 class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
-    """linnet's own: nobody has said whether this folder is trusted, so what was found in it is left out."""
+    """Nobody has said whether this folder is trusted, so what was found in it is left out. linnet's own."""
 
     path: str = ""
     found: tuple[Found, ...] = ()
@@ -264,10 +263,10 @@ class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
 
 
 class Output(Frame, frozen=True, tag="output"):
-    """linnet's own: the answer to a prompt with an output schema; `error` says why there is no `value`."""
+    """The answer to a prompt with an output schema has been read. linnet's own."""
 
     value: Any = None
-    error: str = ""
+    error: str = ""  # Why there is no value.
 
 
 class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
@@ -306,7 +305,7 @@ class ExtensionError(Frame, frozen=True, tag="extension_error"):
 
 
 class HookError(Frame, frozen=True, tag="hook_error"):
-    """What `extension_error` was called when extensions were hooks."""
+    """An extension failed: `extension_error` was called so when extensions were hooks."""
 
     hook_path: str = ""
     event: str = ""
@@ -339,7 +338,7 @@ class ExtensionUiRequest(Frame, frozen=True, tag="extension_ui_request"):
 
 
 class Compacted(Frame, frozen=True, tag="compaction"):
-    """Of the earlier protocol: the conversation was compacted."""
+    """The conversation was compacted, in the earlier protocol."""
 
     summary: str = ""
     tokens_before: float = 0
@@ -347,7 +346,7 @@ class Compacted(Frame, frozen=True, tag="compaction"):
 
 
 class Error(Frame, frozen=True, tag="error"):
-    """Of the earlier protocol: why something was refused or failed."""
+    """Something was refused or failed, in the earlier protocol."""
 
     error: str = ""
 
@@ -394,4 +393,5 @@ Heard: TypeAlias = Event | UnknownEvent | BadLine
 
 
 def reader(limit: int = LONGEST_LINE) -> Reader[Event]:
+    """Return a reader of what an agent prints."""
     return Reader(Event, limit=limit)

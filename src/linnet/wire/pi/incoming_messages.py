@@ -1,4 +1,4 @@
-"""Messages as clients of pi read them: one forgiving type for every role, since each version of pi adds its own."""
+"""Types for messages as clients of pi read them: one lenient type for all roles, since each version of pi adds some."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from msgspec import Struct, field
 
 
 class Heard(Struct, frozen=True, rename="camel"):
-    """Unknown fields are left out, absent ones have their default."""
+    """An object that was read. Unknown fields are left out, absent ones have their default."""
 
 
 class Block(Heard, frozen=True):
-    """A part of a message. `type` is `text`, `thinking`, `image` or `toolCall`, and says which fields count."""
+    """A part of a message."""
 
-    type: str = ""
+    type: str = ""  # `text`, `thinking`, `image` or `toolCall`; says which of the other fields count.
     text: str = ""
     thinking: str = ""
     thinking_signature: str | None = None
@@ -26,7 +26,7 @@ class Block(Heard, frozen=True):
 
 
 class Cost(Heard, frozen=True):
-    """In US dollars. JavaScript writes null for what is no number."""
+    """What tokens cost, in US dollars. JavaScript writes null for what is no number."""
 
     input: float | None = 0
     output: float | None = 0
@@ -36,7 +36,7 @@ class Cost(Heard, frozen=True):
 
 
 class Usage(Heard, frozen=True):
-    """`cost_known` is linnet's own: false if the price of some of it is not known, here and elsewhere."""
+    """How many tokens were used, and what they cost."""
 
     input: int | None = 0
     output: int | None = 0
@@ -44,13 +44,15 @@ class Usage(Heard, frozen=True):
     cache_write: int | None = 0
     total_tokens: int | None = None
     cost: Cost | None = None
-    cost_known: bool = True
+    cost_known: bool = True  # linnet's own, here and elsewhere: false if the price of some is not known.
 
 
 class Message(Heard, frozen=True):
-    """`role` says which fields count: `user`, `assistant`, `toolResult`, `bashExecution`, `compactionSummary`, …"""
+    """A message of any role."""
 
     role: str = ""
+    """Says which of the other fields count: `user`, `assistant`, `toolResult`, `bashExecution`, `compactionSummary`, …
+    """
     content: list[Block] | str = ""
     timestamp: float | None = None
     attachments: Any = None
@@ -80,7 +82,7 @@ class Message(Heard, frozen=True):
 
     @property
     def text(self) -> str:
-        """Its text blocks, joined."""
+        """Return the text blocks, joined."""
         if isinstance(self.content, str):
             return self.content
         return "".join(block.text for block in self.content if block.type == "text")
@@ -111,7 +113,7 @@ class Compaction(Heard, frozen=True):
 
 
 class Permission(Heard, frozen=True):
-    """linnet's own: the call that an `ExtensionUiRequest` asks about, and what to show of it."""
+    """The call that an `ExtensionUiRequest` asks about, and what to show of it. linnet's own."""
 
     tool_call_id: str = ""
     tool_name: str = ""

@@ -1,4 +1,4 @@
-"""A line of input as its fields. Nothing here knows a command."""
+"""Splits a line of the pi protocol into its fields, and answers what cannot be read. Nothing here knows a command."""
 
 from collections.abc import Callable
 
@@ -13,7 +13,9 @@ from linnet.wire.jsonl import Overlong, decode_line
 
 
 class Line(Struct, frozen=True, rename="camel"):
-    """Fields stay raw until their command asks for them: a bad one that is not needed harms nobody."""
+    """All fields that any command has. They stay raw until their command asks for them: a bad one that is not needed
+    harms nobody.
+    """
 
     id: Raw = ABSENT
     type: Raw = ABSENT
@@ -58,7 +60,10 @@ _type: Field[str] = Field("type", decoder_of(str), "a string that names a comman
 
 
 def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> Asked | Rejected:
-    """Never raises, if `understand` raises nothing but BadInput."""
+    """Return what `understand` makes of a line's type and fields, or why it is no command.
+
+    Never raises, if `understand` raises nothing but BadInput.
+    """
     if isinstance(line, Overlong):
         return _unreadable(ABSENT, line.reason)
     try:

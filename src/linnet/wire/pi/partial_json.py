@@ -1,10 +1,12 @@
-"""A JSON object that is still being written, shown as the object it is so far. Linear in what it is fed."""
+"""Shows a JSON object that is still being written as the valid object it is so far, in time linear in its length."""
 
 import re
 from collections.abc import Callable
 from typing import TypeAlias
 
-DEEPEST = 256  # Beyond this many open brackets nobody could read the object anyway.
+from linnet.wire.jsonl import without_line_ends
+
+DEEPEST = 256  # So many brackets may be open; nobody could read more anyway.
 
 _HEX = "[0-9a-fA-F]"
 _ESCAPE = (
@@ -26,7 +28,7 @@ _State: TypeAlias = Callable[[str, int], int]
 
 
 class PartialJson:
-    """Invariant: `shown` + `closers` is a JSON object on one line, and whatever is fed later only adds to it.
+    """An object so far. Invariant: `shown` + `closers` is a JSON object on one line, and `shown` only ever grows.
 
     What could still turn out otherwise (a key without its value, a number that may go on, half an escape) waits until
     it cannot. Text that turns out to be no JSON object ends the growth for good.
@@ -39,12 +41,13 @@ class PartialJson:
         self.shown = bytearray() if shown is None else shown
         self.closers = b"{}"
         self._waiting = bytearray()  # Read, but not yet sure to be shown.
-        self._scalar_at = 0  # Where in it the number, or true, false or null, begins.
+        self._scalar_at = 0  # Where in `_waiting` the number, or true, false or null, begins.
         self._held = ""  # The beginning of an escape.
         self._verbatim = False  # White space matters: in a string, and after a number.
         self._state: _State | None = self._outset
 
     def feed(self, text: str) -> None:
+        """Take in the next piece of the object's text, wherever it was cut."""
         if self._held:
             text, self._held = self._held + text, ""
         at, end = 0, len(text)
@@ -163,8 +166,6 @@ def _past(pattern: re.Pattern[str], text: str, at: int) -> int:
 
 
 def _utf8(text: str) -> bytes:
-    """Return the text in UTF-8, with U+2028 and U+2029 escaped: to some readers they end a line."""
+    """Return the text in UTF-8, without anything that some readers take for a line end."""
     data = text.encode()
-    if b"\xe2\x80" in data:
-        data = data.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return data
+    return without_line_ends(data) if b"\xe2\x80" in data else data

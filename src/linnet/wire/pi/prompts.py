@@ -1,4 +1,4 @@
-"""What comes with a prompt: images in either of two forms, and the attachments of the protocol before this one."""
+"""Reads what comes with a prompt: images in either of two forms, and the attachments of the earlier pi protocol."""
 
 from binascii import Error, a2b_base64
 from typing import Literal, TypeAlias
@@ -14,7 +14,7 @@ from linnet.wire.fields import Field, each
 from linnet.wire.pi.line import Line, one_line
 from linnet.wire.pi.source import ImageSource
 
-BINARY = 0.1  # Of the characters; what has more of them that are no UTF-8 is no text.
+BINARY = 0.1  # A document of whose characters more than this share are no UTF-8 is no text.
 
 
 WhenBusy: TypeAlias = Literal["refuse", "steer", "follow_up"]
@@ -46,18 +46,20 @@ _attachments: Field[list[_Attachment]] = Field(
 
 
 class Content(Struct, frozen=True):
+    """What a prompt says, its attachments included."""
+
     text: str
     images: tuple[Image, ...]
 
 
 def prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
-    """Raises BadInput."""
+    """Return the prompt in a line. Raises BadInput."""
     sent = content(fields)
     return commands.Prompt(sent.text, sent.images, when_busy, slash=slash, sent=_sent(fields, sent))
 
 
 def _sent(fields: Line, content: Content) -> Sent | None:
-    """Return what clients are shown of a prompt with attachments; None if it has none."""
+    """Return a prompt with attachments as it was sent, to be shown so to clients; None if it has none."""
     if bytes(fields.attachments) in (b"", b"null", b"[]"):
         return None
     words = (Text(content.text),) if content.text else ()
@@ -71,7 +73,7 @@ def _sent(fields: Line, content: Content) -> Sent | None:
 
 
 def content(fields: Line) -> Content:
-    """Return what was said; documents are part of the text, under their names. Raises BadInput."""
+    """Return what a prompt says. Documents become part of the text, under their names. Raises BadInput."""
     said = message.optional(fields.message) or ""
     images = each("image", _images.optional(fields.images), _picture)
     texts = [said] if said.strip() else []

@@ -1,14 +1,13 @@
-"""Questions in pi's words, what extensions show, and lines that answer."""
+"""Writes questions to the client, and what extensions show, in the pi protocol; and reads the lines that answer."""
 
-from collections.abc import Callable
 from typing import assert_never
 
 from msgspec import UNSET
 
-from linnet.core import commands, questions, ui_events
+from linnet.core import questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
-from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
+from linnet.wire.dialogs import milliseconds, replies
 from linnet.wire.fields import Field
 from linnet.wire.pi import frames, responses
 from linnet.wire.pi.line import Line
@@ -19,6 +18,7 @@ _is_error: Field[bool] = Field("isError", decoder_of(bool), "true or false")
 
 
 def asked(event: QuestionAsked) -> frames.Frame:
+    """Return the frame that puts a question to the client, or asks it to run a tool."""
     question, timeout = event.question, milliseconds(event.timeout)
     match question:
         case questions.Confirm(title, message):
@@ -42,7 +42,7 @@ def asked(event: QuestionAsked) -> frames.Frame:
 
 
 def waiting(event: QuestionAsked) -> responses.WaitingFor:
-    """All that it takes to put the question again."""
+    """Return an open question with all that it takes to put it again."""
     told = asked(event)
     if isinstance(told, frames.ToolRequest):
         name, call = told.tool_name, told.tool_call_id
@@ -66,7 +66,9 @@ def waiting(event: QuestionAsked) -> responses.WaitingFor:
 
 
 def closed(event: QuestionClosed) -> list[frames.Frame]:
-    """Empty if it was answered: whoever answered knows."""
+    """Return the frame that says that nobody waits for an answer any more; none if it was answered: whoever answered
+    knows.
+    """
     if event.how == "answered":
         return []
     if isinstance(event.question, questions.RunClientTool):
@@ -75,7 +77,7 @@ def closed(event: QuestionClosed) -> list[frames.Frame]:
 
 
 def told(event: ui_events.Shown) -> frames.UiRequest:
-    """Return what tells it: a request that nobody waits for an answer to."""
+    """Return the request that shows something. Nobody waits for an answer to it."""
     id = event.id
     match event:
         case ui_events.Notified(_, message, level):
@@ -100,26 +102,12 @@ def told(event: ui_events.Shown) -> frames.UiRequest:
             assert_never(event)
 
 
-def _answer(line: Line) -> commands.Command:
-    said = given(line.value, line.confirmed, line.cancelled, line.reason)
-    return commands.AnswerQuestion(_id.required(line.id), said)
+def _question(line: Line) -> str:
+    return _id.required(line.id)
 
 
-def _tool_response(line: Line) -> commands.Command:
-    is_error = _is_error.optional(line.is_error) or False
-    result = returned(line.content, line.details, is_error=is_error)
-    return commands.ReturnTool(_request.required(line.request_id), result)
+def _tool_request(line: Line) -> str:
+    return _request.required(line.request_id)
 
 
-def _tool_progress(line: Line) -> commands.Command:
-    return commands.ReportToolProgress(_request.required(line.request_id), printed(line.text))
-
-
-REPLIES: dict[str, Callable[[Line], commands.Command]] = {
-    "extension_ui_response": _answer,
-    "tool_response": _tool_response,
-    "tool_response_progress": _tool_progress,
-    "set_tools": lambda line: commands.SetTools(declared(line.tools)),
-    "trust": lambda line: trust(line.answer),
-}
-"""What clients say that were asked something. They raise BadInput."""
+REPLIES = replies("extension_ui_response", _question, _tool_request, _is_error)

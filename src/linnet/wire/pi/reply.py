@@ -1,4 +1,7 @@
-"""A reply that is still being written, as bytes: what has been said is escaped once and only ever added to."""
+"""Keeps the JSON of a reply that is still being written. What has been said is escaped once and only ever added to.
+
+Each update repeats the whole message so far: encoding it anew each time would cost the square of its length.
+"""
 
 from collections import deque
 from typing import TYPE_CHECKING
@@ -15,7 +18,7 @@ _NAMES = {"text": "text", "thinking": "thinking", "tool_call": "toolcall"}
 
 
 class _Part:
-    """Invariant: `body` + `closing` is the part as it stands, with the comma before it."""
+    """A part of the reply. Invariant: `body` + `closing` is the part as it stands, with the comma before it."""
 
     __slots__ = ("arguments", "body", "closing", "ended", "grew")
 
@@ -52,7 +55,7 @@ class _Part:
 
 
 class Reply:
-    """Takes in what happens to a reply, and says each time what happened: an `assistantMessageEvent` but for its end.
+    """The reply so far. `start`, `grow` and `end` return what happened: an `assistantMessageEvent` without its end.
 
     Invariant: `now` is the whole message at this moment. It costs no more than its number of unfinished parts, however
     long they are, since its buffers are those that the parts grow in.
@@ -63,7 +66,7 @@ class Reply:
         at = empty.index(b"[]") + 1
         self._head = bytearray(empty[:at])
         self._tail = empty[at:]
-        self._unfinished: deque[_Part] = deque()  # From the first part that can still grow.
+        self._unfinished: deque[_Part] = deque()  # All parts from the first that can still grow on.
         self._open: dict[int, _Part] = {}
 
     def now(self) -> list[bytes | bytearray]:

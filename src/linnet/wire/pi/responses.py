@@ -1,4 +1,7 @@
-"""Every answer of the pi protocol that linnet gives, as a type, in the order its fields are printed."""
+"""Types for every answer of the pi protocol that linnet gives, with their fields in the order they are printed in.
+
+An addition is something that pi itself does not print.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal
@@ -31,12 +34,10 @@ class Model(Plain, frozen=True):
 
 
 class WaitingFor(Plain, frozen=True):
-    """An addition: a question that nobody has answered. `kind` is permission, question or tool; the rest is what the
-    `extension_ui_request` or `tool_request` said, but `timeout` is what is left of it.
-    """
+    """A question that nobody has answered, as the `extension_ui_request` or `tool_request` put it. An addition."""
 
     id: str
-    kind: str
+    kind: str  # permission, question or tool.
     title: str
     tool_call_id: str | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -44,7 +45,7 @@ class WaitingFor(Plain, frozen=True):
     options: Sequence[str] | UnsetType = UNSET
     placeholder: str | UnsetType = UNSET
     prefill: str | UnsetType = UNSET
-    timeout: int | UnsetType = UNSET
+    timeout: int | UnsetType = UNSET  # What is left of it, in milliseconds.
     permission: PermissionAsked | UnsetType = UNSET
     tool_name: str | UnsetType = UNSET
     args: dict[str, Any] | UnsetType = UNSET
@@ -87,10 +88,8 @@ class LevelData(Plain, frozen=True):
 
 
 class CancelledData(Plain, frozen=True):
-    """`warning`, an addition: the session's model cannot be used here, say."""
-
     cancelled: bool
-    warning: str | UnsetType = UNSET
+    warning: str | UnsetType = UNSET  # An addition: the session's model cannot be used here, say.
 
 
 class BranchData(Plain, frozen=True):
@@ -214,9 +213,9 @@ class TextData(Plain, frozen=True):
 
 
 class Response(Struct, frozen=True, kw_only=True):
-    """`id` is the client's own, whatever it is; left out if there was none."""
+    """The answer to a command."""
 
-    id: Raw | UnsetType
+    id: Raw | UnsetType  # The client's own, whatever it is; left out if there was none.
     type: Literal["response"] = "response"
     command: str
     success: bool

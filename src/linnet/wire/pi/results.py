@@ -1,4 +1,4 @@
-"""Answers to commands, as clients of pi read them. Every version's fields; those that are absent have their default."""
+"""Types for the answers to commands as clients of pi read them, with the fields of every version of pi."""
 
 from typing import Any
 
@@ -29,13 +29,13 @@ class Model(Heard, frozen=True):
 
 
 class Accepted(Heard, frozen=True):
-    """`disposition` is told by pi since 1.0: `started`, `queued` or `handled`."""
+    """A prompt was accepted."""
 
-    disposition: str | None = None
+    disposition: str | None = None  # Told by pi since 1.0: `started`, `queued` or `handled`.
 
 
 class WaitingFor(Heard, frozen=True):
-    """linnet's own: a question that nobody has answered yet, with all that it takes to put it again."""
+    """A question that nobody has answered yet, with all that it takes to put it again. linnet's own."""
 
     id: str
     kind: str
@@ -97,16 +97,14 @@ class Queue(Heard, frozen=True):
 
 
 class Moved(Heard, frozen=True):
-    """To another session. `cancelled`: an extension did not want it. `warning` is linnet's own."""
+    """Another session was begun or opened, unless that was `cancelled`."""
 
-    cancelled: bool = False
-    warning: str | None = None
+    cancelled: bool = False  # An extension called it off, here and below.
+    warning: str | None = None  # linnet's own.
 
 
 class Branched(Heard, frozen=True):
-    """`text` is the message that was branched from."""
-
-    text: str = ""
+    text: str = ""  # The message that was branched from.
     cancelled: bool = False
 
 
@@ -135,17 +133,13 @@ class TreeNode(Heard, frozen=True):
 
 
 class Tree(Heard, frozen=True):
-    """linnet lists `nodes` in the order of the file; pi nests whole entries in `tree`."""
-
     leaf_id: str | None = None
-    nodes: list[TreeNode] = field(default_factory=list)
-    tree: list[dict[str, Any]] = field(default_factory=list)
+    nodes: list[TreeNode] = field(default_factory=list)  # From linnet, in the order of the file.
+    tree: list[dict[str, Any]] = field(default_factory=list)  # From pi: whole entries, nested.
 
 
 class Entries(Heard, frozen=True):
-    """As they stand in the file."""
-
-    entries: list[dict[str, Any]] = field(default_factory=list)
+    entries: list[dict[str, Any]] = field(default_factory=list)  # As they stand in the file.
     leaf_id: str | None = None
 
 
@@ -176,10 +170,8 @@ class Exported(Heard, frozen=True):
 
 
 class BashResult(Heard, frozen=True):
-    """`exit_code` is None if the command was killed."""
-
     output: str = ""
-    exit_code: int | None = None
+    exit_code: int | None = None  # None if the command was killed.
     cancelled: bool = False
     truncated: bool = False
     full_output_path: str | None = None

@@ -1,10 +1,10 @@
-"""Where the bytes of an image are, as clients of pi and its session files spell it."""
+"""The source of an image's bytes, as clients of pi and its session files spell it."""
 
 from msgspec import Struct, field
 
 
 class ImageSource(Struct, frozen=True, gc=False):
-    """The type of an image has two spellings here; either is taken."""
+    """Either the bytes of an image or its address. The field for its type has two spellings; either is taken."""
 
     type: str = "base64"
     data: str = ""

@@ -1,4 +1,4 @@
-"""What core knows, in pi's words: messages, models, compactions."""
+"""Converts messages, models and compactions from the core's shape to pi's; `from_pi` is the reverse for messages."""
 
 from collections.abc import Iterable
 from typing import Any, Literal, assert_never
@@ -22,12 +22,10 @@ _STOP: dict[messages.StopReason, frames.Stop] = {
 
 
 class Words:
-    """How messages are spelled. The protocol before this one spells some of them otherwise, and so do sessions' files.
-
-    A message that came with attachments is shown as it was sent, unless something else became of it.
-    """
+    """Spells messages in pi's shape. The earlier pi protocol and the session files override some of it."""
 
     def sent_as(self, message: messages.UserMessage) -> messages.Sent | None:
+        """Return a message that came with attachments as it was sent; None if it had none, or was changed since."""
         sent = message.sent
         return sent if sent is not None and sent.content == message.content else None
 
@@ -120,6 +118,7 @@ def part(part: messages.ReplyPart) -> frames.ReplyBlock:
 
 
 def blocks(content: Iterable[messages.UserPart]) -> list[frames.UserBlock]:
+    """Return texts and images as pi's blocks."""
     return [frames.Text(part.text) if isinstance(part, messages.Text) else _image(part) for part in content]
 
 
@@ -128,7 +127,7 @@ def _image(image: messages.Image) -> frames.Image:
 
 
 def known(*, cost: bool) -> Literal[False] | UnsetType:
-    """Return the value of `costKnown`: only that it is not known is said."""
+    """Return the value of `costKnown`, which is left out where all costs are known."""
     return UNSET if cost else False
 
 
@@ -163,7 +162,7 @@ def compaction(result: Compaction) -> frames.CompactionResult:
 
 
 def failure(error: str) -> str:
-    """Return the error as pi words it: a vendor's refusal begins with its status, `529 {…}`."""
+    """Return an error as pi words it: a vendor's refusal begins with its status, `529 {…}`."""
     _, http, rest = error.partition(": http ")
     status, colon, body = rest.partition(": ")
     return f"{status} {body}" if http and colon and status.isdecimal() else error

@@ -1,1 +1,1 @@
-"""The protocol that pi spoke before it had responses."""
+"""The earlier pi protocol, which pi spoke before it answered commands."""

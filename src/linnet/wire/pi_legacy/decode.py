@@ -1,4 +1,4 @@
-"""Lines of the earlier pi protocol as commands: there are three."""
+"""Decodes lines of the earlier pi protocol into commands, of which there are three."""
 
 from linnet.core import commands
 from linnet.wire.dialect import Asked, Rejected
@@ -9,6 +9,7 @@ from linnet.wire.pi.prompts import prompt
 
 
 def decode(line: bytes | Overlong) -> Asked | Rejected:
+    """Return the command in a line, or why there is none. Never raises."""
     return read(line, _understand)
 
 

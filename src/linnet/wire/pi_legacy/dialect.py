@@ -1,4 +1,4 @@
-"""The earlier pi protocol as a Dialect."""
+"""The earlier pi protocol as a `Dialect`."""
 
 from linnet import errors
 from linnet.core.commands import Answer
@@ -13,7 +13,7 @@ BUSY = "Agent is already processing. Wait for agent_end, or abort, before the ne
 
 
 class PiLegacy(Pi):
-    """Commands have no responses; one that is refused is told as an `error` event."""
+    """The dialect of one client. Commands have no responses; one that is refused is told as an `error` event."""
 
     asks = False
 

@@ -1,4 +1,4 @@
-"""Core events as the earlier protocol's lines: fewer of them, and some in other words."""
+"""Encodes events as lines of the earlier pi protocol: fewer than pi's, and some of them spelled otherwise."""
 
 from collections.abc import Sequence
 
@@ -10,11 +10,9 @@ from linnet.wire.pi.encode import Manner, Outside, PiEncoder
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):
-    """`auto` is true or left out."""
-
     summary: str
     tokens_before: int
-    auto: bool | UnsetType = UNSET
+    auto: bool | UnsetType = UNSET  # True or left out.
 
 
 class Error(frames.Frame, frozen=True, tag="error"):
@@ -22,6 +20,8 @@ class Error(frames.Frame, frozen=True, tag="error"):
 
 
 class LegacyWords(to_pi.Words):
+    """Spells messages in the shape of the earlier protocol: text alone is a string, and there are no total tokens."""
+
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
         sent = self.sent_as(message)
         if sent is not None:
@@ -35,11 +35,14 @@ class LegacyWords(to_pi.Words):
 
 
 class LegacyEncoder(PiEncoder):
-    """Invariant: a prompt has one `agent_start` and one `agent_end`, however often it is tried."""
+    """The encoder of one client's session.
+
+    Invariant: a prompt has one `agent_start` and one `agent_end`, however often it is tried.
+    """
 
     def __init__(self, manner: Manner | None = None) -> None:
         super().__init__(manner, LegacyWords())
-        self._ended: frames.AgentEnd | None = None  # What ends the runs of this prompt so far, not told yet.
+        self._ended: frames.AgentEnd | None = None  # Ends all runs of this prompt so far. Told when it has settled.
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
         told = super()._frames(event)
@@ -72,7 +75,7 @@ class LegacyEncoder(PiEncoder):
                 auto = UNSET if reason == "manual" else True
                 return [Compaction(result.summary.text, result.summary.tokens_before, auto)]
             case events.CompactionEnded("manual"):
-                return []  # It is refused, which is an error too.
+                return []  # Whoever asked for it is refused, which is told as an error too.
             case events.CompactionEnded() if event.error and not event.aborted:
                 return [Error(event.error)]
             case events.SessionFailed(_, error):

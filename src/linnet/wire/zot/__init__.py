@@ -1,1 +1,1 @@
-"""The zot protocol: `zot rpc`, version 1."""
+"""The zot protocol, version 1, as `zot rpc` speaks it."""

@@ -1,4 +1,4 @@
-"""Core answers in zot's words. What only some answers need is loaded when one of them is given."""
+"""Builds the object that answers a command in the zot protocol. What only some answers need is imported for them."""
 
 from collections.abc import Sequence
 from typing import Any, assert_never
@@ -12,14 +12,17 @@ from linnet.wire.zot import responses
 
 
 def answer(asked: Asked, answer: commands.Answer) -> responses.Response:
+    """Return the response to a command that succeeded."""
     return responses.Response(_id(asked.id), asked.name, success=True, data=data(answer))
 
 
 def refuse(asked: Asked | Rejected, reason: str) -> responses.Response:
+    """Return the response to a command that was refused or failed."""
     return responses.Response(_id(asked.id), asked.name, success=False, error=reason)
 
 
 def data(answer: commands.Answer) -> Any:
+    """Return the `data` of a response; UNSET if it has none."""
     match answer:
         case commands.Greeting(version, provider, model):
             return responses.GreetingData(responses.PROTOCOL_VERSION, version, provider, model)
@@ -67,7 +70,7 @@ def data(answer: commands.Answer) -> Any:
             | commands.BashDone()
             | commands.Done()
         ):
-            return UNSET  # Answers to what cannot be asked in this protocol.
+            return UNSET  # These answer what cannot be asked in this protocol.
         case _:
             assert_never(answer)
 
@@ -100,5 +103,5 @@ def _waiting(asked: Sequence[QuestionAsked]) -> list[responses.WaitingFor]:
 
 
 def _id(id: Raw) -> Any:
-    """Return UNSET for an empty or null id: as in zot, it is left out."""
+    """Return the id; UNSET for an empty or null one, which is left out as in zot."""
     return UNSET if bytes(id) in (b"", b"null", b'""') else id

@@ -1,4 +1,4 @@
-"""Lines in zot's words as commands. One that makes no sense becomes a Rejected that kept its id; nothing is raised."""
+"""Decodes lines of the zot protocol into commands."""
 
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,7 @@ _token: Field[str] = Field("token", decoder_of(str), "a string")
 
 
 def decode(line: bytes | Overlong) -> Asked | Rejected:
+    """Return the command in a line, or a Rejected with the line's id if it makes no sense. Never raises."""
     if isinstance(line, Overlong):
         return Rejected(ABSENT, "", line.reason)
     try:

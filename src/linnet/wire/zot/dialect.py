@@ -1,4 +1,4 @@
-"""The zot protocol as a Dialect."""
+"""The zot protocol as a `Dialect`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -12,7 +12,7 @@ from linnet.wire.zot.decode import decode
 
 
 class ZotEncoder:
-    """It remembers nothing."""
+    """The encoder of one client's session. It remembers nothing, since no line of zot's depends on another."""
 
     def __init__(self, *, show_thinking: bool = False) -> None:
         self._show_thinking = show_thinking
@@ -28,6 +28,8 @@ class ZotEncoder:
 
 
 class Zot:
+    """The dialect of one zot client."""
+
     asks = True
 
     def __init__(self, *, show_thinking: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Core events in zot's words. No state, no I/O."""
+"""Encodes events as objects of the zot protocol, each for itself: nothing is remembered."""
 
 from collections.abc import Iterable
 
@@ -19,6 +19,7 @@ STOP: dict[messages.StopReason, frames.Stop] = {
 
 
 def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> list[frames.Event]:
+    """Return what zot's clients are told of these events, in order."""
     out: list[frames.Event] = []
     for event in batch:
         match event:
@@ -101,7 +102,9 @@ def _shown(event: events.Shown) -> frames.Event:
 
 
 def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> list[frames.Event]:
-    """Return usage, message, calls and the end of the turn; a reply without words and calls has no message."""
+    """Return usage, message, calls and the end of the turn, in this order. A reply without words and calls has no
+    message.
+    """
     out: list[frames.Event] = []
     content = said(reply.content)
     if content or reply.usage.total:
@@ -125,7 +128,9 @@ def _reply_ended(reply: messages.AssistantMessage, total: messages.Usage) -> lis
 
 
 def _settled(event: events.Settled) -> list[frames.Event]:
-    """Every prompt and compaction has one terminator: `done`, or for a compaction that succeeded its `compact_done`."""
+    """Return what ends a job. There is one terminator for each: `done`, or the `compact_done` that a compaction which
+    succeeded has had before.
+    """
     if event.stop == "error":
         return [frames.Error(event.error), frames.Done()]
     return [] if event.kind == "compact" and event.stop == "end" else [frames.Done()]

@@ -1,4 +1,7 @@
-"""Every object of the zot protocol that linnet prints, as a type. Clients and the SDK read the same ones."""
+"""Types for every object of the zot protocol that linnet prints. Clients and the SDK read into the same types.
+
+An addition is something that zot itself does not print.
+"""
 
 from collections.abc import Sequence
 from typing import Any, Literal, TypeAlias
@@ -23,7 +26,7 @@ Stop: TypeAlias = Literal["end_turn", "tool_use", "length", "error", "aborted"]
 class Frame(Struct, frozen=True, tag_field="type"):
     @property
     def type(self) -> str:
-        """The `type` of the JSON object."""
+        """Return the `type` of the JSON object."""
         return str(self.__struct_config__.tag)
 
 
@@ -32,10 +35,10 @@ class TextBlock(Frame, frozen=True, tag="text"):
 
 
 class ImageBlock(Frame, frozen=True, tag="image"):
-    """`bytes` is the image's size; the data itself is never sent back."""
+    """An image. Its data is never sent back."""
 
     mime_type: str
-    bytes: int
+    bytes: int  # The size of the image.
 
 
 class ToolCallBlock(Frame, frozen=True, tag="tool_call"):
@@ -77,7 +80,7 @@ class TextDelta(Frame, frozen=True, tag="text_delta", gc=False):
 
 
 class ThinkingDelta(Frame, frozen=True, tag="thinking_delta", gc=False):
-    """An addition to the protocol; sent only when asked for with --show-thinking."""
+    """A piece of what the model thinks. An addition, sent only when asked for with --show-thinking."""
 
     delta: str
 
@@ -142,7 +145,7 @@ class CompactDone(Frame, frozen=True, tag="compact_done"):
 
 
 class Question(Frame, frozen=True, tag="question", omit_defaults=True):
-    """An addition: a question to whoever drives the agent, to be answered with `answer`."""
+    """A question to whoever drives the agent, to be answered with `answer`. An addition."""
 
     request_id: str
     method: Literal["select", "confirm", "input", "editor"]
@@ -156,14 +159,14 @@ class Question(Frame, frozen=True, tag="question", omit_defaults=True):
 
 
 class QuestionClosed(Frame, frozen=True, tag="question_closed"):
-    """An addition: no answer is waited for any more."""
+    """Nobody waits for the answer to a question any more. An addition."""
 
     request_id: str
     reason: Literal["expired", "withdrawn"]
 
 
 class ToolRequest(Frame, frozen=True, tag="tool_request"):
-    """An addition: the client is to run a tool that it declared."""
+    """The client is to run a tool that it declared. An addition."""
 
     request_id: str
     call_id: str
@@ -173,7 +176,7 @@ class ToolRequest(Frame, frozen=True, tag="tool_request"):
 
 
 class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
-    """An addition: the result is not waited for any more."""
+    """Nobody waits for the tool's result any more. An addition."""
 
     request_id: str
     call_id: str
@@ -186,7 +189,7 @@ class Found(Struct, frozen=True):
 
 
 class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
-    """An addition: nobody has said whether this folder is trusted, so what was found in it is left out."""
+    """Nobody has said whether this folder is trusted, so what was found in it is left out. An addition."""
 
     path: str
     found: list[Found]
@@ -194,7 +197,7 @@ class ProjectUntrusted(Frame, frozen=True, tag="project_untrusted"):
 
 
 class SessionError(Frame, frozen=True, tag="session_error"):
-    """An addition: what was said last could not be saved. The run goes on."""
+    """What was said last could not be saved. The run goes on. An addition."""
 
     session_file: str
     message: str
@@ -212,7 +215,7 @@ class ExtDisplay(Frame, frozen=True, tag="ext_display"):
 
 
 class ExtError(Frame, frozen=True, tag="ext_error"):
-    """An addition: an extension did something wrong, or nothing in time."""
+    """An extension did something wrong, or nothing in time. An addition."""
 
     path: str
     event: str
@@ -220,7 +223,7 @@ class ExtError(Frame, frozen=True, tag="ext_error"):
 
 
 class ExtStatus(Frame, frozen=True, tag="ext_status"):
-    """An addition: a short text that stays until it is set again. null takes it away."""
+    """A short text is shown until it is set again. null takes it away. An addition."""
 
     extension: str
     key: str
@@ -228,7 +231,7 @@ class ExtStatus(Frame, frozen=True, tag="ext_status"):
 
 
 class ExtWidget(Frame, frozen=True, tag="ext_widget"):
-    """An addition: some lines that stay until they are set again. null takes them away."""
+    """Some lines are shown until they are set again. null takes them away. An addition."""
 
     extension: str
     key: str
@@ -237,24 +240,24 @@ class ExtWidget(Frame, frozen=True, tag="ext_widget"):
 
 
 class ExtTitle(Frame, frozen=True, tag="ext_title"):
-    """An addition."""
+    """The window has got a title. An addition."""
 
     extension: str
     title: str
 
 
 class ExtEditorText(Frame, frozen=True, tag="ext_editor_text"):
-    """An addition: what the user is about to say, to begin with."""
+    """The editor has got a text for the user to begin with. An addition."""
 
     extension: str
     text: str
 
 
 class Output(Frame, frozen=True, tag="output"):
-    """An addition: the answer to a prompt that had an `output_schema`: the value it stands for, or why it is none."""
+    """The answer to a prompt that had an `output_schema` has been read. An addition."""
 
     value: Any = UNSET
-    error: str | UnsetType = UNSET
+    error: str | UnsetType = UNSET  # Why there is no value.
 
 
 class Done(Frame, frozen=True, tag="done"):

@@ -1,4 +1,4 @@
-"""What an agent that speaks zot's protocol prints, as its client reads it."""
+"""The client's side of the zot protocol: a reader of the events that an agent prints."""
 
 from typing import TypeAlias
 
@@ -10,11 +10,15 @@ Heard: TypeAlias = frames.Event | UnknownEvent | BadLine
 
 
 def reader(limit: int = LONGEST_LINE) -> Reader[frames.Event]:
+    """Return a reader of what an agent prints."""
     return Reader(frames.Event, _mended, limit)
 
 
 def _mended(fields: Fields) -> Fields | None:
-    """zot itself says `end` where its document says `end_turn`, and null for a list or an object that is empty."""
+    """Return an object as zot's document says it; None if that changes nothing.
+
+    zot itself says `end` where its document says `end_turn`, and null for a list or an object that is empty.
+    """
     mended = _filled(fields)
     if mended.get("stop") == "end":
         mended["stop"] = "end_turn"

@@ -1,4 +1,4 @@
-"""A line of input as its fields. Nothing here knows a command."""
+"""The fields of a line of the zot protocol. Nothing here knows a command."""
 
 from msgspec import Raw, Struct, field
 
@@ -6,7 +6,9 @@ from linnet.wire.fields import ABSENT
 
 
 class Line(Struct, frozen=True):
-    """Fields stay raw until their command asks for them: a bad one that is not needed harms nobody."""
+    """All fields that any command has. They stay raw until their command asks for them: a bad one that is not needed
+    harms nobody.
+    """
 
     id: Raw = ABSENT
     type: Raw = ABSENT

@@ -1,14 +1,16 @@
-"""Questions in zot's spelling, which has none of its own; what extensions show; and lines that answer."""
+"""Writes questions to the client, and what extensions show, in the zot protocol; and reads the lines that answer.
 
-from collections.abc import Callable
+zot itself asks no questions: these are additions.
+"""
+
 from typing import assert_never
 
 from msgspec import UNSET
 
-from linnet.core import commands, questions, ui_events
+from linnet.core import questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
-from linnet.wire.dialogs import declared, given, milliseconds, printed, returned, trust
+from linnet.wire.dialogs import milliseconds, replies
 from linnet.wire.fields import Field
 from linnet.wire.zot import frames
 from linnet.wire.zot.line import Line
@@ -18,6 +20,7 @@ _is_error: Field[bool] = Field("is_error", decoder_of(bool), "true or false")
 
 
 def asked(event: QuestionAsked) -> frames.Event:
+    """Return the frame that puts a question to the client, or asks it to run a tool."""
     question, timeout = event.question, milliseconds(event.timeout)
     match question:
         case questions.Confirm(title, message):
@@ -41,7 +44,7 @@ def asked(event: QuestionAsked) -> frames.Event:
 
 
 def waiting(event: QuestionAsked) -> frames.WaitingFor:
-    """All that it takes to put the question again."""
+    """Return an open question with all that it takes to put it again."""
     told = asked(event)
     if isinstance(told, frames.ToolRequest):
         return frames.WaitingFor(
@@ -66,7 +69,9 @@ def waiting(event: QuestionAsked) -> frames.WaitingFor:
 
 
 def closed(event: QuestionClosed) -> list[frames.Event]:
-    """Empty if it was answered: whoever answered knows."""
+    """Return the frame that says that nobody waits for an answer any more; none if it was answered: whoever answered
+    knows.
+    """
     if event.how == "answered":
         return []
     if isinstance(event.question, questions.RunClientTool):
@@ -75,7 +80,7 @@ def closed(event: QuestionClosed) -> list[frames.Event]:
 
 
 def told(event: ui_events.Shown) -> frames.Event:
-    """Return what tells it; zot itself has words for notices only."""
+    """Return the frame that shows something. zot itself has frames for notices and texts only."""
     match event:
         case ui_events.Notified(extension, message, level):
             return frames.ExtNotify(extension, "warn" if level == "warning" else level, message)
@@ -93,26 +98,8 @@ def told(event: ui_events.Shown) -> frames.Event:
             assert_never(event)
 
 
-def _answer(line: Line) -> commands.Command:
-    said = given(line.value, line.confirmed, line.cancelled, line.reason)
-    return commands.AnswerQuestion(_id.required(line.request_id), said)
+def _request(line: Line) -> str:
+    return _id.required(line.request_id)
 
 
-def _tool_response(line: Line) -> commands.Command:
-    is_error = _is_error.optional(line.is_error) or False
-    result = returned(line.content, line.details, is_error=is_error)
-    return commands.ReturnTool(_id.required(line.request_id), result)
-
-
-def _tool_progress(line: Line) -> commands.Command:
-    return commands.ReportToolProgress(_id.required(line.request_id), printed(line.text))
-
-
-REPLIES: dict[str, Callable[[Line], commands.Command]] = {
-    "answer": _answer,
-    "tool_response": _tool_response,
-    "tool_response_progress": _tool_progress,
-    "set_tools": lambda line: commands.SetTools(declared(line.tools)),
-    "trust": lambda line: trust(line.answer),
-}
-"""What clients say that were asked something. They raise BadInput."""
+REPLIES = replies("answer", _request, _request, _is_error)

@@ -1,4 +1,7 @@
-"""Answers to commands, as types. Apart from the frames of events because the first answer needs nothing else."""
+"""Types for the answers of the zot protocol. They are apart from `frames` because the first answer needs nothing else.
+
+An addition is something that zot itself does not print.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +14,7 @@ PROTOCOL_VERSION = 1
 
 
 class Tokens(Struct, frozen=True, omit_defaults=True):
-    """`cost_known`, an addition: false if a price is not known. Then `cost_usd` is what the rest has cost."""
+    """How many tokens were used, and what they cost."""
 
     input: int
     output: int
@@ -19,6 +22,7 @@ class Tokens(Struct, frozen=True, omit_defaults=True):
     cache_write: int
     cost_usd: float
     cost_known: bool = True
+    """An addition: false if a price is not known. Then `cost_usd` is what the rest has cost."""
 
 
 class GreetingData(Struct, frozen=True):
@@ -33,7 +37,7 @@ class StartedData(Struct, frozen=True):
 
 
 class PermissionAsked(Struct, frozen=True):
-    """What a tool is about to do."""
+    """What a tool is about to do. An addition."""
 
     call_id: str
     name: str
@@ -42,12 +46,10 @@ class PermissionAsked(Struct, frozen=True):
 
 
 class WaitingFor(Struct, frozen=True):
-    """An addition: a question that nobody has answered. `kind` is permission, question or tool; the rest is what the
-    `question` or `tool_request` said, but `timeout_ms` is what is left of it.
-    """
+    """A question that nobody has answered, as the `question` or `tool_request` put it. An addition."""
 
     request_id: str
-    kind: str
+    kind: str  # permission, question or tool.
     title: str
     call_id: str | UnsetType = UNSET
     method: str | UnsetType = UNSET
@@ -55,7 +57,7 @@ class WaitingFor(Struct, frozen=True):
     options: Sequence[str] | UnsetType = UNSET
     placeholder: str | UnsetType = UNSET
     prefill: str | UnsetType = UNSET
-    timeout_ms: int | UnsetType = UNSET
+    timeout_ms: int | UnsetType = UNSET  # What is left of it.
     permission: PermissionAsked | UnsetType = UNSET
     name: str | UnsetType = UNSET
     args: dict[str, Any] | UnsetType = UNSET
@@ -90,7 +92,7 @@ class ModelsData(Struct, frozen=True):
 
 
 class SlashItem(Struct, frozen=True):
-    """An addition: what a user may type as `/name`."""
+    """Something that a user may type as `/name`. An addition."""
 
     name: str
     description: str

@@ -1,4 +1,4 @@
-"""A transcript in zot's words: blocks, messages, times and sums."""
+"""Converts a conversation to zot's shape: messages, their blocks, and usage."""
 
 from collections.abc import Iterable, Sequence
 
@@ -41,13 +41,14 @@ def tokens(usage: messages.Usage) -> frames.Tokens:
 
 
 def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Message]]:
+    """Yield the messages that zot counts as one: the results of one reply together, every other message alone."""
     results: list[messages.Message] = []
     for message in transcript:
         if isinstance(message, messages.ToolResult):
             results.append(message)
             continue
         if isinstance(message, messages.AssistantMessage) and not said(message.content):
-            continue  # It was not told either.
+            continue  # It has nothing to show, and no event told of it either.
         if results:
             yield results
             results = []
@@ -57,6 +58,7 @@ def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Me
 
 
 def plain(content: Iterable[messages.UserPart]) -> list[frames.TextBlock | frames.ImageBlock]:
+    """Return texts and images as zot's blocks."""
     return [
         frames.TextBlock(part.text) if isinstance(part, messages.Text) else frames.ImageBlock(part.mime_type, part.size)
         for part in content

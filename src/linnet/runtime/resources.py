@@ -62,7 +62,7 @@ class Resources:
         self._templates: Templates | None = None
         self._skills: Skills | None = None
         self._expecting = False
-        self.inputs = SlashNames(self)
+        self.slash_names = SlashNames(self)
         self._closed = False
 
     @property

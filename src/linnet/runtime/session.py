@@ -1,21 +1,22 @@
 """One conversation, and the one way in for whatever is asked of it. How it is told to anybody is not known here."""
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
-from linnet.core.events import Cleared, Event, SessionEntered
-from linnet.core.loop.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
+from linnet.core.events import Cleared, SessionEntered
+from linnet.core.loop.schedule_facts import CloseAsked, ExtensionsWanted, InputEnded
 from linnet.core.messages import Usage
-from linnet.errors import BadInput, Closed, ConfigError
+from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
+from linnet.runtime.extensions.lazy_extensions import LazyExtensions
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import PendingRequest, Requester
+from linnet.runtime.session_project import SessionProject, check_named
 from linnet.runtime.sessions.storage import Storage, entry_id, session_id
 from linnet.runtime.settings.settings import Settings
 from linnet.runtime.slash_commands import SlashCommands
@@ -24,8 +25,6 @@ from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
-    from linnet.runtime.adoption import Adoption
-    from linnet.runtime.extensions.session_extensions import SessionExtensions
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
@@ -55,7 +54,7 @@ class Session:
         """
         self._live = live = resources.live
         settings = live.now
-        _check_named(settings)
+        check_named(settings)
         if settings.sandbox:
             settings.project.watch()
         state = SessionState(
@@ -78,16 +77,27 @@ class Session:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = OpenQuestions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
-        self._slash.add(resources.inputs.listed)
+        self._slash.add(resources.slash_names.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
         self._session_tools = SessionTools(live, resources, self._questions)
         self._broadcast.add(self._session_tools)
         state.has_tools = self._session_tools.offers_any
-        self._adoption: Adoption | None = None
         self._jobs = Jobs(live, self._session_tools, self._broadcast, storage, clock, new_session_id)
-        self._clock = clock
-        self._extensions: SessionExtensions | None = None
-        self._looked = self._reloaded = False
+        self._extensions = LazyExtensions(
+            self,
+            live,
+            resources,
+            self._broadcast,
+            storage,
+            self._questions,
+            self._session_tools,
+            self._slash,
+            self._jobs,
+            clock,
+            self._carry_out_request,
+            before_reload=lambda: self._project.decide_again(),
+        )
+        self._project = SessionProject(live, self._broadcast, self._jobs, self._extensions)
         self._broadcast.begin()
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
@@ -98,7 +108,7 @@ class Session:
         """
         number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
         try:
-            if isinstance(command, commands.Ordered) and self._may_have_extensions(command):
+            if isinstance(command, commands.Ordered) and self._extensions.may_exist(command):
                 self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait=may_wait)
@@ -139,30 +149,16 @@ class Session:
     def spent(self) -> Usage:
         return self._broadcast.state.spent
 
-    def survey(self, *, at_first: bool = False) -> None:
-        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings; `at_first`
-        unless a `reload` came before, which tells it.
-        """
-        untrusted = self._settings.project.survey()
-        if untrusted is not None:
-            with self._broadcast.lock:
-                if not (at_first and self._reloaded):
-                    self._broadcast.publish([untrusted])
-
     def tell_doubts(self) -> None:
-        """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
-        if self._settings.unheard_tools and not self._may_have_extensions():
-            from linnet.runtime.settings.rules import doubtful
-
-            with self._broadcast.lock:
-                self._broadcast.publish(doubtful(self._settings.unheard_tools))
+        """Tell clients of tools that rules name and nobody has."""
+        self._extensions.tell_doubts()
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
         import linnet.runtime.run.worker  # noqa: F401
 
-        self.survey(at_first=True)
-        if self._may_have_extensions():
+        self._project.survey(at_first=True)
+        if self._extensions.may_exist():
             self._jobs.tell(ExtensionsWanted())
         else:
             self.tell_doubts()
@@ -196,8 +192,7 @@ class Session:
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
-        if self._extensions is not None:
-            self._extensions.close()
+        self._extensions.close()
         with self._broadcast.lock:
             self._storage.close()
         self._broadcast.close(ENDING)
@@ -208,67 +203,10 @@ class Session:
         """Return what holds now."""
         return self._live.now
 
-    def _trust(self, command: commands.Trust, requester: Requester) -> None:
-        """Take an answer about the project. Files are read without the lock; what follows is for the next run."""
-        settings, was = self._settings, self._settings.project.standing
-        try:
-            settings.project.answer(command.answer)
-        except BadInput:
-            self.survey()  # There is something else by now, which should be seen before it is trusted.
-            raise
-        changed = settings.project.standing != was
-        if changed:
-            settings = self._resolved_again(settings)
-        with self._broadcast.lock:
-            if changed:
-                self._offer_locked(settings)
-            requester.finished(commands.Ok())
-
-    def _offer_locked(self, settings: Settings) -> None:
-        """Let these hold from the next run on, whenever that is."""
-        from linnet.runtime.adoption import Adoption
-
-        if self._adoption is None:
-            self._adoption = Adoption(self._live, self._changed_locked)
-            self._broadcast.add(self._adoption)
-        self._adoption.offer_locked(settings, active=self._jobs.active)
-
-    def _decide_again(self) -> None:
-        """Find out, before extensions are read again, whether the project is what was trusted. Files are read without
-        the lock. Raises ConfigError if what holds then cannot be used.
-        """
-        self._reloaded = True
-        if self._settings.project.decide_again():
-            settings = self._settings.again()
-            with self._broadcast.lock:
-                self._offer_locked(settings)
-                # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
-                self._jobs.tell(ExtensionsOutdated(outdated=False))
-        self.survey()
-
-    @staticmethod
-    def _resolved_again(settings: Settings) -> Settings:
-        try:
-            settings = settings.again()
-            _check_named(settings)
-            return settings
-        except ConfigError:
-            settings.project.withdraw()  # What cannot be used is not trusted either.
-            raise
-
-    def _changed_locked(self, before: Settings, events: list[Event]) -> None:
-        """Tell that other settings hold. Extensions were read by those before, and are read again."""
-        self._looked = False
-        if self._extensions is not None:
-            self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
-        self._broadcast.publish(events)
-        if self._settings.unheard_tools != before.unheard_tools:
-            self.tell_doubts()
-
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
         """Take a command, which extensions no longer keep, where it belongs. Raises LinnetError for what is refused."""
         if isinstance(command, commands.Prompt) and command.text.startswith("/"):
-            command = self._resources.inputs.resolved(command, self._session_tools.chain)
+            command = self._resources.slash_names.resolved(command, self._session_tools.chain)
         if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
             self._settings.accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
@@ -276,45 +214,11 @@ class Session:
         elif isinstance(command, commands.Background):
             self._jobs.launch(number, command, requester)
         elif isinstance(command, commands.Trust):
-            self._trust(command, requester)
+            self._project.trust(command, requester)
         elif isinstance(command, commands.Control):
             self._control(command, requester)
         else:
             self._answer(command, requester)
-
-    def _may_have_extensions(self, command: commands.Command | None = None) -> bool:
-        """Return whether there may be any. Looks once, unless the command is about them."""
-        if self._extensions is None and (isinstance(command, commands.Reload) or not self._looked):
-            wanted = isinstance(command, commands.Reload) or self._settings.may_have_extensions
-            with self._broadcast.lock:
-                if self._extensions is None and wanted:
-                    self._extensions = self._build_extending()
-                self._looked = True
-        return self._extensions is not None
-
-    def _build_extending(self) -> "SessionExtensions":
-        from linnet.runtime.extensions.admission import Admission
-        from linnet.runtime.extensions.extension_host import SessionHost
-        from linnet.runtime.extensions.session_extensions import SessionExtensions
-
-        host = SessionHost(
-            self,
-            self._live,
-            self._resources,
-            self._broadcast,
-            self._storage,
-            self._questions,
-            self._jobs,
-            self._clock,
-            self._session_tools,
-        )
-        extending = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
-        self._broadcast.add(extending)
-        self._slash.add(extending.commands)
-        self._jobs.admission = Admission(
-            extending, self._jobs, self._carry_out_request, self._decide_again, self._broadcast.broke
-        )
-        return extending
 
     def _carry_out_request(self, number: int, request: PendingRequest) -> None:
         """Carry out a command that has waited for extensions. Raises LinnetError for what is refused at once."""
@@ -334,7 +238,7 @@ class Session:
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
         """Answer at once. Under the lock: an answer keeps its place among the events around it."""
         if isinstance(command, commands.GetCommands):
-            self._resources.inputs.look()
+            self._resources.slash_names.look()
         with self._broadcast.lock:
             if self._jobs.closed and isinstance(command, _IN_THE_FILE):
                 raise Closed
@@ -352,11 +256,3 @@ class Session:
         events, answer = setters.set(setting)
         self._broadcast.publish(events)
         return answer
-
-
-def _check_named(settings: Settings) -> None:
-    """Raises ConfigError if an extension that was named is not there. Nothing is imported where none was."""
-    if settings.extensions:
-        from linnet.extensions.named import check
-
-        check(settings.extensions, os.environ)

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 
-class SideBySide:
+class ParallelTasks:
     """A task that is alone is carried out by whoever asks; others get threads of their own."""
 
     def __init__(self, carry_out: Callable[[Task], Fact]) -> None:

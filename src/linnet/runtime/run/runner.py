@@ -42,7 +42,7 @@ from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.error_report import explained
 from linnet.runtime.run.active_job import ActiveJob
-from linnet.runtime.run.parallel_tasks import SideBySide
+from linnet.runtime.run.parallel_tasks import ParallelTasks
 from linnet.runtime.run.prepare import prepared
 from linnet.runtime.settings.settings import Settings
 from linnet.runtime.tools.session_tools import SessionTools
@@ -103,7 +103,7 @@ class Runner:
         run = Run(
             job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
         )
-        tasks = SideBySide(self._carry_out)
+        tasks = ParallelTasks(self._carry_out)
         following = self._job.advance(run, prompted)
         self._resources.look()
         if (appeared := self._settings.project.appeared()) is not None:
@@ -121,7 +121,7 @@ class Runner:
         if not isinstance(input.meant, Fetch):
             return prepared(input)
         try:
-            return prepared(input, self._resources.inputs.fetched(input.meant, self._job.cancel))
+            return prepared(input, self._resources.slash_names.fetched(input.meant, self._job.cancel))
         except Cancelled:
             return prepared(input)
         except BadInput as error:

@@ -72,7 +72,7 @@ class Broadcast:
         with self.lock:
             self._listeners.append(listener)
 
-    def publish(self, events: Sequence[Event]) -> None:
+    def publish_locked(self, events: Sequence[Event]) -> None:
         """Apply these events, then tell everybody. Messages, and what extensions show, get their ids here.
 
         Whoever calls this holds the lock.
@@ -145,7 +145,7 @@ class Broadcast:
     def is_behind(self) -> bool:
         return any(listener.is_behind() for listener in self._listeners)
 
-    def idle(self) -> None:
+    def idle_locked(self) -> None:
         """Tell everybody that nothing is left to do. Whoever calls this holds the lock."""
         for listener in self._listeners:
             listener.idle()

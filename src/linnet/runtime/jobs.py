@@ -166,7 +166,7 @@ class Jobs:
         moves = self._get_moves()
         with self._broadcast.lock:
             if not (self._schedule.leaving or self._schedule.closed):
-                moves.check(move)
+                moves.check_locked(move)
 
     def abandon(self) -> None:
         """Answer background commands that were interrupted and have not ended yet: nobody waits for them any more."""
@@ -209,10 +209,10 @@ class Jobs:
                     with suppress(LinnetError):
                         later(PATIENCE, lambda: self.tell(facts.PatienceOver()))
                 case facts.Tell(event):
-                    self._broadcast.publish([event])
+                    self._broadcast.publish_locked([event])
                 case facts.Idle():
                     self._changed.notify_all()
-                    self._broadcast.idle()
+                    self._broadcast.idle_locked()
                 case facts.CallOff(number):
                     self._call_off_locked(self._requests.pop(number))
                 case effect:
@@ -224,7 +224,7 @@ class Jobs:
         with self._deciding() as feed:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 try:
-                    self._get_moves().check(work)
+                    self._get_moves().check_locked(work)
                 except LinnetError:
                     request.let_go()  # It may have been fetched when that still looked possible.
                     raise
@@ -249,7 +249,7 @@ class Jobs:
         self, number: int, work: commands.Prompt | commands.Compact, request: PendingRequest, actions: list[Action]
     ) -> list[facts.Effect]:
         kind = _kind(work)
-        self._broadcast.publish([work.started(self._broadcast.state.spent)])
+        self._broadcast.publish_locked([work.started(self._broadcast.state.spent)])
         try:
             from linnet.runtime.run.active_job import ActiveJob
 
@@ -323,7 +323,7 @@ class Jobs:
     def _break_locked(self, number: int, kind: JobKind, error: LinnetError) -> list[facts.Effect]:
         """End a job that cannot go on."""
         self._running = None
-        self._broadcast.publish([Settled(kind, "error", str(error))])
+        self._broadcast.publish_locked([Settled(kind, "error", str(error))])
         request = self._requests.pop(number)
         request.stop_timer()
         request.refuse(error)
@@ -334,13 +334,13 @@ class Jobs:
         """Answer a move that an extension cancelled."""
         assert isinstance(request.command, commands.Move)
         try:
-            request.answer(self._get_moves().called_off(request.command))
+            request.answer(self._get_moves().called_off_locked(request.command))
         except LinnetError as error:
             request.refuse(error)
 
     def _move_locked(self, work: commands.Move, request: PendingRequest) -> None:
         try:
-            answer = self._get_moves().carry_out(work, request.place)
+            answer = self._get_moves().carry_out_locked(work, request.place)
         except Exception as fault:
             request.refuse(as_error(fault, "a session could not be opened"))
             return

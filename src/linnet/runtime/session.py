@@ -230,7 +230,7 @@ class Session:
         with self._broadcast.lock:
             told = self._questions.take_locked(command)
             if isinstance(command, commands.Clear):
-                self._broadcast.publish([Cleared()])
+                self._broadcast.publish_locked([Cleared()])
             requester.finished(commands.Ok())
             actions = [*told, *self._jobs.control_locked(command)]
         act(actions)
@@ -254,5 +254,5 @@ class Session:
         settings, state = self._settings, self._broadcast.state
         setters = Setters(state, self._storage, settings.accounts, self._session_tools, settings.sessions.home)
         events, answer = setters.set(setting)
-        self._broadcast.publish(events)
+        self._broadcast.publish_locked(events)
         return answer

@@ -38,7 +38,7 @@ class SessionProject:
         if untrusted is not None:
             with self._broadcast.lock:
                 if not (at_first and self._reloaded):
-                    self._broadcast.publish([untrusted])
+                    self._broadcast.publish_locked([untrusted])
 
     def trust(self, command: commands.Trust, requester: Requester) -> None:
         """Take an answer about the project, from which other settings may follow, for the next run.
@@ -86,7 +86,7 @@ class SessionProject:
     def _changed_locked(self, before: Settings, events: list[Event]) -> None:
         """Tell that other settings hold. Extensions were read by those before, and are read again."""
         self._extensions.outdate_locked()
-        self._broadcast.publish(events)
+        self._broadcast.publish_locked(events)
         if self._live.now.unheard_tools != before.unheard_tools:
             self._extensions.tell_doubts()
 

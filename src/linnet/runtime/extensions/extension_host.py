@@ -123,7 +123,7 @@ class SessionHost:
 
     def show(self, shown: Shown) -> None:
         with self._broadcast.lock:
-            self._broadcast.publish([shown])
+            self._broadcast.publish_locked([shown])
         self._broadcast.pace(self._closing)  # One that never stops showing something fills no memory.
 
     def close(self) -> None:
@@ -163,7 +163,7 @@ class SessionHost:
         data = _plain(data)
         with self._broadcast.lock:
             self._memory[owner] = data
-            self._broadcast.publish([StateKept(owner, data)])
+            self._broadcast.publish_locked([StateKept(owner, data)])
 
     def kept(self, owner: str) -> Any:
         with self._broadcast.lock:
@@ -176,9 +176,9 @@ class SessionHost:
 
     def failed(self, path: str, event: str, error: str) -> None:
         with self._broadcast.lock:
-            self._broadcast.publish([HookFailed(path, event, error)])
+            self._broadcast.publish_locked([HookFailed(path, event, error)])
 
-    def forget(self) -> None:
+    def forget_locked(self) -> None:
         """The conversation goes on elsewhere."""
         self._memory.clear()
 
@@ -188,7 +188,7 @@ class SessionHost:
         with self._broadcast.lock:
             if not jobs.active:
                 note = Note(kind, (Text(text),), self._clock(), details=details)
-                self._broadcast.publish([NoteAdded(note)])
+                self._broadcast.publish_locked([NoteAdded(note)])
                 return
             steers = state.streaming
         if steers:

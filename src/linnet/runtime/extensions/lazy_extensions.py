@@ -84,7 +84,7 @@ class LazyExtensions:
             from linnet.runtime.settings.rules import doubtful
 
             with self._broadcast.lock:
-                self._broadcast.publish(doubtful(unheard))
+                self._broadcast.publish_locked(doubtful(unheard))
 
     def close(self) -> None:
         """Close the extensions, if there are any. Idempotent."""

@@ -93,7 +93,7 @@ class SessionExtensions(Listener):
         chain = self.chain
         for event in events:
             if isinstance(event, SessionEntered | Cleared):
-                self._host.forget()
+                self._host.forget_locked()
             if chain is None or (type(event) in PASSING and not chain.hears_passing):
                 continue
             for told in observed(event):
@@ -124,7 +124,7 @@ class SessionExtensions(Listener):
     def _told(self, *missing: tuple[str, str]) -> ConfigError:
         """What to raise about those that were named and cannot be had, once that was told."""
         with self._broadcast.lock:
-            self._broadcast.publish([HookFailed(path, "load", error) for path, error in missing])
+            self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in missing])
         from linnet.extensions.named import unusable
 
         return unusable(*missing[0])
@@ -137,7 +137,7 @@ class SessionExtensions(Listener):
             closed = self._closed
             if not closed:
                 self._session_tools.extend(chain)
-                self._start(chain, loaded)
+                self._start_locked(chain, loaded)
             self._loaded = True
         self._tell_doubts()
         if closed:
@@ -156,10 +156,10 @@ class SessionExtensions(Listener):
             sys.modules.update(before)
             raise
 
-    def _start(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
+    def _start_locked(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
         for path, error in loaded.failures:
             tell_failure(path, error)
-        self._broadcast.publish([HookFailed(path, "load", error) for path, error in loaded.failures])
+        self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in loaded.failures])
         if chain is not None:
             state = self._broadcast.state
             chain.tell(SessionStarted("startup", state.session_id, state.session_file))
@@ -175,7 +175,7 @@ class SessionExtensions(Listener):
         for sentence in doubts(unheard, others):
             self._broadcast.warn(sentence)
         with self._broadcast.lock:
-            self._broadcast.publish(doubtful(unheard, others))
+            self._broadcast.publish_locked(doubtful(unheard, others))
 
     def _end(self, reason: str) -> None:
         with self._broadcast.lock:

@@ -68,12 +68,12 @@ class ActiveJob:
             self.left_off = work.left_off or self._left_off_here()
             self._take_up_locked(self.left_off)
         if self.cancel.is_set:  # It was aborted while it waited.
-            self._broadcast.publish([JobInterrupted()])
+            self._broadcast.publish_locked([JobInterrupted()])
 
     def tell_interrupted_locked(self) -> None:
         """Tell that the job is about to be interrupted: whoever takes it up must know that it was to end."""
         if not self.cancel.is_set:
-            self._broadcast.publish([JobInterrupted("" if self.limit is None else str(self.limit))])
+            self._broadcast.publish_locked([JobInterrupted("" if self.limit is None else str(self.limit))])
 
     def _left_off_here(self) -> "LeftOff":
         """Return where the conversation itself says that a run was left off. Raises BadInput."""
@@ -101,7 +101,7 @@ class ActiveJob:
         if left.cut_short is not None:
             self.limit = LimitReached("max_seconds", left.cut_short.error) if left.cut_short.error else None
             self.cancel.set()  # Nothing blocks in it yet.
-        self._broadcast.publish(told)
+        self._broadcast.publish_locked(told)
 
     @property
     def spent(self) -> Usage:
@@ -127,7 +127,7 @@ class ActiveJob:
     def emit(self, events: Sequence[Event]) -> None:
         """Publish them, and let the listeners catch up. Never raises."""
         with self._lock:
-            self._broadcast.publish(events)
+            self._broadcast.publish_locked(events)
         self._broadcast.pace(self.cancel)
 
     def preview(self, event: Event) -> bool:
@@ -135,7 +135,7 @@ class ActiveJob:
         if self._broadcast.is_behind():
             return False
         with self._lock:
-            self._broadcast.publish([event])
+            self._broadcast.publish_locked([event])
         return True
 
     def advance(self, run: Run, fact: Fact) -> list[Task] | RunEnded:
@@ -154,7 +154,7 @@ class ActiveJob:
                     tasks.append(effect)
             ended = events.pop() if events and isinstance(events[-1], RunEnded) else None
             if events:
-                self._broadcast.publish(events)
+                self._broadcast.publish_locked(events)
         self._broadcast.pace(self.cancel)
         return ended if isinstance(ended, RunEnded) else tasks
 
@@ -171,9 +171,9 @@ class ActiveJob:
             heard = self.queues.take_next() if settled.kind == "prompt" else []
             if heard:
                 changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
-                self._broadcast.publish([*events, changed, JobContinued()])
+                self._broadcast.publish_locked([*events, changed, JobContinued()])
             else:
-                self._broadcast.publish([*events, settled])
+                self._broadcast.publish_locked([*events, settled])
                 actions = self._end(outcome)
         act(actions)
         return tuple(heard)

@@ -36,9 +36,9 @@ class Moves:
         self._live = live
         self._new_session_id = new_session_id
 
-    def check(self, work: Move) -> None:
+    def check_locked(self, work: Move) -> None:
         """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
-        self._flush(work)
+        self._flush_locked(work)
         match work:
             case Branch(entry):
                 _branched_from(entry, self._storage.kept)
@@ -57,11 +57,11 @@ class Moves:
         What it returns is to be carried out, or closed; None if we are there, or will be by then.
         """
         with self._lock:
-            self.check(work)
+            self.check_locked(work)
         sessions = self._storage.elsewhere
         key = sessions.key_of(work.session)
         with self._lock:
-            if self._is_here(key):
+            if self._is_here_locked(key):
                 return None
         try:
             return sessions.open(key)
@@ -70,37 +70,37 @@ class Moves:
                 raise
             return None  # Another switch to it waits, and will have let go of it or be there.
 
-    def carry_out(self, work: Move, fetched: Place | None) -> commands.Answer:
+    def carry_out_locked(self, work: Move, fetched: Place | None) -> commands.Answer:
         """Nothing runs any more. Publishes what has changed. Raises LinnetError, and then everything is as it was."""
-        self._flush(work)  # What ran until now may have left something.
+        self._flush_locked(work)  # What ran until now may have left something.
         storage = self._storage
         match work:
             case NewSession(parent):
                 if storage.sessions is None:
-                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id(), reason="new")])
+                    self._broadcast.publish_locked([SessionEntered(session_id=self._new_session_id(), reason="new")])
                 else:
-                    self._enter("new", storage.sessions.new(parent))
+                    self._enter_locked("new", storage.sessions.new(parent))
                 return commands.SessionOpened()
             case SwitchSession(word):
-                place = fetched or self._elsewhere(word)  # Where we are may have changed since it was fetched.
-                return commands.SessionOpened(remark=self._switch(place) if place is not None else "")
+                place = fetched or self._elsewhere_locked(word)  # Where we are may have changed since it was fetched.
+                return commands.SessionOpened(remark=self._switch_locked(place) if place is not None else "")
             case Branch(entry):
                 text, parent = _branched_from(entry, storage.kept)
-                self._enter("branch", storage.elsewhere.copy(storage.kept.store, parent))
+                self._enter_locked("branch", storage.elsewhere.copy(storage.kept.store, parent))
                 return commands.Branched(text)
             case CloneSession():
                 store = storage.kept.store
-                self._enter("clone", storage.elsewhere.copy(store, store.tree.leaf))
+                self._enter_locked("clone", storage.elsewhere.copy(store, store.tree.leaf))
                 return commands.SessionOpened()
             case Navigate(entry):
                 _find(entry, storage.kept)
                 past = storage.kept.move(entry)
-                self._broadcast.publish([Navigated(entry, past)])
+                self._broadcast.publish_locked([Navigated(entry, past)])
                 return commands.Navigated(storage.kept.store.leaf)  # With what was set again there.
             case _:
                 assert_never(work)
 
-    def called_off(self, work: Move) -> commands.Answer:
+    def called_off_locked(self, work: Move) -> commands.Answer:
         """What is answered if somebody cancelled it. Nothing has changed."""
         match work:
             case Branch(entry):
@@ -110,26 +110,26 @@ class Moves:
             case _:
                 return commands.SessionOpened(cancelled=True)
 
-    def _enter(self, reason: Entered, place: Place, *settings: Event) -> None:
+    def _enter_locked(self, reason: Entered, place: Place, *settings: Event) -> None:
         entered = self._storage.enter(place, self._state.model, self._state.asked_thinking, reason)
-        self._broadcast.publish([entered, *settings])
+        self._broadcast.publish_locked([entered, *settings])
 
-    def _switch(self, place: Place) -> str:
+    def _switch_locked(self, place: Place) -> str:
         """The model and the level of thinking that were last used there are used again, where that is possible.
         Returns what is not as one might expect.
         """
         settings, unusable = remembered(place, self._live.now.accounts)
-        self._enter("resume", place, *settings)
+        self._enter_locked("resume", place, *settings)
         here = self._state.model
         return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
 
-    def _elsewhere(self, word: str) -> Place | None:
+    def _elsewhere_locked(self, word: str) -> Place | None:
         """That session, unless we are there."""
         sessions = self._storage.elsewhere
         key = sessions.key_of(word)
-        return None if self._is_here(key) else sessions.open(key)
+        return None if self._is_here_locked(key) else sessions.open(key)
 
-    def _is_here(self, key: str) -> bool:
+    def _is_here_locked(self, key: str) -> bool:
         log = self._storage.kept.store.log
         if not log.holds(key):
             return False
@@ -137,7 +137,7 @@ class Moves:
             raise SessionError(f"{key} was changed by another program; begin another session, then switch to it")
         return True
 
-    def _flush(self, work: Move) -> None:
+    def _flush_locked(self, work: Move) -> None:
         """What could not be saved yet would be left behind, unless it goes along."""
         if self._storage.journal is not None and not isinstance(work, CloneSession | Navigate):
             self._storage.journal.flush()

@@ -141,7 +141,7 @@ class Sessions:
         if self._telling is None:
             self._forget(keys)
         else:
-            self._telling.do("", lambda: self._forget(keys))
+            self._telling.do_locked("", lambda: self._forget(keys))
 
     def _forget(self, keys: Sequence[str]) -> None:
         for key in keys:
@@ -241,7 +241,7 @@ class Sessions:
             return self._for_store(self._logs.create(header, lines, key), header, lines)
         from linnet.runtime.sessions.queued_log import QueuedLog
 
-        return self._noted(QueuedLog.to_be_made(self._telling, self._logs, header, lines))
+        return self._noted(QueuedLog.to_be_made_locked(self._telling, self._logs, header, lines))
 
     def _for_store(self, log: OwnedLog, header: Header, lines: Sequence[bytes]) -> Log:
         """Return the log as a store writes to it: one that does not wait is a `Log`, too."""

@@ -44,10 +44,12 @@ class QueuedLog:
         return cls(telling, owned.key, header, lines, owned)
 
     @classmethod
-    def to_be_made(cls, telling: Telling, logs: LogFactory, header: Header, lines: Sequence[bytes]) -> "QueuedLog":
+    def to_be_made_locked(
+        cls, telling: Telling, logs: LogFactory, header: Header, lines: Sequence[bytes]
+    ) -> "QueuedLog":
         """Return one for a log that is made when its turn comes. Whoever calls this holds the session's lock."""
         log = cls(telling, header.id, header, lines)
-        telling.do(log.key, lambda: log._make(logs, header, lines))
+        telling.do_locked(log.key, lambda: log._make(logs, header, lines))
         return log
 
     @property
@@ -74,7 +76,7 @@ class QueuedLog:
     def append(self, line: bytes, *, strict: bool = False) -> None:
         """Take it in. What is told behind it is told when it is written; if it never can be, nothing is."""
         self._lines.append(line)
-        self._telling.write(self, line)
+        self._telling.write_locked(self, line)
 
     def line(self, index: int) -> bytes:
         return self._lines[index]
@@ -132,4 +134,4 @@ class QueuedLog:
             if self._is_closed and self._owned is not None:
                 leave(self._owned)
 
-        self._telling.do(self.key, act)
+        self._telling.do_locked(self.key, act)

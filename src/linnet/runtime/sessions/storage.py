@@ -68,7 +68,7 @@ class Storage(Listener):
     def _tell(self, events: Sequence[Event]) -> None:
         if self.broadcast is not None:
             with self.broadcast.lock:  # Whoever syncs does so without it.
-                self.broadcast.publish(events)
+                self.broadcast.publish_locked(events)
 
     @property
     def kept(self) -> "Journal":

@@ -148,15 +148,15 @@ class Telling(Listener):
         """Call it in the order of what is told; at once, where nothing is told any more."""
         self._tell(act, otherwise=lambda error: act())
 
-    def write(self, log: "QueuedLog", line: bytes) -> None:
+    def write_locked(self, log: "QueuedLog", line: bytes) -> None:
         """Have a line written, before whatever is told from now on. Whoever calls this holds the session's lock."""
-        self._add(_Line(log, line))
+        self._add_locked(_Line(log, line))
 
-    def do(self, where: str, act: Act) -> None:
+    def do_locked(self, where: str, act: Act) -> None:
         """Have something done with the log of that key in the order of its entries, without the lock; also if one was
         refused. It is tried again after LogUnavailable. Whoever calls this holds the session's lock.
         """
-        self._add(_Done(act, where))
+        self._add_locked(_Done(act, where))
 
     def drain(self, timeout: float | None) -> bool:
         """Wait until nothing waits to be told; False if the time was over before. Not to be called under the lock."""
@@ -191,7 +191,7 @@ class Telling(Listener):
             if fault is not None and otherwise is not None:
                 otherwise(fault)
             elif not at_once:
-                self._begin_again()
+                self._begin_again_locked()
             else:
                 try:
                     act()
@@ -200,13 +200,13 @@ class Telling(Listener):
                         self._at_once = False
                         self._changed.notify_all()
 
-    def _add(self, step: _Line | _Done) -> None:
+    def _add_locked(self, step: _Line | _Done) -> None:
         with self._changed:
             if self._fault is None or isinstance(step, _Done):
                 self._push(step)
-        self._begin_again()
+        self._begin_again_locked()
 
-    def _begin_again(self) -> None:
+    def _begin_again_locked(self) -> None:
         """See that what comes after `close` is done, too: the thread may have ended by then. Called under the lock."""
         if self._closed and self._steps and self._thread is None:
             try:

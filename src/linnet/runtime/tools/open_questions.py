@@ -67,18 +67,18 @@ class OpenQuestions:
                 return None
             id = self._new_id()
             self._open[id] = waiting
-            self._broadcast.publish([QuestionAsked(id, question, timeout)])
+            self._broadcast.publish_locked([QuestionAsked(id, question, timeout)])
         try:
             with cancel.interrupting(waiting.closed.set):
                 waiting.closed.wait(timeout)
         except Cancelled:
             with self._lock:
                 if waiting.reply is None:
-                    self._close(id, "withdrawn")
+                    self._close_locked(id, "withdrawn")
             raise
         with self._lock:
             if waiting.reply is None:
-                self._close(id, "withdrawn" if waiting.closed.is_set() else "expired")
+                self._close_locked(id, "withdrawn" if waiting.closed.is_set() else "expired")
             return waiting.reply
 
     def take_locked(self, command: Control) -> list[Action]:
@@ -87,29 +87,29 @@ class OpenQuestions:
         """
         match command:
             case AnswerQuestion(id, given):
-                self.answer(id, given)
+                self.answer_locked(id, given)
             case ReturnTool(id, returned):
-                self.return_tool(id, returned)
+                self.return_tool_locked(id, returned)
             case ReportToolProgress(id, text):
-                return [self.report(id, text)]
+                return [self.report_locked(id, text)]
             case _:
                 pass
         return []
 
-    def answer(self, id: str, given: Given) -> None:
+    def answer_locked(self, id: str, given: Given) -> None:
         """Whoever calls this holds the session's lock. Raises BadInput for an answer that does not fit, and then the
         question stays open; and for a question that is not.
         """
-        waiting = self._get(id)
-        self._reply(id, waiting, understood(waiting.question, given))
+        waiting = self._get_locked(id)
+        self._reply_locked(id, waiting, understood(waiting.question, given))
 
-    def return_tool(self, id: str, returned: ToolReturned) -> None:
+    def return_tool_locked(self, id: str, returned: ToolReturned) -> None:
         """As `answer`, for a tool that the client runs."""
-        self._reply(id, self._get_tool(id), returned)
+        self._reply_locked(id, self._get_tool_locked(id), returned)
 
-    def report(self, id: str, text: str) -> Callable[[], None]:
+    def report_locked(self, id: str, text: str) -> Callable[[], None]:
         """Returns what tells the progress, to be called without the lock."""
-        waiting = self._get_tool(id)
+        waiting = self._get_tool_locked(id)
 
         def tell() -> None:
             with self._lock:
@@ -126,25 +126,25 @@ class OpenQuestions:
         for each in waiting:
             each.closed.set()
 
-    def _get(self, id: str) -> _Open:
+    def _get_locked(self, id: str) -> _Open:
         waiting = self._open.get(id)
         if waiting is None:
             raise BadInput(NOT_OPEN.format(id))
         return waiting
 
-    def _get_tool(self, id: str) -> _Open:
-        waiting = self._get(id)
+    def _get_tool_locked(self, id: str) -> _Open:
+        waiting = self._get_locked(id)
         if not isinstance(waiting.question, RunClientTool):
             raise BadInput(f"the question {id} is not about a tool that you run")
         return waiting
 
-    def _reply(self, id: str, waiting: _Open, reply: Reply) -> None:
+    def _reply_locked(self, id: str, waiting: _Open, reply: Reply) -> None:
         waiting.reply = None if isinstance(reply, Dismissed) else reply
         del self._open[id]
-        self._broadcast.publish([QuestionClosed(id, waiting.question, "answered")])
+        self._broadcast.publish_locked([QuestionClosed(id, waiting.question, "answered")])
         waiting.closed.set()
 
-    def _close(self, id: str, how: Literal["expired", "withdrawn"]) -> None:
+    def _close_locked(self, id: str, how: Literal["expired", "withdrawn"]) -> None:
         waiting = self._open.pop(id, None)
         if waiting is not None:
-            self._broadcast.publish([QuestionClosed(id, waiting.question, how)])
+            self._broadcast.publish_locked([QuestionClosed(id, waiting.question, how)])

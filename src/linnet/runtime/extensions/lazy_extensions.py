@@ -1,4 +1,4 @@
-"""Whether a session may have extensions; and what serves them, which is imported and built only if it may."""
+"""Finds out whether a session may have extensions, and imports and builds what serves them only if it may."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -7,16 +7,14 @@ from linnet.core import commands
 from linnet.core.loop.schedule_facts import ExtensionsOutdated
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.jobs import Jobs
-from linnet.runtime.requester import PendingRequest
 from linnet.runtime.sessions.storage import Storage
-from linnet.runtime.settings.settings import LiveSettings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
+    from linnet.runtime.extensions.admission import CarryOut
     from linnet.runtime.extensions.session_extensions import SessionExtensions
-    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
 
@@ -28,22 +26,19 @@ class LazyExtensions:
     def __init__(
         self,
         session: "Session",
-        live: LiveSettings,
-        resources: "Resources",
+        session_tools: SessionTools,
         broadcast: Broadcast,
         storage: Storage,
         questions: OpenQuestions,
-        session_tools: SessionTools,
         slash: SlashCommands,
         jobs: Jobs,
         clock: Callable[[], int],
-        carry_out: Callable[[int, PendingRequest], None],
+        carry_out: "CarryOut",
         before_reload: Callable[[], None],
     ) -> None:
         """`carry_out` and `before_reload` are for Admission, which says what they do."""
         self._session = session
-        self._live = live
-        self._resources = resources
+        self._live = session_tools.resources.live
         self._broadcast = broadcast
         self._storage = storage
         self._questions = questions
@@ -54,7 +49,7 @@ class LazyExtensions:
         self._carry_out = carry_out
         self._before_reload = before_reload
         self._built: SessionExtensions | None = None
-        self._looked = False  # Whether these settings were asked.
+        self._looked = False  # Whether the settings that hold were asked.
 
     def may_exist(self, command: commands.Command | None = None) -> bool:
         """Return whether there may be any, and build what serves them. Looks at the disk once for given settings;
@@ -98,14 +93,12 @@ class LazyExtensions:
 
         host = SessionHost(
             self._session,
-            self._live,
-            self._resources,
+            self._session_tools,
             self._broadcast,
             self._storage,
             self._questions,
             self._jobs,
             self._clock,
-            self._session_tools,
         )
         extensions = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
         self._broadcast.add(extensions)

@@ -1,1 +1,1 @@
-"""Providers and models that can be used: keys, addresses, models.json, and which one is meant."""
+"""Which providers and models can be used, with which keys and addresses, and which of them is meant."""

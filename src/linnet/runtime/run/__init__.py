@@ -1,1 +1,1 @@
-"""One job, from its first event to its last: runs, retries, compactions, tools side by side."""
+"""What the thread of a job does, from its first event to its last: runs, retries, compactions, tools in parallel."""

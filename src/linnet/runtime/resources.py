@@ -1,4 +1,4 @@
-"""What a run uses: providers of models, tools, MCP servers, child processes, and the files that people wrote for it."""
+"""Builds what a run uses: providers of models, tools, MCP servers, child processes, files that people wrote for it."""
 
 import os
 from collections.abc import Callable, Sequence

@@ -85,7 +85,7 @@ class SlashNames:
 
 
 class _Sources:
-    """What `slash.resolved` asks about a name: implements its `Sources` for one session."""
+    """Implements `Sources` of `core/slash.py` for one session: says what has a name."""
 
     def __init__(self, resources: "Resources", chain: "Chain | None") -> None:
         self._resources = resources

@@ -1,4 +1,4 @@
-"""How an AsyncRuntime waits: has other threads do what may block, and awaits them in the program's event loop."""
+"""Has other threads do what may block for an AsyncRuntime, and awaits them in the program's event loop."""
 
 import asyncio
 import os

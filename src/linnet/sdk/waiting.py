@@ -1,4 +1,4 @@
-"""How a runtime submits commands and waits: what both faces share, and the one that blocks."""
+"""Submits commands for a runtime and waits for the answers: what both faces share, and the face that blocks."""
 
 import sys
 from collections.abc import Callable

@@ -1,1 +1,1 @@
-"""Which providers and models can be used, with which keys and addresses, and which of them is meant."""
+"""Finds the providers and models that can be used, with their keys and addresses, and the one that is meant."""

@@ -1,5 +1,5 @@
-"""Whether the project that is worked on is trusted, and with it the files in it that can run code or speak to the
-model.
+"""Decides whether the project that is worked on is trusted, and with it the files in it that can run code or speak
+to the model.
 """
 
 import os

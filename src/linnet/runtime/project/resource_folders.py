@@ -27,7 +27,7 @@ class ResourceFolder(Struct, frozen=True):
 
 
 class ResourceFolders(Struct, frozen=True, kw_only=True):
-    """Where to look. What is named by a path is used, even if nothing else is looked for."""
+    """Says where to look. What is named by a path is used, even if nothing else is looked for."""
 
     project: Project
     home: str

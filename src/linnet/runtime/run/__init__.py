@@ -1,1 +1,1 @@
-"""What the thread of a job does, from its first event to its last: runs, retries, compactions, tools in parallel."""
+"""Carries out a job in its thread, from its first event to its last: runs, retries, compactions, parallel tools."""

@@ -1,4 +1,4 @@
-"""What the thread of a prompt or a compaction sees of its session, and the only way in which it changes it."""
+"""The session as the thread of a prompt or a compaction sees it, and the only way in which that thread changes it."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias

@@ -5,7 +5,8 @@ from collections.abc import Iterator
 
 from linnet.core.project.instructions import Instructions
 from linnet.files.reading import Open
-from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
+from linnet.runtime.project.project import folders, repository
+from linnet.runtime.project.resource_folders import ResourceFolders
 from linnet.runtime.project.text_files import TextFile, TextFiles, is_inside
 
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.

@@ -272,19 +272,25 @@ class Project:
         never a project's, whichever link leads there.
         """
         places = [os.path.join(self.root, name) for name in names]
-        places += [os.path.join(folder, SHARED) for folder in _up_to_repository(self.root)]
+        places += [os.path.join(folder, SHARED) for folder in reversed(folders(self.root, repository(self.root)))]
         return tuple(path for path in places if os.path.lexists(path) and not _same(path, self.home))
 
 
-def _up_to_repository(root: str) -> list[str]:
-    """Return this folder and those above it, up to the one that is a repository; only this one if none is."""
-    passed = [root]
-    while not os.path.lexists(os.path.join(passed[-1], ".git")):
-        parent = os.path.dirname(passed[-1])
-        if parent == passed[-1]:
-            return [root]
-        passed.append(parent)
-    return passed
+def repository(folder: str) -> str:
+    """Return the nearest folder, this one or above, that has a `.git`; this one if there is none."""
+    for above in reversed(folders(folder, "/")):
+        if os.path.lexists(os.path.join(above, ".git")):
+            return above
+    return folder
+
+
+def folders(folder: str, root: str) -> list[str]:
+    """Return the folders from `root`, which is above this one, down to this one."""
+    found = [folder]
+    while folder != root and (above := os.path.dirname(folder)) != folder:
+        folder = above
+        found.append(folder)
+    return found[::-1]
 
 
 def _same(path: str, home: str) -> bool:

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -10,9 +9,7 @@ from linnet.core.setting_names import Spelling
 from linnet.core.slash import Location
 from linnet.errors import ConfigError
 from linnet.runtime.config.config import Config, Path, flag
-from linnet.runtime.project.project import Project
-
-Peer: TypeAlias = Literal["pi", "zot"]
+from linnet.runtime.project.project import Peer, Project, folders, repository
 
 
 class ResourceFolder(Struct, frozen=True):
@@ -114,23 +111,6 @@ def resource_folders(
         skills=config.skills is not False,
         skill_paths=tuple(map(_in_full, config.skill_paths or ())),
     )
-
-
-def repository(folder: str) -> str:
-    """Return the nearest folder, this one or above, that has a `.git`; this one if there is none."""
-    for above in reversed(folders(folder, "/")):
-        if os.path.lexists(os.path.join(above, ".git")):
-            return above
-    return folder
-
-
-def folders(folder: str, root: str) -> list[str]:
-    """Return the folders from `root`, which is above this one, down to this one."""
-    found = [folder]
-    while folder != root and (above := os.path.dirname(folder)) != folder:
-        folder = above
-        found.append(folder)
-    return found[::-1]
 
 
 def peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:

@@ -43,7 +43,7 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
         story.append("moved")
 
     other = Thread(target=session.submit, args=[commands.NewSession(), Asking(finished=moved)])
-    check = Moves.check
+    check = Moves.check_locked
 
     def check_slowly(moves: Moves, work: commands.Move) -> None:
         if isinstance(work, commands.Branch):
@@ -51,7 +51,7 @@ def test_what_a_move_is_about_cannot_go_away_while_it_is_looked_at(
             moving.wait(0.1)
         check(moves, work)
 
-    monkeypatch.setattr(Moves, "check", check_slowly)
+    monkeypatch.setattr(Moves, "check_locked", check_slowly)
     asking = Asking(finished=lambda answer: story.append("branched"), refused=story.append)
     session.submit(commands.Branch(entry), asking)
     looked.set()
@@ -106,7 +106,7 @@ def test_a_switch_that_fails_at_the_last_look_lets_go_of_the_session_that_was_re
     first = session.file
     assert first is not None
     session.submit(commands.NewSession(), Asking())
-    check, looks = Moves.check, list[commands.Move]()
+    check, looks = Moves.check_locked, list[commands.Move]()
 
     def fail_at_last(moves: Moves, work: commands.Move) -> None:
         looks.append(work)
@@ -114,7 +114,7 @@ def test_a_switch_that_fails_at_the_last_look_lets_go_of_the_session_that_was_re
             raise SessionError("the disk is full")
         check(moves, work)
 
-    monkeypatch.setattr(Moves, "check", fail_at_last)
+    monkeypatch.setattr(Moves, "check_locked", fail_at_last)
     refused, again = Asking(), Asking()
     session.submit(commands.SwitchSession(first), refused)
     session.submit(commands.SwitchSession(first), again)

@@ -329,7 +329,7 @@ def test_what_somebody_who_is_told_asks_for_is_told_to_all_after_what_they_are_b
 
         def fail(event: Event) -> None:
             if not isinstance(event, HookFailed):
-                broadcast.publish([HookFailed("an extension", "event", "it broke")])
+                broadcast.publish_locked([HookFailed("an extension", "event", "it broke")])
                 session.ask(commands.SetThinking("low"))
 
         session.session.finish()
@@ -522,7 +522,7 @@ def test_what_is_said_when_the_log_was_let_go_of_is_said_to_be_lost_and_whoever_
         before = logs.lines("session-1")
         broadcast = session.session._broadcast
         with broadcast.lock:
-            broadcast.publish([ThinkingSet("low")])
+            broadcast.publish_locked([ThinkingSet("low")])
         asked = session.ask(commands.GetState())
         asked.over.wait()
         broadcast.drain()

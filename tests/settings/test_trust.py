@@ -586,8 +586,8 @@ def test_what_appears_while_commands_run_in_a_sandbox_is_not_used_and_told_once(
     def is_used() -> bool:
         resources = Resources(settings)
         resources.look()
-        resources.inputs.look()
-        said = resources.system(["read", "skill"]) + str(resources.inputs.listed())
+        resources.slash_names.look()
+        said = resources.system(["read", "skill"]) + str(resources.slash_names.listed())
         return "Tweet" in said or str(here.work / path) in said
 
     assert not is_used()

@@ -1,1 +1,1 @@
-"""Carries out what the core decides."""
+"""Sessions at work: carries out, with threads, files and child processes, what the pure core decides."""

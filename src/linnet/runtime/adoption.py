@@ -1,4 +1,4 @@
-"""Settings that change while the agent lives: taken over between runs, since a run keeps what it began with."""
+"""Replaces the settings of a living agent: between jobs, since a job keeps the settings that it began with."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -28,16 +28,18 @@ _TOLD: dict[str, Callable[[Any], Event]] = {
 
 
 class Adoption(Listener):
-    """Invariant: what was offered last holds as soon as no job is active, and not before."""
+    """Invariant: the settings that were offered last hold as soon as no job is active, and not before."""
 
     def __init__(self, live: LiveSettings, changed: Callable[[Settings, list[Event]], None]) -> None:
-        """`changed` is given what held before, and the events to publish."""
+        """`changed` is called under the session's lock, with the settings that held before and the events to
+        publish.
+        """
         self._live = live
         self._changed = changed
         self._offered: Settings | None = None
 
     def offer_locked(self, settings: Settings, *, active: bool) -> None:
-        """Let these hold: at once, unless a job is `active`; then, when it has settled."""
+        """Let these settings hold: at once, or if a job is `active`, when it has settled."""
         self._offered = settings
         if not active:
             self._take_locked()
@@ -53,6 +55,6 @@ class Adoption(Listener):
 
 
 def differences(before: Settings, after: Settings) -> list[Event]:
-    """What has been set by going from one to the other."""
+    """Return the events that tell clients what going from `before` to `after` has set, trust in the project last."""
     changed = [name for name in _TOLD if getattr(after, name) != getattr(before, name)]
     return [*(_TOLD[name](getattr(after, name)) for name in changed), ProjectTrustSet(after.project.trusted)]

@@ -1,4 +1,6 @@
-"""The one lock of a session, and the one way in which anything changes: told as events, to everybody, in order."""
+"""The lock of a session, and the one way to change its state: events, which are applied to the state and then told to
+all listeners, in one order.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -24,23 +26,24 @@ if TYPE_CHECKING:
 IDENTIFIED = ADDING | ui_events.KINDS
 
 Action: TypeAlias = "Callable[[], Sequence[Action] | None]"
-"""What follows from a decision and is done without the lock: closing a socket, killing a process tree, starting a
-thread, calling what others wrote. Returns what is to be done after it, if anything.
+"""Carries out, without the lock, what was decided under it: closes a socket, kills a process tree, starts a thread,
+calls code of others. Returns the actions to do next, if any.
 """
 
 
 def act(actions: Iterable[Action]) -> None:
-    """Do these, and whatever follows from them, in order. Not to be called under the lock."""
+    """Do these actions, and those that they return, in order. Not to be called under the lock."""
     todo = deque(actions)
     while todo:  # Not by recursion: any number of commands may have waited.
         todo.extend(todo.popleft()() or ())
 
 
 class Broadcast:
-    """Invariant: `state` is the fold of all that was published, and each listener has heard the same, in that order.
+    """Invariant: `state` is the fold of all events that were published, and each listener has heard the same events in
+    that order.
 
-    Listeners are told in the order of the list: the store comes first, so that what is told is on disk. Where a log may
-    wait, those outside hear through `telling`, when it is. `number` is that of the event that was published last.
+    Listeners are told in the order of the list: the store comes first, so that what is told is on disk. Where the log
+    may wait, all others are told through `telling`, once it is.
     """
 
     def __init__(
@@ -53,9 +56,9 @@ class Broadcast:
         """With `ended`, the log may wait: all listeners but the first, which is the store, hear when it is written.
         `ended` is called, without the lock, if the log refuses an entry, and ends the agent.
         """
-        self.lock = RLock()
+        self.lock = RLock()  # Reentrant: a listener that hears something may publish something.
         self.state = state
-        self.number = 0
+        self.number = 0  # Of the event that was published last.
         self.telling: Telling | None = None
         if ended is not None:
             from linnet.runtime.sessions import telling
@@ -68,16 +71,15 @@ class Broadcast:
         self._warned: set[str] = set()
 
     def add(self, listener: Listener) -> None:
-        """Let another hear what is published from now on, after all others."""
+        """Have another listener hear what is published from now on, after those there are."""
         with self.lock:
             self._listeners.append(listener)
 
-    def publish(self, events: Sequence[Event]) -> None:
-        """Apply these events, then tell everybody. Messages, and what extensions show, get their ids here.
-
-        Whoever calls this holds the lock.
+    def publish_locked(self, events: Sequence[Event]) -> None:
+        """Apply these events to the state, then tell all listeners. Messages, and what extensions show, get their ids
+        here.
         """
-        if not PASSING.issuperset(map(type, events)):
+        if not PASSING.issuperset(map(type, events)):  # Deltas change no state: most calls need not look at each event.
             events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
             for event in events:
                 self.state.apply(event)
@@ -87,19 +89,21 @@ class Broadcast:
                 listener.hear(events)
 
     def _identified(self, event: Event) -> Event:
-        """Give an event its id. Here and not in a dialect: all who are told, now or again, hear the same."""
+        """Return the event with an id. Here and not in a dialect, so that all listeners hear the same one."""
         if type(event) in ui_events.KINDS:
             return replace(event, id=f"shown-{next(self._shown)}")
         return identified(event, self._new_id)
 
     def pace(self, cancel: Cancel) -> None:
-        """Wait, without the lock, until every listener has room for more, or an abort comes. Never raises."""
+        """Wait until every listener has room for more, or an abort comes. Not to be called under the lock. Never
+        raises.
+        """
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
             for listener in self._listeners:
                 listener.pace(cancel)
 
     def warn(self, sentence: str) -> None:
-        """Tell everybody, once. Not to be called under the lock."""
+        """Tell all listeners this sentence, unless they were told it before. Not to be called under the lock."""
         with self.lock:
             known = sentence in self._warned
             self._warned.add(sentence)
@@ -108,44 +112,48 @@ class Broadcast:
                 listener.warned(sentence)
 
     def broke(self, error: LinnetError) -> None:
-        """Tell everybody that nothing will be done any more. Not to be called under the lock."""
+        """Tell all listeners that the session can do nothing any more. Not to be called under the lock."""
         for listener in self._listeners:
             listener.broke(error)
 
     def begin(self) -> None:
-        """Write and tell from now on, where the log may wait: the session is complete. Raises LinnetError."""
+        """Start to write and tell what has waited for the session to be complete, if its log may wait.
+
+        Raises LinnetError if the system has no further thread.
+        """
         if self.telling is not None:
             self.telling.begin()
 
     def in_turn(self, requester: Requester) -> Requester:
-        """Return who to answer, so that answers keep their place among the events."""
+        """Return a requester that passes its answers on to this one in their place among the events."""
         return requester if self.telling is None else self.telling.in_turn(requester)
 
     def tell(self, act: Callable[[], None]) -> None:
-        """Call it, in the order of what is told."""
+        """Call this function after all that was told before, and before all that is told after."""
         if self.telling is None:
             act()
         else:
             self.telling.tell(act)
 
     def is_owing(self) -> bool:
-        """Return whether something was decided that not everybody has been told yet; when it was, `idle` is told."""
+        """Return whether something waits to be written or told. If so, listeners hear `idle` when nothing does."""
         return self.telling is not None and self.telling.is_owing()
 
     def drain(self) -> None:
-        """Wait until everybody has been told everything. Not to be called under the lock."""
+        """Wait until all listeners have been told everything. Not to be called under the lock."""
         if self.telling is not None:
             self.telling.drain(None)
 
     def close(self, timeout: float) -> None:
-        """See that what was said is written and told, as far as that can be done in time. Idempotent."""
+        """Wait up to `timeout` seconds until all is written and told; what is not by then is lost. Idempotent."""
         if self.telling is not None:
             self.telling.close(timeout)
 
     def is_behind(self) -> bool:
+        """Return whether a listener has no room for more now."""
         return any(listener.is_behind() for listener in self._listeners)
 
-    def idle(self) -> None:
-        """Tell everybody that nothing is left to do. Whoever calls this holds the lock."""
+    def idle_locked(self) -> None:
+        """Tell all listeners that no job and no background command is left."""
         for listener in self._listeners:
             listener.idle()

@@ -1,4 +1,4 @@
-"""What went wrong, for whoever asked and for whoever looks after the program."""
+"""Turns exceptions into errors for clients, and starts threads so that a system without any is such an error, too."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -9,12 +9,14 @@ from linnet.logs import broke
 
 
 def as_error(fault: Exception, what: str) -> LinnetError:
-    """An error with a sentence for the client. What nobody foresaw is logged, too."""
+    """Return the exception as an error for the client. What is no LinnetError or OSError is logged as a bug
+    in `what`.
+    """
     return fault if isinstance(fault, LinnetError) else LinnetError(explained(fault, what))
 
 
 def explained(fault: Exception, what: str) -> str:
-    """A sentence for the client. What nobody foresaw is logged, too."""
+    """Return a sentence for the client. What is no LinnetError or OSError is logged as a bug in `what`."""
     if isinstance(fault, LinnetError):
         return str(fault)
     if isinstance(fault, OSError) and fault.strerror:
@@ -24,13 +26,15 @@ def explained(fault: Exception, what: str) -> str:
 
 
 def start(thread: Thread) -> None:
-    """Raises LinnetError where the system is at its limits: whoever asked can be told, and try again later."""
+    """Start the thread. Raises LinnetError if the system gives none: whoever asked is told, and may try again later."""
     with _limits_told():
         thread.start()
 
 
 def hand_over(name: str, function: Callable[[], None]) -> None:
-    """Have a thread call this that waits for work, or else a new one. Raises LinnetError, as `start` does."""
+    """Call the function in a thread that waits for work, or in a new one if none does. Raises LinnetError as `start`
+    does.
+    """
     from linnet.concurrency.threads import parked
 
     with _limits_told():
@@ -38,7 +42,7 @@ def hand_over(name: str, function: Callable[[], None]) -> None:
 
 
 def park() -> None:
-    """See that threads wait for what is handed over. Where the system gives none, whoever hands over will be told."""
+    """Start the threads that wait for work. If the system gives none, `hand_over` will raise that."""
     from linnet.concurrency.threads import KEPT, parked
 
     with suppress(RuntimeError):
@@ -47,6 +51,7 @@ def park() -> None:
 
 @contextmanager
 def _limits_told() -> Iterator[None]:
+    """Raise LinnetError for the RuntimeError with which Python says that there is no further thread."""
     try:
         yield
     except RuntimeError:
@@ -54,7 +59,7 @@ def _limits_told() -> Iterator[None]:
 
 
 def later(seconds: float, act: Callable[[], None]) -> Timer:
-    """Return a timer that has been started. Raises LinnetError, as `start` does."""
+    """Return a started timer that calls `act` after so many seconds. Raises LinnetError as `start` does."""
     timer = Timer(seconds, act)
     timer.name, timer.daemon = "linnet-timer", True
     start(timer)

@@ -1,4 +1,6 @@
-"""Carries out what the schedule decides: jobs begin and are aborted, background commands run, requesters are told."""
+"""Carries out what the schedule, a pure machine in `core/loop/schedule.py`, decides: begins and aborts jobs, runs
+background commands, answers requesters.
+"""
 
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
@@ -6,7 +8,7 @@ from contextlib import contextmanager, suppress
 from functools import partial
 from itertools import count
 from threading import Condition
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeAlias, assert_never
 
 from linnet.core import commands
 from linnet.core.events import JobKind, Settled
@@ -27,17 +29,18 @@ if TYPE_CHECKING:
     from linnet.runtime.run.active_job import ActiveJob, Outcome
     from linnet.runtime.sessions.moves import Moves
 
+RunWork: TypeAlias = commands.Prompt | commands.Compact  # Work that has a thread.
 NO_LIMITS = Limits()
 PATIENCE = 20.0  # Seconds for a command of the client's to go on, when stdin has ended and all else is finished.
 
 
 class Jobs:
-    """Invariants: an active prompt or compaction ends with exactly one Settled, at which moment it stops being active;
-    whatever was asked for is answered.
+    """Invariants: a prompt or compaction that began ends with exactly one Settled, and stops being active in the same
+    step; every request is answered.
 
-    The schedule is fed under the session's lock, and its effects are carried out in the same step: nothing that is told
-    can come between a decision and what follows from it. What may block comes out of that as actions, which whoever
-    took the lock does when it has let go of it.
+    The schedule is fed under the session's lock, and its effects are carried out before that is released: no event of
+    another thread comes between a decision and what follows from it. What may block comes out as actions, which whoever
+    took the lock does after releasing it.
     """
 
     def __init__(
@@ -56,46 +59,53 @@ class Jobs:
         self._clock = clock
         self._new_session_id = new_session_id
         self._schedule = Schedule(broadcast.state.queues)
-        self._changed = Condition(broadcast.lock)
+        self._changed = Condition(broadcast.lock)  # Notified when a job ends and when nothing is left to do.
         self._numbers = count(1)
-        self._requests: dict[int, PendingRequest] = {}
-        self._running: ActiveJob | None = None
+        self._requests: dict[int, PendingRequest] = {}  # All that is not answered yet, by number.
+        self._running: ActiveJob | None = None  # A prompt or a compaction; moves are over before the lock is released.
         self._moves: Moves | None = None
         self.admission: Admission | None = None  # If there may be extensions.
 
     def new_number(self) -> int:
+        """Return a number for a command, by which it can be aborted. It is never given twice."""
         return next(self._numbers)
 
     @property
     def busy(self) -> bool:
+        """Return whether a job or a background command runs or waits."""
         with self._broadcast.lock:
             return self._schedule.busy
 
     @property
     def active(self) -> bool:
+        """Return whether a job is active. Without the lock, that is true of a moment that may have passed."""
         return self._schedule.active is not None
 
     @property
     def closed(self) -> bool:
+        """Return whether the session is closed or about to be. As for `active`, it is exact under the lock."""
         return self._schedule.closed
 
     def arrive(self, number: int, request: PendingRequest) -> None:
-        """Take what needs to know the extensions: they are loaded first, and asked about a move. Never raises."""
+        """Take a command that has to wait for extensions; `admission` submits it when they let it pass."""
         assert request.command is not None
         with self._deciding() as feed:
             self._requests[number] = request
             feed(facts.Arrived(number, request.command))
 
     def tell(self, fact: facts.Fact) -> None:
-        """Feed this to the schedule, and do what follows."""
+        """Feed this fact to the schedule, and do what follows; with the lock held only if that is known to be
+        nothing.
+        """
         act(self.decide(fact))
 
     def decide(self, fact: facts.Fact, number: int | None = None, outcome: "Outcome | None" = None) -> Sequence[Action]:
-        """Feed this to the schedule, in one step with the answer to that command. Returns what is to be done next."""
+        """Answer that command, if there is an outcome, and feed the schedule, in one step. Returns what to do next."""
         with self._broadcast.lock:
             if outcome is not None and (request := self._requests.pop(number or 0, None)) is not None:
                 request.answer(outcome)
             actions = self._feed_locked(fact)
+            # A command that was carried out at once, or refused, leaves nothing to wait for.
             if isinstance(fact, facts.SeenTo) and not self._schedule.holds(fact.number):
                 self._requests.pop(fact.number, None)
             return actions
@@ -103,21 +113,21 @@ class Jobs:
     def submit(self, number: int, work: commands.Work, requester: Requester, *, may_wait: bool) -> None:
         """Have work done when its turn comes. Raises LinnetError for a move that is bound to fail.
 
-        A session to switch to is read and locked before that, without the lock: it may be long.
+        A session to switch to is opened before that, without the session's lock: to read it may take long.
         """
         request = self._requests.get(number) or PendingRequest(requester)
         if not isinstance(work, commands.SwitchSession):
             self._submit(number, work, request, may_wait=may_wait)
             return
         moves = self._get_moves()
-        with moves.switching:
+        with moves.switching:  # Taken before the session's lock, never with it held: it is held while a file is read.
             with self._broadcast.lock:
                 others_wait = any(each.place is not None for each in self._requests.values())
             request.place = moves.fetch(work, others_wait=others_wait)
             self._submit(number, work, request, may_wait=may_wait)
 
     def launch(self, number: int, command: commands.Background, requester: Requester) -> None:
-        """Begin what takes its time beside everything else. Raises LinnetError for what cannot be begun."""
+        """Begin a command that runs beside the jobs. Raises LinnetError if it cannot be begun."""
         from linnet.runtime.run.background import task
 
         with self._deciding() as feed:
@@ -129,7 +139,7 @@ class Jobs:
             feed(facts.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
     def control_locked(self, command: commands.Control) -> list[Action]:
-        """Return what to do, as soon as the caller has let go of the lock, to interrupt what is to be interrupted."""
+        """Return the actions that interrupt what the command is to interrupt, for the caller to do without the lock."""
         match command:
             case commands.Abort():
                 return self._feed_locked(facts.AbortAsked())
@@ -143,40 +153,38 @@ class Jobs:
             case _:
                 assert_never(command)
 
-    def abort(self, number: int) -> None:
-        self.tell(facts.AbortAsked(number))
-
     def wait(self, timeout: float | None) -> None:
-        """Wait until nothing runs and nothing waits, or the time is over."""
+        """Wait until nothing runs and nothing waits, at most so many seconds."""
         with self._changed:
             self._changed.wait_for(lambda: not self._schedule.busy, timeout)
 
     def wait_inactive(self, timeout: float | None = None) -> None:
-        """Wait until no job is active, or the time is over; without a time, until the session is closed."""
+        """Wait until no job is active, at most so many seconds; without a timeout, until the session is closed."""
         with self._changed:
             self._changed.wait_for(lambda: not self.active or (timeout is None and self.closed), timeout)
 
     def abort_active(self) -> None:
+        """Abort the job that is active, if one is. What was queued for others stays."""
         with self._deciding() as feed:
             if (active := self._schedule.active) is not None:
                 feed(facts.AbortAsked(active.number))
 
     def check(self, move: commands.Move) -> None:
-        """Raise LinnetError for a move that is bound to fail, before anybody is asked about it."""
+        """Raise LinnetError for a move that is bound to fail, before extensions are asked about it."""
         moves = self._get_moves()
         with self._broadcast.lock:
-            if not (self._schedule.leaving or self._schedule.closed):
-                moves.check(move)
+            if not (self._schedule.leaving or self._schedule.closed):  # After another move, it may be possible.
+                moves.check_locked(move)
 
     def abandon(self) -> None:
-        """Answer background commands that were interrupted and have not ended yet: nobody waits for them any more."""
+        """Refuse background commands that were interrupted and have not ended: nobody waits for them any more."""
         with self._broadcast.lock:
             for number in [number for number, each in self._requests.items() if each.task is not None]:
                 self._requests.pop(number).refuse(refusal("closing"))
 
     @contextmanager
     def _deciding(self) -> Iterator[Callable[[facts.Fact], None]]:
-        """Hold the lock and yield something to feed the schedule with; then do, without it, what follows."""
+        """Hold the lock and yield a function that feeds the schedule; then release it and do what follows."""
         actions: list[Action] = []
         with self._broadcast.lock:
             yield lambda fact: actions.extend(self._feed_locked(fact))
@@ -186,9 +194,10 @@ class Jobs:
         return self._carry_out_locked(self._schedule.feed(fact))
 
     def _carry_out_locked(self, effects: list[facts.Effect]) -> list[Action]:
+        """Carry out these effects, and those of what they lead to, in order. Returns what to do without the lock."""
         actions: list[Action] = []
         todo = deque(effects)
-        while todo:
+        while todo:  # Not by recursion: a move that ends at once begins the next job, and any number may wait.
             match todo.popleft():
                 case facts.Accept(number):
                     self._requests[number].requester.accepted()
@@ -203,16 +212,16 @@ class Jobs:
                 case facts.Interrupt(number):
                     if (interrupted := self._requests.get(number)) is not None:
                         if self._running is not None and self._running.cancel is interrupted.cancel:
-                            self._running.tell_interrupted_locked()
+                            self._running.tell_interrupted_locked()  # Before it is: its last events come after this.
                         actions.append(interrupted.cancel.set)  # It closes sockets and kills trees: without the lock.
                 case facts.Linger():
                     with suppress(LinnetError):
                         later(PATIENCE, lambda: self.tell(facts.PatienceOver()))
                 case facts.Tell(event):
-                    self._broadcast.publish([event])
+                    self._broadcast.publish_locked([event])
                 case facts.Idle():
                     self._changed.notify_all()
-                    self._broadcast.idle()
+                    self._broadcast.idle_locked()
                 case facts.CallOff(number):
                     self._call_off_locked(self._requests.pop(number))
                 case effect:
@@ -221,10 +230,11 @@ class Jobs:
         return actions
 
     def _submit(self, number: int, work: commands.Work, request: PendingRequest, *, may_wait: bool) -> None:
+        """Feed work to the schedule. Raises LinnetError for a move that is bound to fail."""
         with self._deciding() as feed:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 try:
-                    self._get_moves().check(work)
+                    self._get_moves().check_locked(work)
                 except LinnetError:
                     request.let_go()  # It may have been fetched when that still looked possible.
                     raise
@@ -235,7 +245,7 @@ class Jobs:
                 self._requests.pop(number, None)
 
     def _begin_locked(self, job: Job, actions: list[Action]) -> list[facts.Effect]:
-        """Begin a job. What goes wrong is told to whoever asked for it, and does not take the session along."""
+        """Begin a job, and add to `actions` what to do without the lock. Returns the effects that follow."""
         request = self._requests[job.number]
         request.requester.started()
         work = job.work
@@ -246,10 +256,10 @@ class Jobs:
         return self._schedule.feed(facts.JobEnded())
 
     def _begin_run_locked(
-        self, number: int, work: commands.Prompt | commands.Compact, request: PendingRequest, actions: list[Action]
+        self, number: int, work: RunWork, request: PendingRequest, actions: list[Action]
     ) -> list[facts.Effect]:
         kind = _kind(work)
-        self._broadcast.publish([work.started(self._broadcast.state.spent)])
+        self._broadcast.publish_locked([work.started(self._broadcast.state.spent)])
         try:
             from linnet.runtime.run.active_job import ActiveJob
 
@@ -271,16 +281,16 @@ class Jobs:
         actions.append(partial(self._hand_over, number, work, running))
         return []
 
-    def _hand_over(self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob") -> None:
-        """Without the lock: where no thread waits, it takes until a processor is free for a new one."""
+    def _hand_over(self, number: int, work: RunWork, running: "ActiveJob") -> None:
+        """Have a thread run the job. Not under the lock: to start one takes until a processor is free."""
         try:
             hand_over("linnet-run", lambda: self._run(number, work, running))
         except LinnetError as error:
             self._broke(number, work, running, error)
 
-    def _run(self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob") -> None:
-        """See a job through, in a thread of its own, and then to the disk."""
-        journal = self._storage.journal
+    def _run(self, number: int, work: RunWork, running: "ActiveJob") -> None:
+        """Carry out a job in a thread of its own, and then see that what it wrote is on disk."""
+        journal = self._storage.journal  # Looked up first: as the job ends, a move that waited may enter another.
         try:
             from linnet.runtime.run.worker import Worker
 
@@ -290,10 +300,8 @@ class Jobs:
         if journal is not None:
             journal.sync()
 
-    def _broke(
-        self, number: int, work: commands.Prompt | commands.Compact, running: "ActiveJob", error: LinnetError
-    ) -> None:
-        """End a run that cannot go on, unless it has told its end."""
+    def _broke(self, number: int, work: RunWork, running: "ActiveJob", error: LinnetError) -> None:
+        """End a run that cannot go on, unless it has ended. Not to be called under the lock."""
         actions: list[Action] = []
         with self._broadcast.lock:
             if self._running is running:
@@ -302,14 +310,14 @@ class Jobs:
         act(actions)
 
     def _time_up(self, number: int, running: "ActiveJob") -> None:
-        """Interrupt a job as an abort does, but for another reason. Called in the thread of a timer."""
+        """Interrupt a job because its seconds are over. Called in the thread of a timer."""
         with self._deciding() as feed:
-            if self._running is running and not running.cancel.is_set:
+            if self._running is running and not running.cancel.is_set:  # Or else it has ended, or an abort came first.
                 running.limit = running.limits.out_of_time()
                 feed(facts.AbortAsked(number))
 
     def _end_locked(self, number: int, outcome: "Outcome") -> list[Action]:
-        """Answer whoever asked for a job that has ended, and begin the next. Return what is done without the lock."""
+        """Answer whoever asked for a job that has ended, and begin the next. Returns what to do without the lock."""
         self._running = None
         request = self._requests.pop(number)
         request.stop_timer()
@@ -321,9 +329,9 @@ class Jobs:
         return actions
 
     def _break_locked(self, number: int, kind: JobKind, error: LinnetError) -> list[facts.Effect]:
-        """End a job that cannot go on."""
+        """Settle a job that cannot go on, and refuse it with this error. Returns the effects that follow."""
         self._running = None
-        self._broadcast.publish([Settled(kind, "error", str(error))])
+        self._broadcast.publish_locked([Settled(kind, "error", str(error))])
         request = self._requests.pop(number)
         request.stop_timer()
         request.refuse(error)
@@ -334,13 +342,14 @@ class Jobs:
         """Answer a move that an extension cancelled."""
         assert isinstance(request.command, commands.Move)
         try:
-            request.answer(self._get_moves().called_off(request.command))
+            request.answer(self._get_moves().called_off_locked(request.command))
         except LinnetError as error:
             request.refuse(error)
 
     def _move_locked(self, work: commands.Move, request: PendingRequest) -> None:
+        """Carry out a move, and answer whoever asked for it."""
         try:
-            answer = self._get_moves().carry_out(work, request.place)
+            answer = self._get_moves().carry_out_locked(work, request.place)
         except Exception as fault:
             request.refuse(as_error(fault, "a session could not be opened"))
             return
@@ -348,6 +357,7 @@ class Jobs:
         request.answer(answer)
 
     def _launch(self, number: int, request: PendingRequest) -> None:
+        """Have a thread run a background command, or refuse it if there is none. Not to be called under the lock."""
         try:
             hand_over("linnet-background", lambda: self._run_in_background(number, request))
         except LinnetError as error:
@@ -357,7 +367,7 @@ class Jobs:
                 feed(facts.BackgroundEnded(number))
 
     def _run_in_background(self, number: int, request: PendingRequest) -> None:
-        """Run a background command, in a thread of its own. What is answered has been told, and saved."""
+        """Run a background command in a thread of its own. Its events are published, and saved, before its answer."""
         outcome: Outcome
         assert request.task is not None
         try:
@@ -377,6 +387,7 @@ class Jobs:
             journal.sync()
 
     def _get_moves(self) -> "Moves":
+        """Return the one object that moves, made when it is first needed: few sessions do."""
         with self._broadcast.lock:
             if self._moves is None:
                 from linnet.runtime.sessions.moves import Moves
@@ -385,5 +396,5 @@ class Jobs:
             return self._moves
 
 
-def _kind(work: commands.Prompt | commands.Compact) -> JobKind:
+def _kind(work: RunWork) -> JobKind:
     return "prompt" if isinstance(work, commands.Prompt) else "compact"

@@ -1,4 +1,4 @@
-"""Who is told what happens: a store, a dialect, a program that hosts the runtime."""
+"""The interface of those who are told what happens in a session: its store, clients, a program that uses the SDK."""
 
 from collections.abc import Sequence
 
@@ -8,25 +8,28 @@ from linnet.errors import LinnetError
 
 
 class Listener:
-    """Override what matters; the rest does nothing. No method but `pace` may block."""
+    """Override what matters; the rest does nothing. No method but `pace` may block: others wait for the same lock."""
 
     def hear(self, events: Sequence[Event]) -> None:
-        """Called in the order of the changes, one call at a time; under the session's lock, unless its log may wait:
-        then it is called when what came before is written.
+        """Take these events. Called in the order of the changes, one call at a time: under the session's lock, or, if
+        its log may wait, when all that came before is written.
         """
 
     def pace(self, cancel: Cancel) -> None:
-        """Called by a run between its events: where there is no room for more, wait for it, or raise Cancelled."""
+        """Wait until there is room for more. Called between events in the thread of a run, without the session's lock.
+
+        Raises Cancelled if an abort comes first.
+        """
 
     def is_behind(self) -> bool:
         """Return whether there is no room for more now."""
         return False
 
     def warned(self, sentence: str) -> None:
-        """Called by a run with something that people should know and that changes nothing. Each sentence comes once."""
+        """Take a sentence for people that changes nothing. Each comes once."""
 
     def broke(self, error: LinnetError) -> None:
-        """Called when the session can do nothing any more, for this reason. Whatever waited has been answered."""
+        """Take the reason why the session can do nothing any more."""
 
     def idle(self) -> None:
-        """Called when all jobs and background commands have ended; under the session's lock, unless a log may wait."""
+        """Take note that all jobs and background commands have ended. Called as `hear` is."""

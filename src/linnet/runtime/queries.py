@@ -1,4 +1,4 @@
-"""Questions about a session, answered from its state and its store. Nothing changes here."""
+"""Answers commands that ask about a session, from its state and its store. Nothing is changed here."""
 
 from collections.abc import Sequence
 from typing import assert_never, overload
@@ -15,7 +15,7 @@ from linnet.runtime.tools.open_questions import OpenQuestions
 
 
 class Queries:
-    """Whoever asks holds the session's lock."""
+    """All of it is called with the session's lock held."""
 
     def __init__(
         self, state: SessionState, storage: Storage, live: LiveSettings, questions: OpenQuestions, slash: SlashCommands
@@ -27,7 +27,9 @@ class Queries:
         self._slash = slash
 
     def answer(self, query: commands.Query, *, busy: bool) -> commands.Answer:
-        """`busy`: a job is active. Raises LinnetError."""
+        """Return the answer; `busy` says that a job is active. Raises LinnetError if the query names something that is
+        not there, or asks about a session where none is kept.
+        """
         state = self._state
         match query:
             case commands.Ping():
@@ -93,6 +95,7 @@ def _sandbox(settings: Settings) -> commands.SandboxState | None:
 
 
 def _last_text(messages: Sequence[Message]) -> str | None:
+    """Return the text of the last reply that has any content; None if there is none."""
     for message in reversed(messages):
         if isinstance(message, AssistantMessage) and message.content:
             return message.text
@@ -100,7 +103,7 @@ def _last_text(messages: Sequence[Message]) -> str | None:
 
 
 class _Counted(Sequence[Message]):
-    """A conversation whose length can be told without reading it."""
+    """The messages of a conversation, which are read from the file only if somebody looks at more than their number."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation

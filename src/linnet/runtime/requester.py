@@ -1,4 +1,4 @@
-"""Who asked for something, and is answered."""
+"""The interface of those who submit commands and are answered, and what a session keeps about a command meanwhile."""
 
 from collections.abc import Callable
 from threading import Timer
@@ -24,59 +24,61 @@ _REFUSALS: dict[Why, Callable[[], LinnetError]] = {
 
 
 def refusal(why: Why) -> LinnetError:
-    """Return what whoever asked is told."""
+    """Return the error with which a command is refused for this reason."""
     return _REFUSALS[why]()
 
 
 class Requester:
-    """Told what becomes of a command: it is refused; or it is finished, with its answer. Work that takes its turn is
-    accepted and started before that, and may still be refused after either.
+    """Is told what becomes of one command. Invariant: `finished` or `refused` is called once, as the last; but what is
+    said to a run that goes on is only `accepted`. Work that takes its turn is accepted and started before that, and may
+    still be refused after either.
 
-    Override what matters. No method may block: most calls come under the session's lock, so that an answer keeps its
-    place among the events around it; where the log may wait, they come when what was to be written before is written.
+    Override what matters. No method may block: most are called under the session's lock, so that an answer keeps its
+    place among the events around it, or, if the log may wait, when all that came before is written.
     """
 
     def accepted(self) -> None:
-        """It will be seen to."""
+        """Take note that the work will be done when its turn comes."""
 
     def started(self) -> None:
-        """It is what the agent does now."""
+        """Take note that the work is begun."""
 
     def finished(self, answer: Answer) -> None:
-        """It is done. A prompt is answered with Done, also if it failed."""
+        """Take the answer. A prompt is answered with Done, also if it failed."""
 
     def refused(self, error: LinnetError) -> None:
-        """It was not carried out."""
+        """Take the reason why the command was not carried out."""
 
 
 class PendingRequest:
-    """Something that takes its time: who asked for it, how to abort it, and what was made ready for it. `command` is
-    there if it has to wait for extensions.
-    """
+    """A command that is not answered yet: who asked for it, how to abort it, and what was made ready for it."""
 
     def __init__(self, requester: Requester, command: Ordered | None = None, *, may_wait: bool = True) -> None:
         self.requester = requester
-        self.command = command
-        self.may_wait = may_wait
+        self.command = command  # If it has to wait for extensions.
+        self.may_wait = may_wait  # If not, it is refused while other work is active.
         self.cancel = CancelToken()
-        self.task: Task | None = None
-        self.place: Place | None = None
-        self.timer: Timer | None = None
+        self.task: Task | None = None  # Of a background command.
+        self.place: Place | None = None  # The session that was fetched to switch to.
+        self.timer: Timer | None = None  # Of a job whose seconds are limited.
 
     def stop_timer(self) -> None:
+        """Stop the timer, if there is one."""
         if self.timer is not None:
             self.timer.cancel()
 
     def let_go(self) -> None:
-        """Let go of the session that was fetched for it. Idempotent."""
+        """Close the session that was fetched for it, if there is one. Idempotent."""
         if self.place is not None:
             self.place.store.log.close()
 
     def refuse(self, error: LinnetError) -> None:
+        """Close what was fetched, and tell the requester why."""
         self.let_go()
         self.requester.refused(error)
 
     def answer(self, outcome: Answer | LinnetError) -> None:
+        """Tell the requester the answer, or refuse it with the error."""
         if isinstance(outcome, LinnetError):
             self.refuse(outcome)
         else:

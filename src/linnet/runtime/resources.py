@@ -1,4 +1,4 @@
-"""What a run needs besides its conversation: models to ask, tools to run, and the children they start."""
+"""Builds what a run uses: providers of models, tools, MCP servers, child processes, files that people wrote for it."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -28,8 +28,11 @@ if TYPE_CHECKING:
 
 
 class Resources:
-    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import;
-    and again when other settings hold. What was built by others is closed by the next run.
+    """Each is built when it is first asked for, because none is needed to answer a ping and all are slow to import; and
+    again when other settings hold. What was built by those before is closed by the next run.
+
+    `_lock` guards what is built. It may be held while something slow is imported, so that it is never waited for under
+    the session's lock.
     """
 
     def __init__(
@@ -40,13 +43,13 @@ class Resources:
         *,
         own_process: bool = False,
     ) -> None:
-        """`loop` is where coroutines of the program's own run; without one, in a thread of ours. `trace` is told what
-        is asked of models and how it went. `own_process`: there is nothing else in this one.
+        """`loop` runs coroutines of the program that uses the SDK; without one, a thread of ours does. `trace` is told
+        what is asked of models and how it went. `own_process`: nothing but linnet runs in this process.
 
         Raises ConfigError if there is to be a sandbox, and cannot be.
         """
         self.live = LiveSettings(settings)
-        self._edition = settings.edition  # Of the settings that what there is was built by.
+        self._edition = settings.edition  # Of the settings by which all of this was built.
         self._own_process = own_process
         self._sandbox = _sandbox(settings)
         self._loop = loop
@@ -57,16 +60,17 @@ class Resources:
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
-        self._retired: list[McpServers | Provider] = []
+        self._retired: list[McpServers | Provider] = []  # Built by settings that no longer hold; to be closed.
         self._instruction_files: InstructionFiles | None = None
         self._templates: Templates | None = None
         self._skills: Skills | None = None
-        self._expecting = False
-        self.inputs = SlashNames(self)
+        self._expecting = False  # Whether commands were made ready for, or are being.
+        self.slash_names = SlashNames(self)
         self._closed = False
 
     @property
     def tools(self) -> "Registry":
+        """Return linnet's own tools, those that the settings allow."""
         with self._lock:
             settings = self._renewed_locked()
             if self._tools is None:
@@ -78,7 +82,7 @@ class Resources:
 
     @property
     def servers(self) -> "McpServers":
-        """Return the tools of MCP servers. To read their specs is to start them."""
+        """Return the MCP servers, as a toolset. They are started when their specs are first read, or by `begin`."""
         with self._lock:
             settings = self._renewed_locked()
             if self._servers is None:
@@ -98,16 +102,20 @@ class Resources:
 
     @property
     def has_servers(self) -> bool:
+        """Return whether the settings name any MCP server."""
         return bool(self.live.now.mcp)
 
     @property
     def known_servers(self) -> "McpServers | None":
-        """Return the servers, if a run has asked for them already. Nobody waits for the lock here."""
+        """Return the servers, if a run has asked for them already. Takes no lock, so that it may be called under the
+        session's.
+        """
         servers = self._servers
         return servers if self._edition == self.live.now.edition else None
 
     @property
     def instruction_files(self) -> "InstructionFiles":
+        """Return AGENTS.md and the other files of instructions, as of the last `look`."""
         with self._lock:
             settings = self._renewed_locked()
             if self._instruction_files is None:
@@ -118,6 +126,7 @@ class Resources:
 
     @property
     def templates(self) -> "Templates":
+        """Return the prompt templates of the user and the project."""
         with self._lock:
             settings = self._renewed_locked()
             if self._templates is None:
@@ -128,6 +137,7 @@ class Resources:
 
     @property
     def skills(self) -> "Skills":
+        """Return the skills of the user and the project, as of the last `look`."""
         with self._lock:
             settings = self._renewed_locked()
             if self._skills is None:
@@ -139,7 +149,9 @@ class Resources:
 
     @property
     def has_skill_tool(self) -> bool:
-        """Return whether skills are loaded with a tool of their own: as with zot, or where no other sees the user's."""
+        """Return whether the model loads skills with a tool of their own: as with zot, or because a sandbox keeps the
+        other tools from the user's folders.
+        """
         settings = self.live.now
         resource_folders = settings.resource_folders
         named = any(function.spec.name == "skill" for function in settings.functions)
@@ -148,19 +160,21 @@ class Resources:
         return needed and bool(wanted) and settings.tools != () and not named
 
     def look(self) -> None:
-        """Read again, before a run, what people may have changed in their files since the last one."""
+        """Read instructions and skills again, before a run: people may have changed the files since the last one."""
         self.instruction_files.look()
         self.skills.look()
 
     def begin(self, cancel: "Cancel") -> None:
-        """Start the MCP servers, if there are any, and wait for them. Raises Cancelled."""
+        """Close what earlier settings left; start the MCP servers, if there are any, and wait for them. Called by a run
+        before each step. Raises Cancelled.
+        """
         self._close_retired()
         if self.live.now.mcp:
             self.servers.begin(cancel)
 
     @property
     def foreign(self) -> "Foreign":
-        """Return what calls functions of the program's own."""
+        """Return what calls functions of the program that uses the SDK."""
         with self._lock:
             if self._foreign is None:
                 from linnet.concurrency.foreign import Foreign
@@ -170,6 +184,7 @@ class Resources:
 
     @property
     def processes(self) -> "Processes":
+        """Return what starts child processes, in the sandbox if there is one. Children have no providers' keys."""
         with self._lock:
             settings = self._renewed_locked()
             if self._processes is None:
@@ -185,6 +200,7 @@ class Resources:
 
     @property
     def shell(self) -> "Shell":
+        """Return the shell that runs commands."""
         from linnet.processes.shell import Shell
 
         settings = self.live.now
@@ -215,7 +231,9 @@ class Resources:
         return Bounds(self._sandbox.view)
 
     def _open_file(self, path: str, flags: int) -> int:
-        """Open what people wrote for the agent, within the bounds of its tools."""
+        """Open a file that people wrote for the agent, only where its tools may read. Returns a descriptor. Raises
+        OSError.
+        """
         if self._sandbox is None:
             return os.open(path, flags)
         from linnet.processes.sandbox.opened import opened
@@ -234,8 +252,8 @@ class Resources:
         return self._provider(name, key)
 
     def warm(self) -> None:
-        """Import and build what the first step of a run will need. What people wrote is read when that run begins, and
-        what commands take is made ready when the model begins to write a call.
+        """Import and build what the first step of a run will need. Files of people are read again when the run begins,
+        and what commands need is made ready when the model begins to write a call.
         """
         name, accounts = self.live.now.model.provider, self.live.now.accounts
         key = accounts.key(name)
@@ -244,8 +262,8 @@ class Resources:
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
-        """Make ready in the background, the first time this is called, what commands take: the model writes a call,
-        which may be for one. A conversation without calls needs none of it. Returns at once.
+        """Make ready, in a thread, what commands need. Called when the model begins to write a call, which may be for
+        one: a conversation without calls needs none of it. Returns at once; only the first call does anything.
         """
         if not self._expecting:
             self._expecting = True
@@ -253,7 +271,7 @@ class Resources:
                 start(Thread(target=self._ready_commands, name="linnet-warm", daemon=True))
 
     def close(self) -> None:
-        """End all that was started. Nothing is started from here on."""
+        """End all that was started; nothing is started from here on. Idempotent."""
         with self._lock:
             self._closed = True
             processes, providers = self._processes, list(self._providers.values())
@@ -271,8 +289,8 @@ class Resources:
             provider.close()
 
     def _renewed_locked(self) -> Settings:
-        """Return what holds now. If that is not what things were built by, they are put aside, and children get what
-        these say. Called with `_lock` held.
+        """Return the settings that hold now. If all was built by others, put that aside, to be built again. Called with
+        `_lock` held.
         """
         settings = self.live.now
         if settings.edition != self._edition:
@@ -299,6 +317,9 @@ class Resources:
                 self.processes.warm()
 
     def _key(self, name: str, cancel: "Cancel") -> str:
+        """Return the key of a provider. Runs the command that prints it, if it is one. Raises ConfigError,
+        Cancelled.
+        """
         key = self.live.now.accounts.key(name)
         if not key.command:
             return key.word
@@ -343,7 +364,7 @@ class Resources:
 
 
 def _neutral_folder(settings: Settings) -> str:
-    """Return where the user's own programs are started while the working folder is a stranger's: never in there."""
+    """Return the folder in which MCP servers of the user start while the project is not trusted: never inside of it."""
     home = os.path.realpath(settings.sessions.home)
     inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
     return "/" if inside else os.path.join(home, "mcp")

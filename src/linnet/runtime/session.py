@@ -1,31 +1,32 @@
-"""One conversation, and the one way in for whatever is asked of it. How it is told to anybody is not known here."""
+"""A session: one conversation with all that belongs to it, and `submit`, the one entry for commands of any client.
 
-import os
+It knows no protocol: listeners and requesters do.
+"""
+
 import time
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
-from linnet.core.events import Cleared, Event, SessionEntered
-from linnet.core.loop.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
+from linnet.core.events import Cleared, SessionEntered
+from linnet.core.loop.schedule_facts import AbortAsked, CloseAsked, ExtensionsWanted, InputEnded
 from linnet.core.messages import Usage
-from linnet.errors import BadInput, Closed, ConfigError
+from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
+from linnet.runtime.extensions.lazy_extensions import LazyExtensions
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import PendingRequest, Requester
+from linnet.runtime.session_project import SessionProject, check_named
 from linnet.runtime.sessions.storage import Storage, entry_id, session_id
-from linnet.runtime.settings.settings import Settings
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.state import SessionState
 from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
-    from linnet.runtime.adoption import Adoption
-    from linnet.runtime.extensions.session_extensions import SessionExtensions
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
@@ -35,7 +36,7 @@ _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntrie
 
 
 class Session:
-    """State changes happen under one lock, and whoever is told of them is told in their order."""
+    """All state is changed under one lock, that of `Broadcast`, and listeners are told in the order of the changes."""
 
     def __init__(
         self,
@@ -48,14 +49,13 @@ class Session:
         new_session_id: Callable[[], str] = session_id,
         logs: "LogFactory | None" = None,
     ) -> None:
-        """`resources` have the settings. `answerable`: one of the listeners puts questions to somebody who may answer.
-        `logs`: where to save sessions, if not in files.
+        """Open the session that the settings of `resources` ask for. `answerable`: one of the listeners puts questions
+        to somebody who may answer. `clock` returns milliseconds since 1970. `logs` saves sessions, if not in files.
 
-        Raises SessionError or ConfigError if a session was asked for that cannot be used.
+        Raises SessionError or ConfigError if the session that was asked for cannot be used.
         """
-        self._live = live = resources.live
-        settings = live.now
-        _check_named(settings)
+        live, settings = resources.live, resources.live.now
+        check_named(settings)
         if settings.sandbox:
             settings.project.watch()
         state = SessionState(
@@ -68,7 +68,7 @@ class Session:
         self._resources, self._storage = resources, storage
         ended = self.close if logs is not None and logs.may_wait else None
         self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id, ended)
-        self.tell = self._broadcast.tell  # Calls something in the order of what is told.
+        self.tell = self._broadcast.tell  # Calls a function in its turn among all that is told.
         if settings.sessions.wanted:
             from linnet.runtime.sessions.first import open_first, sessions_of
 
@@ -78,91 +78,92 @@ class Session:
             state.apply(SessionEntered(session_id=new_session_id()))
         self._questions = OpenQuestions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
-        self._slash.add(resources.inputs.listed)
+        self._slash.add(resources.slash_names.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
         self._session_tools = SessionTools(live, resources, self._questions)
         self._broadcast.add(self._session_tools)
         state.has_tools = self._session_tools.offers_any
-        self._adoption: Adoption | None = None
         self._jobs = Jobs(live, self._session_tools, self._broadcast, storage, clock, new_session_id)
-        self._clock = clock
-        self._extensions: SessionExtensions | None = None
-        self._looked = self._reloaded = False
-        self._broadcast.begin()
+        self._extensions = LazyExtensions(
+            self,
+            self._session_tools,
+            self._broadcast,
+            storage,
+            self._questions,
+            self._slash,
+            self._jobs,
+            clock,
+            self._carry_out,
+            before_reload=lambda: self._project.decide_again(),
+        )
+        self._project = SessionProject(live, self._broadcast, self._jobs, self._extensions)
+        self._broadcast.begin()  # Last: from here on, another thread may tell listeners what has waited.
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
-        """Carry it out, now or when its turn comes, and answer the requester. Never raises.
+        """Carry out a command, now or when its turn comes, and answer the requester. Never raises. Not to be called
+        under the session's lock.
 
-        With `may_wait` false, work is refused with Busy while other work is active. Returns a number to abort it by: a
-        job is active from here on, so that an abort that follows will find it.
+        With `may_wait` false, work is refused with Busy while other work is active. Returns a number to abort it by: it
+        is known to the schedule when this returns, so that an abort that follows finds it.
         """
         number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
         try:
-            if isinstance(command, commands.Ordered) and self._may_have_extensions(command):
+            if isinstance(command, commands.Ordered) and self._extensions.may_exist(command):
                 self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
             else:
-                self._carry_out(number, command, requester, may_wait=may_wait)
+                self._carry_out(number, command, requester, may_wait)
         except Exception as fault:
             requester.refused(as_error(fault, f"a command broke: {type(command).__name__}"))
         return number
 
     def abort(self, number: int) -> None:
         """Abort that job, if it is the active one."""
-        self._jobs.abort(number)
+        self._jobs.tell(AbortAsked(number))
 
     @property
     def busy(self) -> bool:
-        """Return whether anything runs, or waits to be told; what waits to run is started as the last one ends."""
+        """Return whether anything runs, waits to run, or waits to be told."""
         return self._jobs.busy or self._broadcast.is_owing()
 
     @property
     def id(self) -> str:
-        """Return the id of the open session. This, `file`, `name` and `spent` are read without the lock, at once."""
+        """Return the id of the open session. This, `file`, `name` and `spent` take no lock, and never wait."""
         return self._broadcast.state.session_id
 
     @property
     def file(self) -> str | None:
+        """Return the path of the open session; None if it is not in a file."""
         return self._broadcast.state.session_file
 
     @property
     def header(self) -> "Header | None":
-        """Return the header of the session that is open, kept or not; None if there is none."""
+        """Return the header of the open session, saved or not; None if the agent keeps no sessions."""
         journal = self._storage.journal
         return journal.store.header if journal is not None else None
 
     @property
     def name(self) -> str:
+        """Return what the open session was named; empty if it was not."""
         journal = self._storage.journal
         return journal.store.name if journal is not None else ""
 
     @property
     def spent(self) -> Usage:
+        """Return what the open session has cost so far, in tokens and money."""
         return self._broadcast.state.spent
 
-    def survey(self, *, at_first: bool = False) -> None:
-        """Tell, if nobody has said whether the project is trusted, what is left out of what it brings; `at_first`
-        unless a `reload` came before, which tells it.
-        """
-        untrusted = self._settings.project.survey()
-        if untrusted is not None:
-            with self._broadcast.lock:
-                if not (at_first and self._reloaded):
-                    self._broadcast.publish([untrusted])
-
     def tell_doubts(self) -> None:
-        """Tell clients of tools that rules name and nobody has. Where there are extensions, it is they who tell."""
-        if self._settings.unheard_tools and not self._may_have_extensions():
-            from linnet.runtime.settings.rules import doubtful
-
-            with self._broadcast.lock:
-                self._broadcast.publish(doubtful(self._settings.unheard_tools))
+        """Tell clients of tools that rules name and nobody has."""
+        self._extensions.tell_doubts()
 
     def warm(self) -> None:
-        """Import and build what the first run will need."""
+        """Import and build what the first run will need, and tell what clients should know before it. Called once, in a
+        thread that nobody waits for, after the first answer.
+        """
         import linnet.runtime.run.worker  # noqa: F401
 
-        self.survey(at_first=True)
-        if self._may_have_extensions():
+        self._project.survey(at_first=True)
+        if self._extensions.may_exist():
             self._jobs.tell(ExtensionsWanted())
         else:
             self.tell_doubts()
@@ -175,188 +176,84 @@ class Session:
         park()
 
     def end_input(self) -> None:
-        """Take note that nobody will answer any more: what is asked, and what will be, counts as not answered.
-
-        Nor will anybody abort a command: one that goes on when all else is finished is ended.
+        """Take note that the client sends nothing any more: questions, open ones and later ones, count as not answered;
+        and a background command that goes on when all else is finished is ended after a while.
         """
         self._questions.close()
         self._jobs.tell(InputEnded())
 
     def finish(self) -> None:
-        """Wait until nothing runs and nothing waits."""
+        """Wait until nothing runs, nothing waits, and all is told."""
         self._jobs.wait(None)
         self._broadcast.drain()
 
     def close(self, timeout: float = 0.5) -> None:
-        """Refuse what waits, abort what runs, leave no child behind; what runs in the background has so many seconds to
-        end. The last events of a run are waited for longer: whoever follows it depends on them. Idempotent.
+        """Refuse what waits, abort what runs, and end all children. Background commands have `timeout` seconds to end;
+        a run has up to ENDING, since whoever follows it needs its last events. Idempotent.
         """
+        # Inwards: those who wait for people, what runs, what hears of it, the log, and at last what runs were run with.
         self._questions.close()
         self._jobs.tell(CloseAsked())
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
-        if self._extensions is not None:
-            self._extensions.close()
+        self._extensions.close()
         with self._broadcast.lock:
             self._storage.close()
         self._broadcast.close(ENDING)
         self._resources.close()
 
-    @property
-    def _settings(self) -> Settings:
-        """Return what holds now."""
-        return self._live.now
-
-    def _trust(self, command: commands.Trust, requester: Requester) -> None:
-        """Take an answer about the project. Files are read without the lock; what follows is for the next run."""
-        settings, was = self._settings, self._settings.project.standing
-        try:
-            settings.project.answer(command.answer)
-        except BadInput:
-            self.survey()  # There is something else by now, which should be seen before it is trusted.
-            raise
-        changed = settings.project.standing != was
-        if changed:
-            settings = self._resolved_again(settings)
-        with self._broadcast.lock:
-            if changed:
-                self._offer_locked(settings)
-            requester.finished(commands.Ok())
-
-    def _offer_locked(self, settings: Settings) -> None:
-        """Let these hold from the next run on, whenever that is."""
-        from linnet.runtime.adoption import Adoption
-
-        if self._adoption is None:
-            self._adoption = Adoption(self._live, self._changed_locked)
-            self._broadcast.add(self._adoption)
-        self._adoption.offer_locked(settings, active=self._jobs.active)
-
-    def _decide_again(self) -> None:
-        """Find out, before extensions are read again, whether the project is what was trusted. Files are read without
-        the lock. Raises ConfigError if what holds then cannot be used.
+    def _carry_out(self, number: int, command: commands.Command, requester: Requester, may_wait: bool) -> None:
+        """Pass a command that waits for no extensions to whom it is for. Raises LinnetError if it is refused
+        at once.
         """
-        self._reloaded = True
-        if self._settings.project.decide_again():
-            settings = self._settings.again()
-            with self._broadcast.lock:
-                self._offer_locked(settings)
-                # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
-                self._jobs.tell(ExtensionsOutdated(outdated=False))
-        self.survey()
-
-    @staticmethod
-    def _resolved_again(settings: Settings) -> Settings:
-        try:
-            settings = settings.again()
-            _check_named(settings)
-            return settings
-        except ConfigError:
-            settings.project.withdraw()  # What cannot be used is not trusted either.
-            raise
-
-    def _changed_locked(self, before: Settings, events: list[Event]) -> None:
-        """Tell that other settings hold. Extensions were read by those before, and are read again."""
-        self._looked = False
-        if self._extensions is not None:
-            self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
-        self._broadcast.publish(events)
-        if self._settings.unheard_tools != before.unheard_tools:
-            self.tell_doubts()
-
-    def _carry_out(self, number: int, command: commands.Command, requester: Requester, *, may_wait: bool) -> None:
-        """Take a command, which extensions no longer keep, where it belongs. Raises LinnetError for what is refused."""
         if isinstance(command, commands.Prompt) and command.text.startswith("/"):
-            command = self._resources.inputs.resolved(command, self._session_tools.chain)
-        if not self._settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
-            self._settings.accounts.require(self._broadcast.state.model.provider)
+            command = self._resources.slash_names.resolved(command, self._session_tools.chain)
+        settings = self._resources.live.now
+        if not settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
+            settings.accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
             self._jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
             self._jobs.launch(number, command, requester)
         elif isinstance(command, commands.Trust):
-            self._trust(command, requester)
+            self._project.trust(command, requester)
         elif isinstance(command, commands.Control):
             self._control(command, requester)
         else:
             self._answer(command, requester)
 
-    def _may_have_extensions(self, command: commands.Command | None = None) -> bool:
-        """Return whether there may be any. Looks once, unless the command is about them."""
-        if self._extensions is None and (isinstance(command, commands.Reload) or not self._looked):
-            wanted = isinstance(command, commands.Reload) or self._settings.may_have_extensions
-            with self._broadcast.lock:
-                if self._extensions is None and wanted:
-                    self._extensions = self._build_extending()
-                self._looked = True
-        return self._extensions is not None
-
-    def _build_extending(self) -> "SessionExtensions":
-        from linnet.runtime.extensions.admission import Admission
-        from linnet.runtime.extensions.extension_host import SessionHost
-        from linnet.runtime.extensions.session_extensions import SessionExtensions
-
-        host = SessionHost(
-            self,
-            self._live,
-            self._resources,
-            self._broadcast,
-            self._storage,
-            self._questions,
-            self._jobs,
-            self._clock,
-            self._session_tools,
-        )
-        extending = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
-        self._broadcast.add(extending)
-        self._slash.add(extending.commands)
-        self._jobs.admission = Admission(
-            extending, self._jobs, self._carry_out_request, self._decide_again, self._broadcast.broke
-        )
-        return extending
-
-    def _carry_out_request(self, number: int, request: PendingRequest) -> None:
-        """Carry out a command that has waited for extensions. Raises LinnetError for what is refused at once."""
-        assert request.command is not None
-        self._carry_out(number, request.command, request.requester, may_wait=request.may_wait)
-
     def _control(self, command: commands.Control, requester: Requester) -> None:
-        """Carry out what waits for nothing. It is answered first: what it leads to comes after that."""
+        """Carry out a command that waits for nothing. It is answered before what it leads to is told."""
         with self._broadcast.lock:
             told = self._questions.take_locked(command)
             if isinstance(command, commands.Clear):
-                self._broadcast.publish([Cleared()])
+                self._broadcast.publish_locked([Cleared()])
             requester.finished(commands.Ok())
             actions = [*told, *self._jobs.control_locked(command)]
         act(actions)
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
-        """Answer at once. Under the lock: an answer keeps its place among the events around it."""
+        """Answer a command that sets or asks something. Under the lock, so that the answer keeps its place among the
+        events around it.
+        """
         if isinstance(command, commands.GetCommands):
-            self._resources.inputs.look()
+            self._resources.slash_names.look()
         with self._broadcast.lock:
             if self._jobs.closed and isinstance(command, _IN_THE_FILE):
                 raise Closed
             if isinstance(command, commands.Setting):
-                answer = self._set(command)
+                answer = self._set_locked(command)
             else:
                 answer = self._queries.answer(command, busy=self._jobs.active)
             requester.finished(answer)
 
-    def _set(self, setting: commands.Setting) -> commands.Answer:
+    def _set_locked(self, setting: commands.Setting) -> commands.Answer:
+        """Set what the command says, tell it, and return the answer. Raises LinnetError if it cannot be set."""
         from linnet.runtime.setters import Setters
 
-        settings, state = self._settings, self._broadcast.state
+        settings, state = self._resources.live.now, self._broadcast.state
         setters = Setters(state, self._storage, settings.accounts, self._session_tools, settings.sessions.home)
         events, answer = setters.set(setting)
-        self._broadcast.publish(events)
+        self._broadcast.publish_locked(events)
         return answer
-
-
-def _check_named(settings: Settings) -> None:
-    """Raises ConfigError if an extension that was named is not there. Nothing is imported where none was."""
-    if settings.extensions:
-        from linnet.extensions.named import check
-
-        check(settings.extensions, os.environ)

@@ -1,4 +1,4 @@
-"""Opens sessions for as long as the process lives: new ones, earlier ones and copies, each with settings of its own."""
+"""Opens the sessions of a process: new ones, earlier ones and copies, each with the settings of its own folder."""
 
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -93,7 +93,7 @@ class SessionFactory:
         return resolve(asked, self._environ, *self._below, spelled=self._spelled, client_tools=self._client_tools)
 
     def _besides(self, said: Config) -> Config:
-        """Which session was asked for when the process began says nothing about another one."""
+        """Return what was asked for when the process began, but for the session itself, with `said` on top."""
         return layered(replace(self._asked, session=None, resume=None, fork=None), said)
 
     def _found(self, word: str, said: Config) -> tuple[str, Config]:
@@ -108,6 +108,7 @@ class SessionFactory:
         return key, replace(asked, cwd=said.cwd or header.cwd or asked.cwd)
 
     def _key(self, word: str, asked: Config) -> str | None:
+        """Return the key of the session that the word names: a path, or the beginning of an id; None if none does."""
         if self._logs is not None:
             return self._logs.find(word)
         from linnet.store.session_folder import find, folders
@@ -117,6 +118,7 @@ class SessionFactory:
         return find(word, [chosen, *folders(home_folder(self._environ))])
 
     def _header(self, key: str) -> "Header | None":
+        """Return the header of that session; None if the file is not one."""
         if self._logs is not None:
             return self._logs.read(key).header
         from linnet.store.file import first_header

@@ -1,4 +1,6 @@
-"""Commands that set something: what has changed, as events, and the answer. What may fail is done first."""
+"""Carries out commands that set something: returns the change as events, and the answer. What may fail is
+done first.
+"""
 
 from typing import assert_never
 
@@ -23,12 +25,12 @@ LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
 
 class Setters:
-    """Whoever sets something holds the session's lock, publishes the events, and gives the answer after that."""
+    """All of it is called with the session's lock held. The caller publishes the events, and then gives the answer."""
 
     def __init__(
         self, state: SessionState, storage: Storage, accounts: Accounts, session_tools: SessionTools, home: str
     ) -> None:
-        """`home` is the folder of the settings that a command may ask to be changed."""
+        """`home` has the settings.json that a command with `save` changes."""
         self._state = state
         self._storage = storage
         self._accounts = accounts
@@ -36,7 +38,9 @@ class Setters:
         self._home = home
 
     def set(self, setting: commands.Setting) -> tuple[list[Event], commands.Answer]:
-        """Raises LinnetError, and then nothing has changed."""
+        """Return the events that change what was asked for, and the answer. Raises LinnetError, and then nothing has
+        changed.
+        """
         match setting:
             case commands.SetModel(id, provider, save):
                 model = self._accounts.choose(provider or self._state.model.provider, id)
@@ -74,13 +78,16 @@ class Setters:
                 assert_never(setting)
 
     def _save(self, wanted: bool, **values: str | bool) -> None:
-        """Raises ConfigError if the user's settings cannot be written."""
+        """Write these values to the user's settings, if that is wanted. Raises ConfigError if they cannot be
+        written.
+        """
         if wanted:
             from linnet.runtime.settings.saved_settings import user_file, written
 
             written(user_file(self._home), values, self._home)
 
     def _cycle_model(self) -> tuple[list[Event], commands.Answer]:
+        """Set the model that comes after this one in the list of those that can be used, if there is another."""
         models = self._accounts.available()
         keys = [(model.provider, model.id) for model in models]
         here = (self._state.model.provider, self._state.model.id)
@@ -91,6 +98,7 @@ class Setters:
         return [ModelSet(model)], commands.ModelCycled(model, self._state.possible(model))
 
     def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
+        """Set the level of thinking that comes after this one, if the model can think."""
         state = self._state
         if possible("high", state.model, with_tools=state.has_tools()) == "off":
             return [], commands.ThinkingCycled(None)

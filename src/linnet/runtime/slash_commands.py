@@ -1,4 +1,4 @@
-"""All that a user may type as `/name`, whoever brings it."""
+"""Lists all that a user may type as `/name`: commands of extensions, templates, skills, prompts of MCP servers."""
 
 from collections.abc import Callable, Sequence
 from typing import get_args
@@ -9,17 +9,17 @@ Listing = Callable[[], Sequence[SlashCommand]]
 
 
 class SlashCommands:
-    """Sources are asked each time, since extensions, templates and servers come and go."""
+    """Asks each source whenever the list is wanted, since extensions, templates and servers come and go."""
 
     def __init__(self) -> None:
         self._sources: list[Listing] = []
 
     def add(self, listing: Listing) -> None:
-        """Called under the session's lock: it must not block."""
+        """Add a source. `listing` is called under the session's lock, and must not block."""
         self._sources.append(listing)
 
     def listed(self) -> list[SlashCommand]:
-        """Extensions' first, then templates, skills, and what servers offer."""
+        """Return all of them: those of extensions first, then templates, skills, and what servers offer."""
         order = get_args(Source)
         found = (command for listing in self._sources for command in listing())
         return sorted(found, key=lambda command: order.index(command.source))

@@ -1,4 +1,6 @@
-"""What a user typed as `/name`, and what it stands for, as extensions, templates, skills and MCP servers know it."""
+"""Finds out what a prompt of the form `/name` stands for: a command of an extension, a template, a skill, or a prompt
+of an MCP server.
+"""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -22,17 +24,18 @@ NO_ANSWER = "/{} is a command of an extension's: no model is asked, so that no a
 
 
 class SlashNames:
-    """Nothing is looked for until somebody types a slash, or asks what there is to type."""
+    """Files are looked for only when somebody types a slash, or asks what there is to type."""
 
     def __init__(self, resources: "Resources") -> None:
         self._resources = resources
         self._found: Sequence[SlashCommand] = ()
 
     def resolved(self, prompt: Prompt, chain: "Chain | None") -> Prompt | RunCommand:
-        """Find out, once, what was typed as `/name`: a command of an extension's to be run now; or the prompt in full,
-        with what is left to be done for it, before it is queued: whoever sees the queue sees what will be said.
+        """Return the command of an extension that is to be run now; or the prompt with the text that it stands for, and
+        with what is left to be fetched. It is done once, before the prompt is queued: whoever sees the queue sees what
+        will be said.
 
-        Reads files, so it is never called under the session's lock. Raises BadInput.
+        Reads files, so it is never called under the session's lock. Raises BadInput for what cannot be said or queued.
         """
         if prompt.slash == "text":
             return replace(prompt, meant=slash.to_fetch(prompt.text))
@@ -46,9 +49,9 @@ class SlashNames:
         return replace(prompt, text=found.text, meant=found if isinstance(found, Fetch) else None)
 
     def fetched(self, wanted: Fetch, cancel: "Cancel") -> str:
-        """Return what an MCP server makes of it, or the text as it is if there is none that knows it.
+        """Return the text that an MCP server makes of it, or the text as it was typed if no server knows the name.
 
-        Waits for the server, so it is called in the run's thread. Raises BadInput, or Cancelled.
+        Waits for servers, so it is called in the run's thread. Raises BadInput if the server refuses, and Cancelled.
         """
         if not self._resources.has_servers:
             return wanted.text
@@ -59,13 +62,17 @@ class SlashNames:
         return servers.expand(wanted.name, wanted.arguments, cancel)
 
     def look(self) -> None:
-        """Find out what there is to type. Reads files, so it is never called under the session's lock."""
+        """Read which templates and skills there are, for `listed`. Reads files, so it is never called under the
+        session's lock.
+        """
         skills = self._resources.skills
         skills.look()
         self._found = [*self._resources.templates.commands(), *skills.commands()]
 
     def listed(self) -> list[SlashCommand]:
-        """As it was at the last look. Nothing is started and nobody waits."""
+        """Return templates and skills as of the last look, and prompts of the servers that have been started. Never
+        blocks.
+        """
         known = self._resources.known_servers
         offered = [] if known is None else known.commands()
         from_servers = [
@@ -78,7 +85,7 @@ class SlashNames:
 
 
 class _Sources:
-    """Those of one session, as they are now."""
+    """Implements `Sources` of `core/slash.py` for one session: says what has a name."""
 
     def __init__(self, resources: "Resources", chain: "Chain | None") -> None:
         self._resources = resources
@@ -95,6 +102,7 @@ class _Sources:
 
 
 def _command(prompt: Prompt, found: RunNamed) -> Prompt | RunCommand:
+    """Return how a command of an extension is run: at once, or as a prompt when its turn comes. Raises BadInput."""
     if prompt.slash == "refuse":
         raise BadInput(NOT_QUEUED.format(found.name))
     if prompt.form is not None:

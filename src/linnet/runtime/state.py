@@ -1,4 +1,4 @@
-"""Everything about a session that changes, as the fold of its events."""
+"""All that changes about a session in memory, as a fold of its events."""
 
 from collections.abc import Callable
 
@@ -32,42 +32,38 @@ from linnet.core.models import Model, Reasoning, possible
 
 
 class SessionState:
-    """Invariant: `apply` is the only way it changes, but for `queues`, which the machines of `core` work on.
-
-    `streaming`: the agent is at work or about to try again, so that what is said now is said to it. `spent` is what the
-    session has cost so far. `has_tools`: whether the model is offered any. Whoever reads or changes any of it holds the
-    session's lock.
+    """Invariant: only `apply` changes it, but for `queues`, which the machines of `core` work on. All of it is read and
+    changed with the session's lock held.
     """
 
     def __init__(self, model: Model, thinking: Reasoning, *, auto_compaction: bool, auto_retry: bool) -> None:
         self.model = model
         self.asked_thinking = thinking
-        self.has_tools: Callable[[], bool] = lambda: False
+        self.has_tools: Callable[[], bool] = lambda: False  # Whether the model is offered any.
         self.auto_compaction = auto_compaction
         self.auto_retry = auto_retry
         self.queues = Queues()
-        self.spent = Usage()
-        self.streaming = False
+        self.spent = Usage()  # What the session has cost so far.
+        self.streaming = False  # The agent works or is about to try again, so that what is said now is said to it.
         self.compacting = False
         self.session_id = ""
         self.session_file: str | None = None
         self.conversation = Conversation()
         self._sent: dict[str, UserMessage] = {}  # Since the conversation was last new: those with attachments.
         self._working = False
-        self._detached: Conversation | None = (
-            None  # What a job works on that began before the conversation was cleared.
-        )
+        self._detached: Conversation | None = None  # That of a job which began before the conversation was cleared.
 
     @property
     def thinking(self) -> Reasoning:
-        """What the model can do of what was asked for."""
+        """Return the level of thinking that the model can do, at most the one that was asked for."""
         return self.possible(self.model)
 
     def possible(self, model: Model) -> Reasoning:
-        """What that model could do of it."""
+        """Return the same for another model."""
         return possible(self.asked_thinking, model, with_tools=self.has_tools())
 
     def apply(self, event: Event) -> None:
+        """Change the state by what has happened."""
         (self._detached or self.conversation).apply(event)
         match event:
             case UserSaid(message):

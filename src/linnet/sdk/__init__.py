@@ -1,1 +1,1 @@
-"""The runtime in your own process. Its types are the zot protocol's, one for one."""
+"""The agent in a program's own process, blocking or awaited. Most types are those of the zot protocol."""

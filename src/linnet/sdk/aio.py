@@ -1,4 +1,6 @@
-"""The asynchronous face of the runtime: the same names, awaited. The runtime itself stays on its own threads."""
+"""AsyncRuntime: the agent for programs with an event loop. It has the methods of Runtime, awaited; the session works in
+threads of its own.
+"""
 
 from collections import deque
 from collections.abc import AsyncIterator, Mapping, Sequence
@@ -19,13 +21,13 @@ BATCH = 32  # Events that are taken before others in the loop have their turn.
 
 
 class AsyncRun(AsyncIterator[Event]):
-    """The events of one run, up to its last. Whoever leaves it before that aborts it: by letting go of it, by being
+    """The events of one run, up to its last. Whoever leaves it before that aborts the run: by dropping it, by being
     cancelled while waiting for an event, by leaving `async with`, or by `aclose`.
     """
 
     def __init__(self, awaiting: Awaiting) -> None:
         self._awaiting = awaiting
-        self._taken: deque[Event] = deque()
+        self._taken: deque[Event] = deque()  # Taken from the stream, and not yet returned.
 
     async def __anext__(self) -> Event:
         if not self._taken:

@@ -1,4 +1,4 @@
-"""How an AsyncRuntime waits: what is done on other threads, awaited in an event loop."""
+"""Has other threads do what may block for an AsyncRuntime, and awaits them in the program's event loop."""
 
 import asyncio
 import os
@@ -23,19 +23,19 @@ A = TypeVar("A")
 T = TypeVar("T")
 Task: TypeAlias = Callable[[], None]
 NOT_OPEN = "the runtime is not open yet; use it inside `async with`"
-ROOM = 32  # With more that nobody has taken, the run waits: hundreds of them share one interpreter with the loop.
-WORKERS = 2  # With more, hundreds of runs that begin at once would be more in the loop's way.
+ROOM = 32  # Events that nobody has taken, above which a run waits. Hundreds of runs may share an interpreter.
+WORKERS = 2  # More threads would be more in the loop's way when hundreds of runs begin at once.
 INTERRUPTS = (commands.Abort, commands.AbortBash, commands.AbortRetry)  # They wait for nothing.
 
 
 class InLoop:
-    """How an AsyncRuntime waits. Its session is made by the first that needs it, and never touched in the loop's own
-    thread.
+    """Implements Waits for an AsyncRuntime. The session is opened by the first that needs it. The loop's own thread
+    never calls what takes a lock: it only reads `session` and `latest`.
     """
 
     def __init__(self, make: "Callable[[RunListener, HostLoop], Session]") -> None:
         self._make = make
-        self._lock = Lock()
+        self._lock = Lock()  # Held while the session is opened, so that there is one; never in the loop's thread.
         self._listener = RunListener()
         self._host = HostLoop()
         self._session: Session | None = None
@@ -64,7 +64,7 @@ class InLoop:
     async def ask(self, command: commands.Command, kind: type[A]) -> A:
         loop = asyncio.get_running_loop()
         if self._awaiting is not None and not isinstance(command, INTERRUPTS):
-            await self._awaiting.ended_if_abandoned()
+            await self._awaiting.ended_if_abandoned()  # To the program, a run that it has left is over.
         given = asyncio.Event()
         answered = Answered(lambda: _tell(loop, given.set), kind)
 
@@ -75,7 +75,7 @@ class InLoop:
                 answered.refused(as_error(fault, "a runtime could not be opened"))
 
         if isinstance(command, commands.Move):
-            loop.run_in_executor(None, submit)  # There may be a session to read.
+            loop.run_in_executor(None, submit)  # There may be a session to read, and the workers are for short tasks.
         else:
             workers.do(submit)
         try:
@@ -116,8 +116,8 @@ class InLoop:
         return awaiting.handle
 
     def start(self, work: Work, *, streams: bool) -> "Awaiting":
-        """Submit a job, and return at once. Raises Busy; what else may be wrong is raised where it is waited for."""
-        loop = asyncio.get_running_loop()  # Before anything is started that nobody could follow.
+        """Submit a job, and return at once. Raises Busy; whatever else is wrong is raised by whoever awaits the job."""
+        loop = asyncio.get_running_loop()  # First: it raises if there is none, and then nothing was started.
         handle = RunHandle(self._listener, streams=streams, room=ROOM)
         self._listener.take_up(handle)
         self._host.loop = loop
@@ -135,6 +135,7 @@ class InLoop:
         return awaiting
 
     def _opened(self) -> Session:
+        """Return the session, and open it if it is not open. Raises ConfigError or SessionError, and Closed."""
         with self._lock:
             if self._session is None:
                 if self._closed:
@@ -143,6 +144,7 @@ class InLoop:
             return self._session
 
     def _close(self) -> None:
+        """Close the session, if it was opened, and keep it from being opened."""
         with self._lock:
             self._closed = True
             session = self._session
@@ -161,13 +163,13 @@ class Awaiting:
         self._stream.notify = lambda: _tell(loop, self._arrived.set)
 
     async def take(self, most: int) -> list[Event]:
-        """Return the next events; none after the last. Raises why the job was refused, if it was."""
+        """Return the next events; none after the last. Raises what the job was refused with, if it was."""
         taken = self._stream.take(most, block=False)
         if taken:
             await self._wait_for_turn()
             return taken
         while True:
-            self._arrived.clear()
+            self._arrived.clear()  # Before the look, or else what comes between the two would go unnoticed.
             taken = self._stream.take(most, block=False)
             if taken:
                 return taken
@@ -177,7 +179,7 @@ class Awaiting:
             await self._wait()
 
     async def end(self) -> None:
-        """Wait until it has ended. Raises why it was refused, if it was."""
+        """Wait until the job has ended. Raises what it was refused with, if it was."""
         while not self.handle.has_ended:
             self._arrived.clear()
             if not self.handle.has_ended:
@@ -185,17 +187,17 @@ class Awaiting:
         self.handle.check()
 
     async def leave(self) -> None:
-        """Abort it, if it has not ended, and wait until it has."""
+        """Abort the job, if it has not ended, and wait until it has."""
         self.let_go()
         await self.ended()
 
     async def ended_if_abandoned(self) -> None:
-        """Wait for the end of a job that somebody has left: it is over for whoever asks for something next."""
+        """Wait for the end of the job, if somebody has left it."""
         if self.handle.abandoned:
             await self.ended()
 
     async def ended(self) -> None:
-        """Wait for the end of a job that was let go of."""
+        """Wait until the job has ended or was refused. Does nothing in another loop than the one it was begun in."""
         if self._loop is not asyncio.get_running_loop():
             return  # Who waits in another loop cannot be told here; what is asked next takes its turn all the same.
         while not self.handle.has_ended:
@@ -204,12 +206,13 @@ class Awaiting:
                 await self._arrived.wait()
 
     def let_go(self) -> None:
-        """Abort it, if it has not ended. Returns at once, and may be called from anywhere."""
+        """Abort the job, if it has not ended. Returns at once and takes no lock, so that `__del__` may call it."""
         if not self.handle.has_ended:
             self.handle.abandoned = True  # At once: from here on, another job may be asked for.
             workers.put(self.handle.abandon)
 
     async def _wait(self) -> None:
+        """Wait until the stream has something new. If that is cancelled, abort the job and wait for its end first."""
         try:
             await self._arrived.wait()
         except asyncio.CancelledError:
@@ -217,7 +220,7 @@ class Awaiting:
             raise
 
     async def _wait_for_turn(self) -> None:
-        """Let others in the loop go first: a run that was faster than its reader must not hold them up."""
+        """Let other tasks of the loop run first: a run that is faster than its reader must not hold them up."""
         try:
             await asyncio.sleep(0)
         except asyncio.CancelledError:
@@ -226,20 +229,23 @@ class Awaiting:
 
 
 def _tell(loop: asyncio.AbstractEventLoop, callback: Callable[[], object]) -> None:
+    """Have the loop call this in its own thread. Called in any thread."""
     with suppress(RuntimeError):  # The loop has been closed, and nobody waits any more.
         loop.call_soon_threadsafe(callback)
 
 
 class HostLoop:
-    """The event loop of the program that a runtime lives in. Coroutines of the program's own run there, so that they
-    can share what belongs to that loop. `loop` is the one in which the runtime was used last.
+    """Runs coroutines of the program, such as tools, in the program's own event loop, so that they can share what
+    belongs to that loop.
     """
 
     def __init__(self) -> None:
-        self.loop: asyncio.AbstractEventLoop | None = None
+        self.loop: asyncio.AbstractEventLoop | None = None  # The one in which the runtime was used last.
 
     def submit(self, work: Callable[[], Coroutine[Any, Any, T]]) -> "Future[T]":
-        """Begin this in the loop. To cancel the future is to cancel the work. Raises Closed."""
+        """Begin a coroutine in the loop. To cancel the future is to cancel the coroutine. Raises Closed if the loop was
+        closed, or there is none.
+        """
         coroutine = work()
         try:
             if self.loop is None:
@@ -250,23 +256,23 @@ class HostLoop:
             raise Closed from None
 
     def close(self) -> None:
-        """The loop is not ours to close; what runs in it on our behalf ends with the run that it belongs to."""
+        """Do nothing: the loop is the program's, and coroutines end with the run that they belong to."""
 
 
 class Workers:
-    """A few threads, for all runtimes of the process, that do what would hold up an event loop, but not for long:
+    """A few threads, shared by all runtimes of the process, for short tasks that would still hold up an event loop:
     taking a session's lock, starting a run's thread.
 
-    Tasks begin in the order they are put. The threads end with the process, and with nothing that a task does.
+    Tasks begin in the order in which they are put. The threads end with the process; a task that raises ends none.
     """
 
     def __init__(self) -> None:
         self._lock = Lock()
         self._tasks: SimpleQueue[Task] = SimpleQueue()
-        self._process = 0
+        self._process = 0  # The one whose threads they are.
 
     def do(self, task: Task) -> None:
-        """Have a task done. A process that was forked off has no threads, and gets its own."""
+        """Have a thread do a task. A process that was forked has no threads, and gets its own."""
         if self._process != os.getpid():
             with self._lock:
                 if self._process != os.getpid():
@@ -277,9 +283,7 @@ class Workers:
         self.put(task)
 
     def put(self, task: Task) -> None:
-        """Have a task done by threads that were started before. Takes no lock: it may be called when an object is
-        collected.
-        """
+        """Have a thread that was started before do a task. Takes no lock of Python's, so that `__del__` may call it."""
         self._tasks.put(task)
 
     def _work(self, tasks: SimpleQueue[Task]) -> None:

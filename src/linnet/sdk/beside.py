@@ -1,4 +1,4 @@
-"""A thread beside the main one, for what must not be left half done: in the main thread Ctrl-C may come at any point.
+"""A thread that does for the main thread what must not be left half done: there, Ctrl-C may come at any point.
 
 See `docs/decisions/0049-the-main-thread-only-waits.md`.
 """
@@ -17,14 +17,14 @@ Act: TypeAlias = Callable[[], None]
 
 
 class Beside:
-    """One thread that does, in order, what the main thread begins. It ends with the process."""
+    """One thread, which does in order what the main thread hands to it. It ends with the process."""
 
     def __init__(self) -> None:
         self._acts: SimpleQueue[Act] = SimpleQueue()
         self._process = 0
 
     def start(self) -> None:
-        """Start the thread, before a runtime is used. A process that was forked off has none, and gets its own.
+        """Start the thread, if there is none. A process that was forked has none, and gets its own.
 
         Raises RuntimeError if the system has no further thread for us, or the interpreter is about to end.
         """
@@ -34,7 +34,7 @@ class Beside:
             self._process = os.getpid()
 
     def begin(self, act: Act) -> None:
-        """Have something done that must not raise. From any thread but the main one it is done on return."""
+        """Call a function that must not raise: in the thread, if this is the main one; otherwise at once, here."""
         if get_ident() != main_thread().ident:
             act()
             return
@@ -46,7 +46,7 @@ class Beside:
             self._acts.put(act)
 
     def do(self, act: Act) -> None:
-        """Have something done, wait for its end and raise what it raised. An interrupt ends the wait only."""
+        """Call a function as `begin` does, wait for its end, and raise what it raised. Ctrl-C ends the wait only."""
         changes = Changes()
         is_done = False
         fault: Exception | None = None

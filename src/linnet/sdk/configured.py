@@ -1,4 +1,4 @@
-"""What a runtime is made of, said in keywords. Both faces take the same ones."""
+"""The constructor of Runtime and AsyncRuntime, whose keywords are the settings, and how both open a session."""
 
 import os
 from collections.abc import Callable
@@ -21,13 +21,13 @@ P = ParamSpec("P")
 
 
 class _Asked(Keywords, frozen=True, kw_only=True):
-    """All keywords: those that are settings, and the one that is not."""
+    """All keywords: the settings, and the one that is none."""
 
     on_question: OnQuestion | None = None
 
 
 class _Arguments(_Asked, frozen=True):
-    """What a constructor takes: a Config, also by position, or the keywords."""
+    """What a constructor takes: a Config, by position or name, or the keywords."""
 
     config: Config | None = None
 
@@ -35,7 +35,9 @@ class _Arguments(_Asked, frozen=True):
 def _taking(
     make: Callable[P, _Arguments],
 ) -> Callable[[Callable[[Any, _Arguments], None]], Callable[Concatenate[Any, P], None]]:
-    """Let a constructor take what this takes: the settings are written once, and type checkers know them all."""
+    """Return a decorator that gives a constructor the parameters of `make`: settings are written once, in Keywords, and
+    type checkers know them all.
+    """
 
     def decorated(begin: Callable[[Any, _Arguments], None]) -> Callable[Concatenate[Any, P], None]:
         def init(self: Any, /, *args: P.args, **kwargs: P.kwargs) -> None:
@@ -48,7 +50,7 @@ def _taking(
 
 
 class _Signature:
-    """Shows the keywords to `help` and to completion, which look at a class and not at its constructor's types."""
+    """The `__signature__` of a class, for `help` and completion, which do not see the types of `_taking`."""
 
     def __get__(self, instance: object, owner: type) -> "Signature":
         from inspect import Parameter, Signature
@@ -60,7 +62,7 @@ class _Signature:
 
 
 class Configured:
-    """What both faces have in common: their constructor, and how they open a session."""
+    """The base of Runtime and AsyncRuntime: their constructor, and how they open a session."""
 
     __signature__ = _Signature()
 
@@ -79,8 +81,8 @@ class Configured:
         self._set_up()
 
     def _open_session(self, listener: Listener, loop: "HostLoop | None" = None) -> Session:
-        """Open the session that the keywords ask for. `listener` is told what happens in it; `loop` is where coroutines
-        of the program's own run, without one in a thread of the runtime's.
+        """Open the session that the keywords ask for. `listener` is told what happens in it; `loop` runs coroutines of
+        the program, and without one a thread of the runtime does.
 
         Raises ConfigError or SessionError if that cannot be done.
         """
@@ -101,4 +103,6 @@ class Configured:
         return session
 
     def _set_up(self) -> None:
-        """Called with the configuration; what cannot be used raises ConfigError or SessionError."""
+        """Make what a face needs. Called once, when the configuration is known; may raise ConfigError or
+        SessionError.
+        """

@@ -1,4 +1,4 @@
-"""Every event of a run in one's own process, as a type: those of the zot protocol, and a few that it has no words for.
+"""Every event that the SDK tells a program, as a type: those of the zot protocol, and a few that it does not have.
 
 `Event` is all of them. Each is a msgspec struct with a `type`, and encodes to one JSON object.
 """
@@ -37,46 +37,52 @@ Reason: TypeAlias = Literal["manual", "threshold", "overflow"]
 
 
 class RetryStart(frames.Frame, frozen=True, tag="retry_start"):
-    """The run failed for a passing reason, and is tried again in so many milliseconds. Its last reply is forgotten."""
+    """The run failed for a passing reason, and is tried again. Its last reply is forgotten."""
 
     attempt: int
     max_attempts: int
     delay_ms: int
+    """Milliseconds until then."""
     error: str
 
 
 class RetryEnd(frames.Frame, frozen=True, tag="retry_end"):
-    """The last try is over. `error` says why it failed, if it did."""
+    """The last try has ended."""
 
     success: bool
     attempt: int
     error: str = ""
+    """Why it failed, if it did."""
 
 
 class CompactionStart(frames.Frame, frozen=True, tag="compaction_start"):
-    """The older part of the conversation is being summarised, because it is nearly too long, or because it was."""
+    """The older part of the conversation is being summarised: because somebody asked for it, because the conversation
+    is nearly too long, or because it was too long.
+    """
 
     reason: Reason
 
 
 class CompactionEnd(frames.Frame, frozen=True, tag="compaction_end"):
-    """Without a summary it was aborted, or failed for the reason that `error` gives. `will_retry`: the request that was
-    too long is made again.
-    """
+    """The conversation was summarised, or that was aborted, or it failed."""
 
     reason: Reason
     summary: str | None = None
+    """None if it was aborted or failed."""
     aborted: bool = False
     will_retry: bool = False
+    """The request that was too long is made again."""
     error: str = ""
+    """Why it failed, if it did."""
 
 
 class QueueUpdate(frames.Frame, frozen=True, tag="queue_update"):
-    """What waits to be said to the model. `dropped` was waiting, and an abort did away with it."""
+    """The messages that wait to be said to the model have changed."""
 
     steering: tuple[str, ...]
     follow_ups: tuple[str, ...]
     dropped: tuple[str, ...] = ()
+    """Those that waited, and will not be said: an abort or a limit came."""
 
 
 Event: TypeAlias = frames.Event | RetryStart | RetryEnd | CompactionStart | CompactionEnd | QueueUpdate
@@ -87,7 +93,7 @@ _MORE = frozenset(
 
 
 def encode(batch: Sequence[events.Event]) -> list[Event]:
-    """Return core events as those that a program is told. Nearly always that is one call for the whole batch."""
+    """Return the events that a program is told for these of the core. Most batches take one call of zot's encoder."""
     if not any(type(event) in _MORE for event in batch):
         return [*zot.encode(batch, show_thinking=True)]
     return [told for event in batch for told in _encode(event)]

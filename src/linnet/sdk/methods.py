@@ -1,4 +1,6 @@
-"""Every method of a runtime, once: its signature, its documentation, its command, and how the answer is read."""
+"""The methods of Runtime and AsyncRuntime, each written once: its signature, its command, and how the answer
+is read.
+"""
 
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar, get_args, overload
@@ -26,7 +28,7 @@ T = TypeVar("T")
 
 
 class State(frames.StateData, frozen=True, kw_only=True):
-    """What holds now. `pending` messages wait to be said to the model."""
+    """The state of a runtime: that of the zot protocol, and more."""
 
     thinking: Reasoning
     steering_mode: QueueMode
@@ -36,6 +38,7 @@ class State(frames.StateData, frozen=True, kw_only=True):
     streaming: bool
     compacting: bool
     pending: int
+    """Messages that wait to be said to the model."""
     session_id: str
     session_name: str = ""
     session_error: str = ""
@@ -43,9 +46,7 @@ class State(frames.StateData, frozen=True, kw_only=True):
 
 
 class Stats(Struct, frozen=True, kw_only=True):
-    """Counts of the conversation, as the model is shown it; `usage` and `cost` are of the whole session, in US dollars.
-    `cost` is None if a price is not known.
-    """
+    """Counts of the conversation, as the model is shown it, and the cost of the session."""
 
     user_messages: int
     assistant_messages: int
@@ -53,13 +54,17 @@ class Stats(Struct, frozen=True, kw_only=True):
     tool_results: int
     messages: int
     usage: frames.Tokens
+    """Of the whole session."""
     cost: float | None
+    """Of the whole session, in US dollars; None if a price is not known."""
     session_id: str
     session_file: str | None = None
 
 
 class RuntimeMethods(Asking):
-    """What a Runtime and an AsyncRuntime have in common. `prompt` is not: one waits until it has begun."""
+    """The methods that Runtime and AsyncRuntime share: all but `prompt`, for which one waits until the run
+    has begun.
+    """
 
     @overload
     def run(self: "Blocks", text: str, images: Sequence[Picture] = ()) -> Result[None]: ...
@@ -230,6 +235,7 @@ class RuntimeMethods(Asking):
 
 
 def _checked(mode: QueueMode) -> QueueMode:
+    """Return the mode. Raises BadInput if there is none of that name."""
     if mode not in get_args(QueueMode):
         raise BadInput(f'unknown mode "{mode}"; choose one of {", ".join(get_args(QueueMode))}')
     return mode

@@ -1,4 +1,4 @@
-"""What a program says to the model, checked: a text, images, the form that the answer is to have."""
+"""Makes commands of what a program says to the model: a text, images, and the form that the answer is to have."""
 
 import os
 from base64 import b64encode
@@ -15,8 +15,8 @@ from linnet.files.reading import contents
 Picture: TypeAlias = str | os.PathLike[str] | bytes | Image
 """A path, relative to the folder that the program runs in; or the bytes of a file; or an image."""
 
-LARGEST = 32 << 20  # Bytes; no vendor takes as much.
-MOST_SAID = 200  # Characters of what may be no path at all.
+LARGEST = 32 << 20  # Bytes of a file; no vendor takes as much.
+MOST_SAID = 200  # Characters of a path in an error: it may be something else, and long.
 
 
 def prompt_command(text: str, images: Sequence[Picture], output: Any = None) -> commands.Prompt:
@@ -36,7 +36,9 @@ def message_command(text: str, images: Sequence[Picture], when: Literal["steer",
 
 
 def pictures(given: Sequence[Picture]) -> tuple[Image, ...]:
-    """Return what can be sent of all of them. A single one is refused: a text would be taken for a list of letters."""
+    """Return the images as they are sent. Raises BadInput as `read` does, and for a single one instead of a list: a
+    text would be taken for a list of letters.
+    """
     images: Any = given
     if isinstance(images, str | bytes) or not isinstance(images, Iterable):
         raise BadInput(f"images is a list of paths, bytes or Images, not one {type(images).__name__}")
@@ -44,7 +46,7 @@ def pictures(given: Sequence[Picture]) -> tuple[Image, ...]:
 
 
 def read(picture: Picture) -> Image:
-    """Return what can be sent. Raises BadInput for what is no image, and for a file that cannot be read."""
+    """Return an image as it is sent. Raises BadInput for what is no image, and for a file that cannot be read."""
     given: Any = picture
     if isinstance(given, Image):
         return checked_image(given)
@@ -56,6 +58,7 @@ def read(picture: Picture) -> Image:
 
 
 def _file(path: str) -> bytes:
+    """Return the content of an image file. Raises BadInput."""
     shown = path if len(path) <= MOST_SAID else f"{path[:MOST_SAID]}…"
     try:
         data = contents(path, LARGEST)

@@ -1,4 +1,6 @@
-"""A function of the program's that answers questions: whether a tool may run, or anything else that is asked."""
+"""Has a function of the program answer the questions of a session: whether a tool may run, and whatever else
+is asked.
+"""
 
 from collections.abc import Awaitable, Callable, Sequence
 from threading import Thread
@@ -19,20 +21,23 @@ if TYPE_CHECKING:
     from linnet.runtime.session import Session
 
 OnQuestion: TypeAlias = Callable[[Question], Answer | Awaitable[Answer]]
-"""Given a question: True or False, the text that was chosen or written, or None for no answer. Plain or `async def`."""
+"""Is given a question. Returns True or False, the text that was chosen or written, or None for no answer. May
+be async.
+"""
 
 
 class Answering(Listener):
-    """Call a function with each question, and take its answer to the session.
+    """Calls the function with each question, in a thread of its own, since it is told under the session's lock; and
+    submits the answer to the session.
 
-    Invariant: a question that was closed is no longer waited for; a function that is `async def` is then cancelled.
+    Invariant: once a question is closed, nobody waits for the function; if it is `async def`, it is cancelled.
     """
 
     def __init__(self, on_question: OnQuestion, resources: "Resources") -> None:
         self._on_question = on_question
         self._resources = resources
-        self._open: dict[str, CancelToken] = {}
-        self.session: Session | None = None
+        self._open: dict[str, CancelToken] = {}  # Set when the question is closed.
+        self.session: Session | None = None  # Set once it is open; nothing is asked before that.
 
     def hear(self, events: Sequence[Event]) -> None:
         for event in events:
@@ -49,6 +54,7 @@ class Answering(Listener):
                 self._open.pop(event.id).set()
 
     def _ask(self, id: str, question: Question, closed: CancelToken) -> None:
+        """Call the function, and submit its answer. If it fails, that counts as no answer."""
         try:
             given = _given(question, self._resources.foreign.call(self._on_question, closed, question))
         except Cancelled:
@@ -62,7 +68,7 @@ class Answering(Listener):
 
 
 class _Dismissing(Requester):
-    """Dismiss a question whose answer was refused: one that does not fit is taken for none."""
+    """Dismisses a question whose answer was refused: one that does not fit counts as none."""
 
     def __init__(self, session: "Session", id: str) -> None:
         self._session = session
@@ -73,7 +79,9 @@ class _Dismissing(Requester):
 
 
 def _given(question: Question, answer: object) -> Given:
-    """Return what a function returned as an answer. Words that permit nothing are a reason for a no."""
+    """Return the answer that a function's result stands for. For a permission, any other text is a no with
+    that reason.
+    """
     if answer is True or answer is False:
         return Given(confirmed=answer)
     if isinstance(answer, str):

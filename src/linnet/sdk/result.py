@@ -1,4 +1,4 @@
-"""What came of a run: the result, and the fold of events that it is made from."""
+"""The result of a run, and the fold of its events that it is made from."""
 
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -18,26 +18,30 @@ T = TypeVar("T")
 
 
 class Result(Struct, Generic[T], frozen=True, kw_only=True):
-    """How a run ended, and what it cost.
-
-    `text` is the last thing the model said. `stop` is why the run ended: `end_turn` if the model had no more to do.
-    Otherwise `code` is one word for programs and, if it failed, `error` a sentence for people and `failure` the error
-    itself, which was not raised. `usage` and `cost`, in US dollars, are of this run alone; `cost` is None if a price is
-    not known. `steps` counts model calls, `messages` are those of this run, `session_file` is where they are kept.
-    `warnings` are sentences about what was asked for and could not be done; a runtime says each of them once.
-    """
+    """How a run ended, and what it cost."""
 
     text: str
+    """The last thing that the model said."""
     stop: str
+    """Why the run ended: `end_turn` if the model had no more to do."""
     error: str | None = None
+    """A sentence for people, if the run failed."""
     code: str | None = None
+    """One word for programs, if the run ended otherwise than with `end_turn`."""
     usage: frames.Tokens
+    """The tokens of this run alone."""
     cost: float | None
+    """US dollars of this run alone; None if a price is not known."""
     steps: int
+    """How often the model was asked."""
     session_file: str | None = None
+    """Where the messages are kept, if they are."""
     messages: Sequence[frames.Message]
+    """Those of this run."""
     failure: LinnetError | None = None
+    """The error, if the run failed. It was not raised."""
     warnings: Sequence[str] = ()
+    """Sentences about what was asked for and could not be done; a runtime says each of them once."""
     _value: Any = UNSET
 
     @property
@@ -50,13 +54,14 @@ class Result(Struct, Generic[T], frozen=True, kw_only=True):
 
 
 class Recording:
-    """A run so far, as the fold of its events."""
+    """A fold of the events of a run into its result."""
 
     def __init__(self) -> None:
         self._steps = 0
         self._messages: list[Message] = []
 
     def add(self, batch: Sequence[events.Event]) -> None:
+        """Take in these events."""
         for event in batch:
             if type(event) in events.PASSING:
                 continue
@@ -84,7 +89,7 @@ class Recording:
         file: str | None,
         warnings: Sequence[str] = (),
     ) -> Result[Any]:
-        """Return what came of the run. `before` and `after` is what the session had cost by then."""
+        """Return the result. `before` and `after` are what the session had cost before the run and after it."""
         used = tokens(subtract(after, before))
         return Result(
             text=self._text,

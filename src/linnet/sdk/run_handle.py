@@ -1,5 +1,5 @@
-"""A handle on one prompt or compaction, from the moment it is asked for to its end: what may be asked of it, the
-listener that feeds it, and the stream that its events are taken from.
+"""A handle on one prompt or compaction, from its submission to its end; the listener that passes events to it, and the
+stream from which a program takes them.
 """
 
 from collections import deque
@@ -21,21 +21,20 @@ from linnet.sdk.event_types import Event as ToldEvent
 from linnet.sdk.event_types import encode
 from linnet.sdk.result import Recording, Result
 
-ROOM = 10_000
+ROOM = 10_000  # Events that nobody has taken, above which a run waits.
 NOT_ENDED = "the run has not ended; its result is there after its last event"
 
 
 class RunListener(Listener):
-    """Hear all that happens in a session, and hand it to the handle of the job that goes on.
+    """Passes what happens in a session to the handle of the job that goes on.
 
-    Invariant: one job is followed at a time, and another one only after that has ended or was let go of. `active` is
-    read once in each method: another thread may tell the end of that job meanwhile.
+    Invariant: one job is followed at a time, and another one only after that has ended or was abandoned.
     """
 
     def __init__(self) -> None:
-        self._lock = Lock()
-        self._latest: RunHandle | None = None
-        self.active: RunHandle | None = None
+        self._lock = Lock()  # Of `_latest`: several threads may ask for a job at once, and one of them gets it.
+        self._latest: RunHandle | None = None  # The job that was asked for last.
+        self.active: RunHandle | None = None  # The one that goes on. Read once in a method: another thread may end it.
 
     def take_up(self, handle: "RunHandle") -> None:
         """Follow another job. Raises Busy while somebody follows one that has not ended."""
@@ -47,6 +46,7 @@ class RunListener(Listener):
 
     @property
     def latest(self) -> "RunHandle | None":
+        """Return the job that was asked for last."""
         return self._latest
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -71,7 +71,7 @@ class RunListener(Listener):
 
 
 class Submission(Requester):
-    """A command that can be aborted at any moment: an abort that comes before it was submitted counts too."""
+    """A command that can be aborted at any moment, also before it is submitted or has a number."""
 
     def __init__(self) -> None:
         self._lock = Lock()
@@ -83,7 +83,7 @@ class Submission(Requester):
         """Submit a command, and abort it if that was asked for meanwhile."""
         with self._lock:
             self._session = session
-        number = session.submit(command, self)
+        number = session.submit(command, self)  # Not under `_lock`: it calls back, and takes the session's lock.
         with self._lock:
             self._number = number
             aborted = self._abort_asked
@@ -91,7 +91,7 @@ class Submission(Requester):
             session.abort(number)
 
     def abort(self) -> None:
-        """Have a job end with its last events, or kill a command in the background. What was done at once is done."""
+        """Abort a job, which ends with its last events, or kill a background command. Other commands are not undone."""
         with self._lock:
             self._abort_asked = True
             session, number = self._session, self._number
@@ -100,16 +100,15 @@ class Submission(Requester):
 
 
 class RunHandle(Submission):
-    """A job, as whoever asked for it sees it: its events, its result, why it was refused; and the way to abort it.
-
-    Without `streams`, only the result is kept. `abandoned`: nobody waits for its end any more, so that the next job may
-    be asked for, which begins when this one has ended.
+    """A job, as the program that asked for it sees it: its events, its result, why it was refused, and the way to abort
+    it.
     """
 
     def __init__(self, listener: RunListener, *, streams: bool, room: int = ROOM) -> None:
+        """With `streams`, events are kept to be taken; without, only the result is. `room` is that of the stream."""
         super().__init__()
         self.stream = Stream(room)
-        self.abandoned = False
+        self.abandoned = False  # Nobody waits for its end: another job may be asked for, and begins after this one.
         self.error: LinnetError | None = None  # Why it was refused.
         self.warnings: list[str] = []
         self._listener = listener
@@ -124,11 +123,14 @@ class RunHandle(Submission):
 
     @property
     def has_ended(self) -> bool:
+        """Return whether the job has ended or was refused."""
         return self.stream.has_ended
 
     @property
     def result(self) -> Result[Any]:
-        """Return what came of a run. Raises BadInput before the end, and what it was refused with."""
+        """Return the result of a run. Raises BadInput before its end, and what it was refused with if it
+        never began.
+        """
         if not self.has_ended:
             raise BadInput(NOT_ENDED)
         if self._result is None:
@@ -141,7 +143,7 @@ class RunHandle(Submission):
 
     @property
     def summary(self) -> str:
-        """Return what a compaction came to. Raises why there is none; Cancelled, if it was aborted."""
+        """Return the summary of a compaction. Raises the error for which there is none; Cancelled if it was aborted."""
         if isinstance(self._answer, commands.Compacted):
             return self._answer.result.summary.text
         if self._settled is not None and self._settled.stop == "aborted":
@@ -149,25 +151,27 @@ class RunHandle(Submission):
         raise self.error or LinnetError("the compaction was not carried out")
 
     def check(self) -> None:
-        """Raise why it was refused, if it never began."""
+        """Raise what the job was refused with, if it never began."""
         if self.error is not None and not self._began:
             raise self.error
 
     def submit(self, session: Session, command: commands.Command) -> None:
-        """Submit the job, unless it was abandoned before. Never raises: what goes wrong is an end, too."""
+        """Submit the job, unless it was abandoned before. Never raises: what goes wrong ends the job."""
         if self.abandoned:
             self.refused(Closed("the run was left before it began"))
         else:
             super().submit(session, command)
 
     def abandon(self) -> None:
-        """Abort it, and take no more of its events. Returns at once."""
+        """Abort the job, and drop its events from here on. Does not wait for its end."""
         self.abandoned = True
         self.stream.close()
         self.abort()
 
     def let_go(self) -> None:
-        """Abandon it, when Ctrl-C came; another job may be asked for from here on."""
+        """Abandon the job after Ctrl-C, in another thread, since a second Ctrl-C may come. Another job may begin at
+        once.
+        """
         self.abandoned = True
         beside.begin(self.abandon)
 
@@ -193,6 +197,7 @@ class RunHandle(Submission):
         self._end()
 
     def _end(self) -> None:
+        """Note what the session has cost by now, and end the stream, last: whoever waits for that reads the result."""
         if self._began and self._session is not None:
             self._listener.active = None
             self._after = self._session.spent
@@ -201,8 +206,10 @@ class RunHandle(Submission):
 
 
 class Stream:
-    """Events that have come and were not taken. With more than `room` of them, the run waits. A closed stream takes in
-    nothing more and holds nobody up.
+    """Events that were told and not yet taken. With more than `room` of them, the run waits. A closed stream takes in
+    nothing more, and no run waits for it.
+
+    `put` and `end` are called under the session's lock, mostly; `take`, `close` and `wait` by the program.
     """
 
     def __init__(self, room: int = ROOM) -> None:
@@ -211,9 +218,10 @@ class Stream:
         self._events: deque[ToldEvent] = deque()
         self._closed = False
         self._ended = False  # The run itself is over, whether or not anybody listens.
-        self.notify: Callable[[], None] = lambda: None
+        self.notify: Callable[[], None] = lambda: None  # Called when there is something new; must not block.
 
     def put(self, events: Sequence[ToldEvent]) -> None:
+        """Add events to be taken."""
         if not events:
             return
         with self._changes.lock:
@@ -226,21 +234,21 @@ class Stream:
             self.notify()
 
     def end(self) -> None:
-        """Say that nothing more is to come: the run itself is over."""
+        """Take note that nothing more will come: the run has ended."""
         with self._changes.lock:
             self._ended = True
             self._changes.tell()
         self.notify()
 
     def pace(self, cancel: Cancel) -> None:
-        """Wait until there is room, nobody listens any more, or the run is cancelled."""
+        """Wait until there is room, or the stream is closed. Raises Cancelled if an abort comes."""
         if len(self._events) <= self._room:
             return
         with cancel.interrupting(self._wake):
             self._changes.wait_for(lambda: len(self._events) <= self._room or self._closed or cancel.is_set, None)
 
     def take(self, most: int, *, block: bool) -> list[ToldEvent]:
-        """Return the next events; none when there are none. With `block`, none means that there will never be any."""
+        """Return the next events, at most so many. With `block`, wait for one: none means that there will be none."""
         if block:
             self._changes.wait_for(lambda: bool(self._events) or self._closed or self._ended, None)
         with self._changes.lock:
@@ -252,27 +260,31 @@ class Stream:
 
     @property
     def is_behind(self) -> bool:
+        """Return whether there is no room for more."""
         return len(self._events) > self._room and not self._closed
 
     @property
     def is_over(self) -> bool:
-        """Whether the run has ended and all of it was taken, or nobody listens any more."""
+        """Return whether there is nothing more to take: the run has ended and all was taken, or the stream is
+        closed.
+        """
         with self._changes.lock:
             return self._closed or (self._ended and not self._events)
 
     @property
     def has_ended(self) -> bool:
+        """Return whether the run has ended, also if not all of it was taken."""
         return self._ended
 
     def close(self) -> None:
-        """Take in nothing more, and drop what was not taken."""
+        """Drop what was not taken, and whatever comes from here on."""
         with self._changes.lock:
             self._closed = True
             self._events.clear()
             self._changes.tell()
 
     def wait(self) -> None:
-        """Block until the run is over."""
+        """Block until the run has ended."""
         self._changes.wait_for(lambda: self._ended, None)
 
     def _wake(self) -> None:

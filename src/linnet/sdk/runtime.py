@@ -1,4 +1,4 @@
-"""The synchronous face of the runtime."""
+"""Runtime: the agent for programs that block while they wait."""
 
 import sys
 from collections import deque
@@ -21,23 +21,23 @@ from linnet.sdk.sessions import Sessions
 from linnet.sdk.waiting import InThread
 
 Self = TypeVar("Self", bound="Runtime")
-CLOSING = 5.0  # How long, at most, letting go of a run waits for its end.
+CLOSING = 5.0  # Seconds that dropping a run waits for its end, at most.
 BATCH = 256  # Events that are taken at once.
 
 
 class Run(Iterator[Event]):
-    """The events of one run, up to its last. Letting go of it before the end aborts the run; so does leaving `with`."""
+    """The events of one run, up to its last. Dropping it before the end aborts the run; so does leaving `with`."""
 
     def __init__(self, handle: RunHandle) -> None:
         self._handle = handle
         self._stream = handle.stream
-        self._taken: deque[Event] = deque()
+        self._taken: deque[Event] = deque()  # Taken from the stream, and not yet returned.
 
     def __next__(self) -> Event:
         if not self._taken:
             self._taken.extend(self._stream.take(BATCH, block=True))
         if not self._taken:
-            self._handle.check()  # Where the log may wait, a refusal is told later.
+            self._handle.check()  # If the log may wait, a refusal comes after `prompt` has returned.
             raise StopIteration
         return self._taken.popleft()
 
@@ -63,7 +63,7 @@ class Run(Iterator[Event]):
             self._end()
 
     def __del__(self) -> None:
-        # Wherever that happens: it may be in the run's own thread, or while somebody holds a lock.
+        # In a thread: the collector may call this in the run's own thread, or while the caller holds a lock.
         if not hasattr(self, "_taken") or self._stream.has_ended or sys.is_finalizing():
             return
         closing = Thread(target=self._end, name="linnet-closing", daemon=True)
@@ -72,10 +72,11 @@ class Run(Iterator[Event]):
             closing.join(CLOSING)
 
     def _end(self) -> None:
+        """Abort the run, and wait until it has ended."""
         try:
             beside.do(self._handle.abandon)
             self._stream.wait()
-        except BaseException:  # An interrupt, of which nobody knows how far we were.
+        except BaseException:  # Ctrl-C: it may have come before the run was abandoned.
             self._handle.let_go()
             raise
 

@@ -1,4 +1,4 @@
-"""What a program can do with sessions: begin, open, branch, go back, name, list and export them. Both faces."""
+"""The methods of `runtime.sessions`, blocking and awaited: begin, open, branch, name, list and export sessions."""
 
 import os
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from linnet.sdk.waiting import Asking, Waits
 
 
 class SessionMethods(Asking):
-    """What Sessions and AsyncSessions have in common."""
+    """The methods that Sessions and AsyncSessions share."""
 
     def __init__(self, waits: Waits) -> None:
         self._waits = waits
@@ -41,7 +41,7 @@ class SessionMethods(Asking):
 
     @once
     def new(self, parent: Path | None = None) -> Steps[None]:
-        """Begin an empty session. `parent` is the session it came from."""
+        """Begin an empty session. `parent` is the session that it came from."""
         yield from self._move(commands.NewSession(None if parent is None else os.fspath(parent)))
 
     @once
@@ -68,17 +68,17 @@ class SessionMethods(Asking):
 
     @once
     def prompts(self) -> Steps[Sequence[tuple[str, str]]]:
-        """Return what the user said, and the ids of the entries: where `branch` can start from."""
+        """Return the ids of the user's messages, for `branch`, each with its text."""
         return (yield from self._ask(commands.GetBranchMessages(), commands.BranchMessages)).messages
 
     @once
     def outline(self) -> Steps[Sequence[OutlineEntry]]:
-        """Return the session's tree as a list."""
+        """Return the entries of the session, on all branches, each with a line of its content."""
         return (yield from self._ask(commands.GetTree(), commands.Outline)).entries
 
     @once
     def entries(self, since: str | None = None) -> Steps[Sequence[bytes]]:
-        """Return the lines of the file, or those after an entry."""
+        """Return the lines of the session's file, or those after an entry."""
         return (yield from self._ask(commands.GetEntries(since), commands.EntryList)).lines
 
     @once
@@ -88,12 +88,12 @@ class SessionMethods(Asking):
 
     @once
     def export_html(self, path: Path | None = None) -> Steps[str]:
-        """Write one page that shows the session, and return where it is."""
+        """Write an HTML page that shows the session, and return its path."""
         command = commands.ExportHtml(None if path is None else os.fspath(path))
         return (yield from self._ask(command, commands.Exported)).path
 
     def _move(self, command: commands.Move) -> Steps[None]:
-        """Go to another place in this or another session. Raises CalledOff if an extension would not have it."""
+        """Go to another entry or session. Raises CalledOff if an extension cancels it."""
         _check_carried_out((yield from self._tell(command)))
 
 
@@ -111,10 +111,12 @@ class Sessions(SessionMethods, Blocking):
 
 
 class AsyncSessions(SessionMethods, Awaited):
-    """As Sessions. What takes no time is not awaited: `file`, `id` and `name`, once the runtime is open."""
+    """The same as Sessions, awaited; but for `file`, `id` and `name`, which need no waiting once the runtime
+    is open.
+    """
 
 
 def _check_carried_out(answer: object) -> None:
-    """Raises CalledOff."""
+    """Raise CalledOff if an extension cancelled the move."""
     if isinstance(answer, commands.SessionOpened | commands.Branched | commands.Navigated) and answer.cancelled:
         raise CalledOff

@@ -1,4 +1,4 @@
-"""What both faces of a runtime ask with, and how the one that blocks waits for an answer."""
+"""Submits commands for a runtime and waits for the answers: what both faces share, and the face that blocks."""
 
 import sys
 from collections.abc import Callable
@@ -19,15 +19,15 @@ PATIENCE = 5.0  # Seconds that closing waits for a run to end.
 
 
 class Waits(Protocol):
-    """How a face waits. All that the two of them do differently."""
+    """How a face waits: nearly all that Runtime and AsyncRuntime do differently."""
 
     @property
     def session(self) -> Session:
-        """The session, for what can be read without waiting. Raises BadInput if it is not open yet."""
+        """Return the session, for what can be read without waiting. Raises BadInput if it is not open yet."""
 
     @property
     def latest(self) -> RunHandle | None:
-        """The job that was asked for last."""
+        """Return the job that was asked for last; None if none was."""
 
     def ask(self, command: commands.Command, kind: type[A]) -> Steps[A]:
         """Submit a command and wait for its answer, which is of this kind; for Accepted, until it is accepted. Raises
@@ -64,9 +64,9 @@ class Asking:
 
 
 class InThread:
-    """How a Runtime waits: it blocks the thread that calls it.
+    """Implements Waits for a Runtime: it blocks the thread that calls it.
 
-    In the main thread it only waits, and others do: see `docs/decisions/0049-the-main-thread-only-waits.md`.
+    The main thread only waits, and another does the work: see `docs/decisions/0049-the-main-thread-only-waits.md`.
     """
 
     def __init__(self, session: Session, listener: RunListener) -> None:
@@ -110,12 +110,12 @@ class InThread:
         return handle
 
     def start(self, prompt: commands.Prompt, made: Callable[[RunHandle], R]) -> R:
-        """Start a run, and return what is made of its handle. Raises Busy, and what the prompt is refused with."""
+        """Start a run, and return what `made` makes of its handle. Raises Busy, and what the prompt is refused with."""
         handle = RunHandle(self._listener, streams=True)
         try:
             self._begin(handle, prompt)
             handle.check()
-            return made(handle)  # Here, where an interrupt lets go of the run: nobody else knows of it yet.
+            return made(handle)  # Inside the `try`: Ctrl-C must end the run, since nobody else knows of it yet.
         except BaseException:
             handle.let_go()
             raise
@@ -131,13 +131,14 @@ class InThread:
 
 
 class Answered(Submission):
-    """An answer of this kind that this or another thread will give; `notify` is called then, and must not block. Where
-    Accepted is asked for, that a command was accepted is the answer.
-    """
+    """A command whose first answer is kept, for whoever waits."""
 
     def __init__(self, notify: Callable[[], None], kind: type[object]) -> None:
+        """`notify` is called, in any thread, when there is an answer, and must not block. If `kind` is Accepted, that
+        the command was accepted is the answer.
+        """
         super().__init__()
-        self.error: LinnetError | None = None
+        self.error: LinnetError | None = None  # Why it was refused.
         self._notify = notify
         self._when_accepted = kind is commands.Accepted
         self._answer: commands.Answer | None = None
@@ -158,6 +159,7 @@ class Answered(Submission):
 
     @property
     def is_there(self) -> bool:
+        """Return whether there is an answer or a refusal."""
         return self._answer is not None or self.error is not None
 
     def take(self, kind: type[A]) -> A:

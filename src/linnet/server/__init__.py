@@ -1,1 +1,1 @@
-"""A dialect, a session and a pair of file descriptors, joined."""
+"""Serves clients on pairs of file descriptors, each in its protocol, with sessions of its own."""

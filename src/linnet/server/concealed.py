@@ -1,7 +1,7 @@
-"""What a process was started with, taken out of what the kernel shows of it to others.
+"""Hides secrets that the process was started with from /proc.
 
-The kernel keeps the words and the variables that a process was started with in the process's own memory, and shows
-them in /proc: the words to everybody, the variables to whoever has the same user. A tool's command is such a one.
+The kernel keeps the arguments and the variables that a process was started with in the process's own memory, and shows
+them in /proc: the arguments to everybody, the variables to processes of the same user, such as the commands of tools.
 """
 
 import os
@@ -13,7 +13,7 @@ _WORDS, _VARIABLES = 45, 47
 
 
 def conceal_variables(names: Iterable[str]) -> None:
-    """Nobody finds these in /proc/PID/environ any more; this process has them still."""
+    """Wipe these variables from /proc/PID/environ. In `os.environ` they stay."""
     for name in names:
         value = os.environ.pop(name, None)
         if value:
@@ -22,12 +22,12 @@ def conceal_variables(names: Iterable[str]) -> None:
 
 
 def conceal_word(word: str) -> None:
-    """`ps` does not show it any more."""
+    """Wipe an argument, or what follows a `=` in one, from what `ps` shows."""
     _wipe("cmdline", _WORDS, word)
 
 
 def take_variable(name: str) -> str:
-    """Its value, which the environment does not have any more, neither for children nor for who looks."""
+    """Return the value of a variable, and remove it from the environment: for children, and in /proc."""
     value = os.environ.pop(name, "")
     if value:
         _wipe("environ", _VARIABLES, f"{name}={value}")
@@ -35,7 +35,9 @@ def take_variable(name: str) -> str:
 
 
 def _wipe(file: str, field: int, entry: str) -> None:
-    """Overwrite every such entry of a block, or a word that ends like one. Nothing is done where it cannot be."""
+    """Overwrite every such entry of the process's arguments or variables in its memory. What the system does not let be
+    overwritten stays.
+    """
     wanted = os.fsencode(entry)
     with suppress(OSError, ValueError):
         with open(f"/proc/self/{file}", "rb") as shown:

@@ -1,4 +1,6 @@
-"""One client: its lines become commands for the sessions it drives, and what happens in those becomes lines for it."""
+"""One client: passes its lines as commands to the sessions that it drives, and writes their events and answers as
+lines.
+"""
 
 import os
 from collections.abc import Callable, Sequence
@@ -17,20 +19,24 @@ from linnet.server.terminal import say
 from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
-CHUNK = 64 * 1024
-MOST_READS = 1024  # Of what was sent to an agent that turns out to be of no use; a client may never stop.
-LAST_WORDS = 5.0  # Seconds that a client has to read why it is over.
+CHUNK = 64 * 1024  # Bytes of one read.
+MOST_READS = 1024  # After a session broke, of what was sent before that; a client may never stop sending.
+LAST_WORDS = 5.0  # Seconds that a client has to read the last lines.
 NO_SESSION = "there is no session {!r} on this connection"
 TAKEN = "there is a session {!r} on this connection already"
 
 
 class Connection:
-    """Invariants: every non-empty line gets exactly one response. The sessions are the connection's own: when it is
-    over, they are closed. Lines are read by one thread; frames are written by whoever made them.
+    """Invariants: every non-empty line gets exactly one response. The sessions belong to the connection: when it ends,
+    they are closed.
+
+    One thread, that of the server, reads and calls `outcome`. Lines are written by the threads that caused them, mostly
+    with a session's lock held, so that they leave in the order of the changes; that is safe because the outlet never
+    blocks.
     """
 
     def __init__(self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: TokenGate | None = None) -> None:
-        """`wake` is called, in any thread, when whoever serves this should call `outcome` again."""
+        """`wake` is called, in any thread, when the server should call `outcome` again."""
         self.source = stdio.source
         self._sink = stdio.sink
         self._dialect = dialect
@@ -38,16 +44,17 @@ class Connection:
         self._gate = gate
         self._outlet = Outlet(stdio.sink, wake)
         self._sessions: dict[str, Session] = {}
-        self._lock = Lock()  # Of these two: sessions are opened in any thread, also while the connection ends.
+        self._lock = Lock()  # Guards `_closed`, and adding to `_sessions`: any thread may open one.
         self._closed = False
-        self._fault: LinnetError | None = None
+        self._fault: LinnetError | None = None  # Why a session can do nothing any more.
         self._lines = Lines()
         self._ended = False  # Nothing more will come.
         self._shut_out = False  # The first line did not open the gate.
 
     def open(self, open_session: Callable[[Listener], Session], name: str = "") -> Session:
-        """Open a session that commands reach under `name`. What happens in it is told here. Raises what opening it
-        raises, Closed if the connection is over by then, BadInput if the name is taken; and then there is none.
+        """Open a session that commands reach under `name`, and have the client told what happens in it. May be called
+        in any thread. Raises what opening it raises, Closed if the connection has ended by then, BadInput if the name
+        is taken; and then there is none.
         """
         watcher = _Watcher(self, self._dialect.encoder(name), self._outlet)
         session = open_session(watcher)
@@ -55,11 +62,11 @@ class Connection:
             refusal = Closed() if self._closed else BadInput(TAKEN.format(name)) if name in self._sessions else None
             if refusal is None:
                 self._sessions[name] = session
-        watcher.session = session  # When it is known, and not before: what breaks meanwhile matters.
+        watcher.session = session  # Not before it is in `_sessions`: `broke` would take it for a released one.
         if refusal is not None:
             session.close()  # Or else nobody ever would.
             raise refusal
-        if self._ended:  # After it is known: whoever reads tells all that are, and may have come before that.
+        if self._ended:  # Asked after it is in `_sessions`: the reader tells those that are.
             session.end_input()
         return session
 
@@ -69,10 +76,11 @@ class Connection:
 
     @property
     def may_read(self) -> bool:
+        """Return whether the server should read from this client now: more may come, and answers have room."""
         return not (self._ended or self._shut_out or self._outlet.is_full)
 
     def read(self) -> None:
-        """Take in what the client has sent. Blocks if that is nothing."""
+        """Read what the client has sent, and dispatch its lines. Blocks if there is nothing to read."""
         try:
             chunk = os.read(self.source, CHUNK)
         except OSError:  # A socket whose other end was closed with something unread in it, say.
@@ -88,18 +96,18 @@ class Connection:
                     return
 
     def outcome(self, has_sent: Callable[[], bool]) -> int | None:
-        """Return the exit code if all is over, and close all but the descriptors then; None if it goes on.
+        """Return the exit code if the connection has ended, and close all but the descriptors; None if it goes on.
 
-        It is over when the client has ended its input and all that it asked for is done, or does not read any more:
-        0; when it did not open the gate, or a session can do nothing any more: 1. `has_sent` says whether there is
-        something to read.
+        It ends with 0 when the client has ended its input and all that it asked for is done and read, or when it does
+        not read any more; with 1 when its first line did not open the gate, or a session can do nothing any more.
+        `has_sent` says whether there is something to read.
         """
         if self._shut_out:
             self._hang_up()
             return 1
         if self._fault is not None:
             return self._give_up(self._fault, has_sent)
-        # In this order: whoever ends a run has written its last words by then.
+        # In this order: a run writes its last line before it stops being busy.
         done = self._ended and not self._is_busy and not self._outlet.unread
         if done or self._outlet.broken:
             self._hang_up()
@@ -107,45 +115,47 @@ class Connection:
         return None
 
     def close(self, seconds: float) -> None:
-        """Close the sessions; the client has so many seconds to read the last words. The process is about to end."""
+        """Close the sessions, since the process is about to end; the client has so many seconds to read the
+        last lines.
+        """
         self._close_sessions()
         self._outlet.flush(timeout=seconds)
 
     def close_descriptors(self) -> None:
-        """Close what the client is reached by, after `outcome`: whoever serves others goes on without a trace of it.
+        """Close the descriptors, after `outcome` returned a code.
 
-        Another client may have the same numbers from here on, so nothing may be known by them any more.
+        Another client may get the same numbers from here on, so the server must have forgotten them before.
         """
         for fd in {self.source, self._sink}:  # A socket is both.
             os.close(fd)
 
     def warm(self) -> None:
-        """Do what the first runs would otherwise wait for. Called once, without any lock."""
+        """Import and build what the first run would otherwise wait for. Called once, in a thread of its own."""
         for session in self._opened:
             session.warm()
         for _ in self._dialect.encoder().encode(()):  # To import what puts events into words.
             pass
 
     def watch(self) -> None:
-        """Notice a client that goes away, also while there is nothing to tell it."""
+        """Start to notice a client that goes away while there is nothing to tell it."""
         self._outlet.watch()
 
     def broke(self, session: Session | None, error: LinnetError) -> None:
-        """Take note that a session can do nothing any more, and why. Whether one that was released can matters to
-        nobody; None is one that is being opened.
+        """Take note that a session can do nothing any more, and why; None is one that is being opened. One that was
+        released does not matter.
         """
         if session is None or session in self._opened:
             self._fault = error
             self._wake()
 
     def idle(self) -> None:
-        """Take note that a session has nothing left to do."""
+        """Take note that a session has nothing left to do: after the end of input, the connection may have ended."""
         if self._ended:
             self._wake()
 
     @property
     def _opened(self) -> list[Session]:
-        """Return the sessions, in a list of its own: they are opened and released in any thread."""
+        """Return the sessions in a list of their own: other threads open and release some meanwhile."""
         return list(self._sessions.values())
 
     @property
@@ -153,7 +163,7 @@ class Connection:
         return any(session.busy for session in self._opened)
 
     def _give_up(self, fault: LinnetError, has_sent: Callable[[], bool]) -> int:
-        """Hang up for this reason, when all that was sent until now is answered: whoever sent it waits for that."""
+        """End the connection for this reason, once all that was sent before is answered: the client waits for that."""
         for _ in range(MOST_READS):
             if self._ended or self._shut_out or not has_sent():
                 break
@@ -163,7 +173,7 @@ class Connection:
         return 1
 
     def _hang_up(self) -> None:
-        """Close all but the descriptors. A session may have something to tell until it is closed, and after that."""
+        """Close the sessions, and then the outlet: sessions write until they are closed."""
         self._close_sessions()
         self._outlet.close(LAST_WORDS)
 
@@ -174,6 +184,7 @@ class Connection:
             session.close()
 
     def _take(self, line: bytes | Overlong) -> None:
+        """Decode a line and dispatch the command; or refuse it. The first has to open the gate, if there is one."""
         asked = self._dialect.decode(line)
         if self._gate is not None:
             refusal = self._gate.refusal(asked)
@@ -185,7 +196,7 @@ class Connection:
                 return
             self._gate = None
         if isinstance(asked, Rejected):
-            # In the order of what its sessions tell. Nobody can say which of them it was meant for.
+            # In its turn among what a session tells, where the log may wait. Which one it was meant for, nobody knows.
             opened = self._opened  # Asked once: another thread may release the last of them.
             tell = opened[0].tell if opened else lambda act: act()
             tell(lambda: self._send(self._dialect.refuse(asked, asked.reason)))

@@ -1,4 +1,4 @@
-"""Takes a command to the session, and sees that it is answered exactly once."""
+"""Submits a command to a session, and writes exactly one response to it, at the moment that the protocol demands."""
 
 from collections.abc import Callable
 
@@ -10,12 +10,12 @@ from linnet.wire.dialect import Asked, Dialect, Moment
 
 
 def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[bytes], None]) -> None:
-    """`send` takes lines. Never raises."""
+    """Submit the command; `send` is called with the line that answers it. Never raises."""
     session.submit(asked.command, _Reply(dialect, asked, send))
 
 
 class _Reply(Requester):
-    """However the story of a command ends, the first answer that is given goes out, and no other."""
+    """Sends the first answer that is due, and no other, however the command ends."""
 
     def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes], None]) -> None:
         self._dialect = dialect

@@ -1,4 +1,4 @@
-"""The token that a spawner may ask for before anything else is done."""
+"""Checks the token that a client has to send first, if whoever started the process asks for one."""
 
 import os
 
@@ -10,13 +10,13 @@ VARIABLE = "ZOTCORE_RPC_TOKEN"
 
 
 class TokenGate:
-    """Opens once, for the first line, if that is a hello with the right token."""
+    """Is opened by the first line, if that is a hello with the right token, and not needed after that."""
 
     def __init__(self, token: str) -> None:
         self._token = token
 
     def refusal(self, asked: Asked | Rejected) -> str:
-        """Why this first line does not open the gate; empty if it does."""
+        """Return why this first line does not open the gate; empty if it does."""
         if isinstance(asked, Rejected):
             return asked.reason
         if not isinstance(asked.command, Hello):
@@ -27,5 +27,7 @@ class TokenGate:
 
 
 def take_token() -> str:
-    """The token from the environment, which from here on does not have it: neither for children nor for who looks."""
+    """Return the token from the environment, and remove it there: for children, and in /proc. Empty if there
+    is none.
+    """
     return take_variable(VARIABLE) if VARIABLE in os.environ else ""

@@ -1,4 +1,6 @@
-"""The one writer of stdout. A reader that stops reading must stop nothing else: not an abort, not the next command."""
+"""Writes lines to a client without ever blocking, so that one which stops reading stops nothing else: not an abort, not
+the next command.
+"""
 
 import os
 import select
@@ -12,50 +14,54 @@ from linnet.wire.dialect import Buffers
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
-SIZE_OF_EVENT = 100  # About what one takes while it waits to be put into words.
+SIZE_OF_EVENT = 100  # About the bytes of memory that an event takes until it is encoded.
 PIPE_BUF = select.PIPE_BUF
 MOST_BUFFERS = 1024  # What the kernel takes in one call.
 
 
 class Outlet:
-    """Writes what it is given, whole and in order, without ever blocking the giver.
+    """Writes lines whole and in order, without ever blocking the caller.
 
-    While the reader keeps up, the giver's own thread writes: no hand-over, no wait. What does not fit is kept, and a
-    thread of its own writes it as room appears. Lines that are made one at a time are made when there is room for them,
-    so that what is kept stays small. `wake` is called when somebody waiting on the outlet should look again.
+    While the reader keeps up, the caller's own thread writes. What does not fit is kept, and a thread of its own writes
+    it as room appears. Lines come as iterables, and each is made when there is room for it, so that what is kept stays
+    small. `_changed` guards all of it; callers may hold the session's lock, so that nothing that takes that is called
+    under it.
     """
 
     def __init__(self, fd: int, wake: Callable[[], None]) -> None:
+        """`wake` is called, in any thread and under this object's lock, when the reader is gone, when all is written,
+        and when it is no longer full. It must not block.
+        """
         self._fd = fd
         self._wake = wake
         self._write = _writer(fd)
         self._changed = Condition()
         self._rest: memoryview | bytes = b""  # Of the line that is being written; cutting a view copies nothing.
-        self._sources: deque[tuple[Iterator[Buffers], int]] = deque()
-        self._unread = 0
+        self._sources: deque[tuple[Iterator[Buffers], int]] = deque()  # Lines to be made, and what they count for.
+        self._unread = 0  # Bytes of the line that is being written, and what the sources count for.
         self._line_size = 0  # Bytes of the line that was made last: those to come will be about as long.
         self._broken = False
-        self._wakeup: tuple[int, int] | None = None
-        self._woken = False
+        self._wakeup: tuple[int, int] | None = None  # A pipe, by which the thread is woken from its poll.
+        self._woken = False  # There is a byte in it.
         self._thread: Thread | None = None
 
     @property
     def broken(self) -> bool:
-        """Nobody reads any more; what is written from now on is dropped."""
+        """Return whether nobody reads any more: what is written from then on is dropped."""
         return self._broken
 
     @property
     def unread(self) -> int:
-        """If this is not 0, `wake` is called when it is. So it is not looked at while something is being written."""
-        with self._changed:
+        """Return how much is not written yet. If it is not 0, `wake` is called when it is."""
+        with self._changed:  # Not while something is being written: then it may become 0 without a call of `wake`.
             return self._unread
 
     def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
-        """`size` is what lines that are not made yet count for."""
+        """Write these lines after all others. `size` is what they count for, in bytes, until they are made."""
         with self._changed:
             if self._broken:
                 return
-            idle = not self._unread
+            idle = not self._unread  # Or else the pipe is full, and the thread writes this in its turn.
             self._sources.append((iter(lines), size))
             self._unread += size + 1  # One that is empty is still to be looked at.
             if idle:
@@ -64,11 +70,13 @@ class Outlet:
                 self._rouse()
 
     def tell(self, lines: Iterable[Buffers], events: int) -> None:
-        """Lines that so many events will be put into, when there is room."""
+        """Write the lines that so many events will be encoded as, when there is room."""
         self.write(lines, SIZE_OF_EVENT * events)
 
     def pace(self, cancel: Cancel) -> None:
-        """Wait while the reader is far behind. An abort ends the wait with Cancelled."""
+        """Wait while the reader is far behind. Raises Cancelled if an abort comes. Not to be called under the session's
+        lock.
+        """
         if not self.is_behind:
             return
         with cancel.interrupting(self._notify), self._changed:
@@ -76,33 +84,34 @@ class Outlet:
 
     @property
     def is_behind(self) -> bool:
-        """Whether a run should wait: too much is unread, or would be if all that waits were put into words."""
+        """Return whether a run should wait: too much is unread, or would be if all that waits were encoded."""
         return self._unread > ROOM or len(self._sources) * self._line_size > ROOM
 
     @property
     def is_full(self) -> bool:
-        """Whether even commands should wait. One long line, which is made already, is no reason for that: an abort is
-        what may be on its way. If they should, `wake` is called when they should not, as for `unread`.
+        """Return whether even commands should wait. If so, `wake` is called when they need not any more. One long line
+        that is being written does not count: an abort may be on its way.
         """
         with self._changed:
             return self._unread - len(self._rest) > FULL
 
     def flush(self, timeout: float) -> None:
+        """Wait until all is written, at most so many seconds."""
         with self._changed:
             self._changed.wait_for(lambda: not self._unread or self._broken, timeout)
 
     def watch(self) -> None:
-        """Start to look out for a reader that goes away while there is nothing to write."""
+        """Start the thread, which also notices a reader that goes away while there is nothing to write."""
         with self._changed:
             self._rouse()
 
     def close(self, timeout: float) -> None:
-        """Write what there is, for so many seconds, and end the thread. What is given from then on is dropped, so that
-        no line is begun that nobody will finish. The fd stays open.
+        """Wait until all is written, at most so many seconds, and end the thread. What is written after that is
+        dropped, so that no line is begun that nobody will finish. The descriptor stays open.
         """
         with self._changed:
             self._changed.wait_for(lambda: not self._unread or self._broken, timeout)
-            self._break()  # Under the lock since then: nobody can have given anything in between.
+            self._break()  # The lock is held since the wait ended: nobody can have begun a line in between.
             thread, self._thread = self._thread, None
             if self._wakeup is not None:
                 os.write(self._wakeup[1], b".")
@@ -110,7 +119,7 @@ class Outlet:
             thread.join()  # Not under the lock, which it may be waiting for.
 
     def _pump(self) -> None:
-        """Write until the pipe is full or there is nothing left."""
+        """Write until the pipe is full or there is nothing left. Called with `_changed` held."""
         try:
             while True:
                 if self._rest:
@@ -136,7 +145,7 @@ class Outlet:
             self._break()
 
     def _put(self, buffers: Buffers) -> memoryview | bytes:
-        """What of it did not fit. It is copied: the buffers may change once the next are asked for."""
+        """Write a line, and return what did not fit. That is copied: the buffers may change once the next are made."""
         self._line_size = total = sum(map(len, buffers))
         count = self._write(buffers)
         if count == total:
@@ -148,6 +157,7 @@ class Outlet:
             self._changed.notify_all()
 
     def _rouse(self) -> None:
+        """Have the thread look again, and start it if there is none. Called with `_changed` held."""
         if self._broken:
             return
         if self._wakeup is None:
@@ -157,8 +167,8 @@ class Outlet:
             os.write(self._wakeup[1], b".")
 
     def _begin(self) -> None:
-        """Start the thread. Where the system gives none, the next who needs it tries again; but what has no room now
-        might wait for ever, and counts as not read.
+        """Start the thread. If the system gives none, the next caller tries again; but if something is unread now,
+        nobody might ever write it, so that the reader counts as gone.
         """
         pipe: tuple[int, ...] = ()
         try:
@@ -173,6 +183,7 @@ class Outlet:
                 self._break()
 
     def _drain(self, wakeup: int, waker: int) -> None:
+        """Write as room appears, until the reader is gone: what the thread of this object does."""
         poll = select.poll()
         poll.register(wakeup, select.POLLIN)
         while not self._broken:
@@ -184,12 +195,13 @@ class Outlet:
                     self._woken = False
                 else:
                     self._drained(event)
-        with self._changed:  # Whoever would wake this thread holds the lock, and sees that there is nothing to wake.
+        with self._changed:  # Whoever wakes this thread holds it: nobody writes to a number that is closed.
             self._wakeup = None
             os.close(wakeup)
             os.close(waker)
 
     def _drained(self, event: int) -> None:
+        """Write what fits by now, or note that the reader is gone."""
         with self._changed:
             was_full = self.is_full
             if event & (select.POLLERR | select.POLLHUP | select.POLLNVAL):
@@ -201,6 +213,7 @@ class Outlet:
                 self._wake()
 
     def _break(self) -> None:
+        """Drop all that is unread, now and from here on. Called with `_changed` held."""
         self._broken = True
         self._sources.clear()
         self._rest = b""
@@ -210,10 +223,14 @@ class Outlet:
 
 
 def _writer(fd: int) -> "Callable[[Sequence[memoryview | bytearray | bytes]], int]":
-    """How to write as much as fits. O_NONBLOCK is not an option: it would leak to everybody who shares the pipe."""
+    """Return a function that writes as much of some buffers as fits without blocking, and returns how many bytes that
+    was.
+
+    O_NONBLOCK is not an option: it belongs to the pipe, and would change it for everybody who shares it.
+    """
     mode = os.fstat(fd).st_mode
     if not (S_ISFIFO(mode) or S_ISSOCK(mode)):
-        # Files and terminals: they make the writer wait, but not for long.
+        # Files and terminals make the writer wait, but not for long.
         return lambda buffers: os.writev(fd, buffers[:MOST_BUFFERS])
     flag = getattr(os, "RWF_NOWAIT", None)
     if flag is None:
@@ -233,7 +250,7 @@ def _writer(fd: int) -> "Callable[[Sequence[memoryview | bytearray | bytes]], in
 
 
 def _write_if_ready(fd: int, buffers: "Sequence[memoryview | bytearray | bytes]") -> int:
-    """A pipe that polls as writable takes PIPE_BUF bytes without blocking."""
+    """Write up to PIPE_BUF bytes, which a pipe that polls as writable takes without blocking. Return how many."""
     poll = select.poll()
     poll.register(fd, select.POLLOUT)
     first = next((each for each in buffers if each), b"")

@@ -1,4 +1,4 @@
-"""Serves any number of connections at once, until the last of them is over. stdin and stdout are the case of one."""
+"""Serves any number of clients at once, until the last of them has ended. stdin and stdout are one client."""
 
 import gc
 from collections import deque
@@ -20,28 +20,28 @@ LAST_WORDS = 1.0  # Seconds that a client has to read what was said before a sig
 
 
 class Server:
-    """Reads and dispatches, in the thread that calls `run`; runs have threads of their own.
+    """Reads lines and dispatches commands, in the thread that calls `run`; runs of the agent have threads of their own.
 
-    Invariant: a connection is looked at when it has something to read and after it called for that, and not otherwise:
-    what one connection does costs the same however many others there are.
+    Invariant: a connection is looked at when it has something to read, or when it has called for that, and not
+    otherwise: what one connection does costs the same however many others there are.
     """
 
     def __init__(self, *, owns_process: bool = False) -> None:
-        """`owns_process`: there is nothing else in this one, so that its signals and its memory are ours. Then this is
-        called in the main thread.
+        """`owns_process`: nothing else runs in this process, so that its signals and its garbage are handled here. Then
+        `run` is called in the main thread.
         """
         self._wakeup = Wakeup()
         self._owns_process = owns_process
         self._connections: dict[int, Connection] = {}
         self._calling: deque[Connection] = deque()  # Those to look at. Any thread adds to it.
         self._cold: deque[Connection] = deque()  # Those for whose first runs nothing was made ready yet.
-        self._code = 0
+        self._code = 0  # The largest exit code of the connections that have ended.
 
     def connect(
         self, dialect: Dialect, stdio: Stdio, open_session: Callable[[Listener], Session], gate: TokenGate | None = None
     ) -> Connection:
-        """Serve a client from now on, with a session; more can be opened later. May be called in any thread, also while
-        `run` goes on. Raises what opening the session raises, and then there is no connection.
+        """Serve a client from now on, with one session; the connection can open more. May be called in any thread, also
+        while `run` goes on. Raises what opening the session raises, and then there is no connection.
         """
         connection = Connection(dialect, stdio, lambda: self._call(connection), gate)
         connection.open(open_session)  # Before the first line is read: it is for this session.
@@ -51,8 +51,8 @@ class Server:
         return connection
 
     def run(self) -> int:
-        """Serve until no connection is left, or a signal says stop. Return the exit code: the largest of theirs, or 128
-        and the signal's number.
+        """Serve until no connection is left, or a signal asks for the end. Return the exit code: the largest of the
+        connections', or 128 plus the signal's number.
         """
         if self._owns_process:
             self._wakeup.on_signals()
@@ -68,21 +68,23 @@ class Server:
                 self._connections[source].read()
                 self._look_at(self._connections[source])
             self._look_at_callers()
-            self._warm_up()  # Whoever had asked already has been answered by now.
+            self._warm_up()  # After the first answers: those need none of it.
         return self._code
 
     def _call(self, connection: Connection) -> None:
+        """Have the serving thread look at a connection. Called in any thread."""
         self._calling.append(connection)
         self._wakeup.wake()
 
     def _look_at_callers(self) -> None:
+        """Look at the connections that have called, but for those that have ended."""
         while self._calling:
             connection = self._calling.popleft()
             if self._connections.get(connection.source) is connection:
                 self._look_at(connection)
 
     def _look_at(self, connection: Connection) -> None:
-        """Let go of it if it is over; otherwise read from it, or not, as it has room for."""
+        """Remove a connection that has ended; otherwise have it polled for input, or not, as it has room."""
         code = connection.outcome(partial(self._wakeup.has, connection.source))
         if code is not None:
             self._wakeup.forget(connection.source)
@@ -95,7 +97,7 @@ class Server:
             self._wakeup.forget(connection.source)
 
     def _warm_up(self) -> None:
-        """Do in the background what first runs would otherwise wait for."""
+        """Make ready in a thread what the first runs of new connections would otherwise wait for."""
         if not self._cold:
             return
         connections: list[Connection] = []
@@ -108,6 +110,7 @@ class Server:
             self._collect_garbage()
 
     def _load(self, connections: list[Connection]) -> None:
+        """Make these connections ready: what that thread does."""
         try:
             for connection in connections:
                 try:
@@ -118,7 +121,7 @@ class Server:
             self._collect_garbage()
 
     def _collect_garbage(self) -> None:
-        """Let the collector work, which the start went without."""
+        """Turn on the garbage collector, which is off while the process starts, if the process is ours."""
         if self._owns_process and not gc.isenabled():
             gc.freeze()  # What is loaded by now stays; no collection needs to look at it again.
             gc.enable()

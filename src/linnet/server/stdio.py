@@ -6,14 +6,16 @@ from msgspec import Struct
 
 
 class Stdio(Struct, frozen=True):
-    """Private duplicates: reading fd and writing fd."""
+    """The two descriptors by which a client is reached."""
 
-    source: int
-    sink: int
+    source: int  # To read from.
+    sink: int  # To write to.
 
 
 def claim() -> Stdio:
-    """From here on fd 0 is empty and fd 1 is stderr. A descriptor that was closed counts as empty."""
+    """Return private duplicates of stdin and stdout. From here on, descriptor 0 is empty and descriptor 1 is stderr.
+    One that was closed counts as empty.
+    """
     source = _duplicate(0, os.O_RDONLY)
     sink = _duplicate(1, os.O_WRONLY)
     nothing = os.open(os.devnull, os.O_RDWR)

@@ -1,7 +1,7 @@
-"""The only ways in which linnet speaks to people: on stderr, and on stdout where no protocol is spoken.
+"""Writes text for people, on stderr, and on stdout where no protocol is spoken, with control characters spelled out.
 
-What comes from elsewhere, as names of files and answers of servers do, could otherwise rewrite what was asked, or have
-the terminal do something. What is meant for programs does not pass here: lines of JSON, and an exported page.
+Nothing else in linnet writes for people: names of files or answers of servers could otherwise have the terminal do
+something. What is meant for programs, lines of JSON and exported pages, does not pass here.
 """
 
 import sys
@@ -12,23 +12,23 @@ from linnet.core.text.terminal_text import spelled_out
 
 
 def say(sentence: str, program: str = "linnet") -> None:
-    """A line on stderr, to whoever looks after the program. Never fails."""
+    """Write a line to stderr, for whoever started the program. Never fails on a full disk or a closed pipe."""
     with suppress(OSError):  # It may go to a file on the very disk that is full.
         _write(sys.stderr, f"{program}: {sentence}\n")
 
 
 def ask(text: str) -> None:
-    """Lines, or a question without a line end, on stderr."""
+    """Write lines, or a question without a line end, to stderr."""
     _write(sys.stderr, text)
 
 
 def tell(text: str) -> None:
-    """Lines for people, on stdout."""
+    """Write lines for people to stdout."""
     _write(sys.stdout, text + "\n")
 
 
 def hand_over(text: str) -> None:
-    """A value on stdout, with a line end: as it is for a program or a file, spelled out only if people look at it."""
+    """Write a value to stdout, with a line end: spelled out on a terminal, and as it is to a program or a file."""
     if sys.stdout is not None and not sys.stdout.isatty():
         sys.stdout.write(text + "\n")
     else:

@@ -1,4 +1,4 @@
-"""What happens in a session, in lines for whoever looks for a fault. Nothing of what was said is in them."""
+"""Writes lines for `--debug` about what happens in a session. Nothing of what was said is in them."""
 
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -21,10 +21,10 @@ from linnet.server.terminal import say
 
 
 class Trace:
-    """Writes lines on stderr, with the seconds since it was made, and without secrets."""
+    """Writes lines to stderr, with the seconds since this was made, and without secrets."""
 
     def __init__(self, hide: Callable[[bytes], bytes]) -> None:
-        """`hide` takes secrets out."""
+        """`hide` removes secrets from a line."""
         self._hide = hide
         self._began = monotonic()
 
@@ -34,6 +34,8 @@ class Trace:
 
 
 class Tracing(Listener):
+    """Traces the events of a session."""
+
     def __init__(self, trace: Callable[[str], None]) -> None:
         self._trace = trace
         self._started: dict[str, float] = {}
@@ -44,6 +46,7 @@ class Tracing(Listener):
                 self._trace(line)
 
     def _line(self, event: Event) -> str:
+        """Return the line about an event; empty if there is none."""
         match event:
             case StepStarted(step):
                 return f"step {step}"

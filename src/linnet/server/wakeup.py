@@ -1,4 +1,4 @@
-"""How the main thread is woken: by a signal, by the end of a run, by a change in whoever reads."""
+"""Lets one thread wait for input, for signals, and for other threads that wake it."""
 
 import os
 import select
@@ -8,9 +8,8 @@ from types import FrameType
 
 
 class Wakeup:
-    """A handler only notes the signal and wakes; what must be done about it is done by the thread that waits.
-
-    One thread waits, heeds and forgets; any thread may wake it.
+    """One thread calls `wait`, `heed` and `forget`; any thread may call `wake`. The handler of a signal only notes it
+    and wakes: the thread that waits does what must be done.
     """
 
     def __init__(self) -> None:
@@ -18,14 +17,15 @@ class Wakeup:
         os.set_blocking(self._write, False)
         self._poll = select.poll()
         self._poll.register(self._read, select.POLLIN)
-        self.signal = 0
+        self.signal = 0  # The number of the last one that came; 0 if none did.
 
     def wake(self) -> None:
+        """Have `wait` return, now or when it is next called. Never blocks."""
         with suppress(BlockingIOError):  # There is a wake-up in it that nobody has taken yet.
             os.write(self._write, b".")
 
     def on_signals(self) -> None:
-        """Have signals that ask for an end noted here. Called in the main thread."""
+        """Note from now on the signals that ask for an end. Called in the main thread."""
 
         def note(number: int, frame: FrameType | None) -> None:
             self.signal = number
@@ -38,16 +38,17 @@ class Wakeup:
         signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def heed(self, source: int) -> None:
-        """Wake from now on when there is something to read from `source`, too."""
+        """Have `wait` return also when there is something to read from `source`."""
         self._poll.register(source, select.POLLIN)
 
     def forget(self, source: int) -> None:
+        """Undo `heed`. Idempotent."""
         with suppress(KeyError):
             self._poll.unregister(source)
 
     def wait(self, seconds: float | None = None) -> list[int]:
-        """Wait until somebody wakes this thread, or there is something to read, or `seconds` are over. Return the
-        sources that have something; the end of one counts.
+        """Wait until some thread calls `wake`, a signal comes, there is something to read, or `seconds` are over.
+        Return the sources that have something to read; the end of input counts.
         """
         ready = [fd for fd, _ in self._poll.poll(None if seconds is None else seconds * 1000)]
         if self._read in ready:

@@ -1,1 +1,1 @@
-"""Settings: a row for each, the layers in which they are said, and what holds."""
+"""Settings as people say them: a row for each, and how flags, files and variables become layers of them."""

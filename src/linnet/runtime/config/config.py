@@ -1,4 +1,4 @@
-"""The settings: a row for each, with all that there is to know about it, and the layers in which they are said.
+"""Defines every setting, in one row each, and merges layers of them.
 
 Flags, keys of `settings.json`, its schema, variables, keywords of the SDK, defaults and the page in `docs` are read off
 these rows. Flags are read before anything else is, so that nothing slow is imported here; types are text until needed.
@@ -24,12 +24,14 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = bool | str | None
 Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
-"""Given a call and what it is about to do: True if it may run, False or a reason if not. Plain or `async def`."""
+"""Is given a call and a preview of what it will do. Returns True if it may run; False or a reason if not. May
+be async.
+"""
 
 DEFAULT_PROVIDER = "anthropic"
 Path: TypeAlias = str | os.PathLike[str]
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
-"""Names, and functions that are tools."""
+"""Names of linnet's tools, and functions of the program that are tools."""
 
 _START = "belongs to one start"
 _PROTOCOL = "belongs to the protocol"
@@ -38,8 +40,10 @@ P = ParamSpec("P")
 
 
 def _collecting(make: Callable[P, Row]) -> Callable[P, Any]:
+    """Return a function that takes what a Row takes, and keeps that row. It is typed Any, to be a field's default."""
+
     def row(*args: P.args, **kwargs: P.kwargs) -> None:
-        """Keep a row for the field that this is assigned to, whose default is that nothing is said."""
+        """Keep a row for the field that this is assigned to, and return None, its default: nothing is said."""
         _rows.append(make(*args, **kwargs))
 
     return row
@@ -49,9 +53,9 @@ _row = _collecting(Row)
 
 
 class Keywords(Struct, frozen=True, kw_only=True):
-    """What may be said about how the agent should be. None means that nothing was said.
+    """All settings that a layer may say something about; None means that it says nothing.
 
-    Adding a setting is adding a row here. Where it is more than a value, `settings.py` checks it.
+    To add a setting, add a row here. If it is more than a value, `settings.py` checks it.
     """
 
     provider: str | None = _row(
@@ -298,13 +302,14 @@ class Keywords(Struct, frozen=True, kw_only=True):
 
 
 class Config(Keywords, frozen=True, kw_only=True):
-    """One layer: what somebody asked for, or what a protocol is used to."""
+    """One layer of configuration: what somebody asked for, or the habits of a protocol."""
 
     permission_callback: Callback | None = _row(
         "asked instead of the mode, and where a rule says ask", no_key="is a function"
     )
 
     def __post_init__(self) -> None:
+        """Move a `permission` that is a function to a field of its own: the other is a mode from here on."""
         if callable(self.permission):
             from msgspec.structs import force_setattr
 
@@ -318,7 +323,7 @@ _COLLECTED = tuple(name for name, row in ROWS.items() if row.collected)
 
 
 def flag(field: str) -> str:
-    """Return what a field is called on the command line; `no_session` stands for a `save` that is false, and so on."""
+    """Return the flag of a field. What is no field, such as `no_session`, is spelled as a flag as it is."""
     row = ROWS.get(field)
     if row is None:
         return "--" + field.replace("_", "-")
@@ -326,10 +331,10 @@ def flag(field: str) -> str:
 
 
 def layered(*layers: Config) -> Config:
-    """Merge layers into one: field by field, the last that says something wins.
+    """Merge layers, the weakest first, into one: of each field, the last layer that says something wins.
 
-    Rules, templates, skills and extensions are collected, and servers by name. A layer that names a provider has done
-    with the model and the address that were meant for another one.
+    Rules, templates, skills and extensions are collected from all layers, and MCP servers by name. A layer that names a
+    provider drops the model and the address of the layers below that are meant for another one.
     """
     said: dict[str, Any] = {}
     for layer in layers:
@@ -348,17 +353,20 @@ def layered(*layers: Config) -> Config:
 
 
 def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
+    """Return whether this layer and those below it name different providers."""
     named = all("provider" in said or "script" in said for said in (own, below))
     return named and provider_of(own) != provider_of(below)
 
 
 def provider_of(said: Mapping[str, Any]) -> str:
-    """Return the provider that a layer means. A script is one, too."""
+    """Return the provider that a layer means: the one that it names, `scripted` if it names a script, or the
+    default.
+    """
     return said.get("provider") or ("scripted" if said.get("script") is not None else DEFAULT_PROVIDER)
 
 
 def _used_to(*who: str) -> Config:
-    """Return the habits of these, as a layer; where two have one, the last counts."""
+    """Return the habits of these protocols and programs as a layer; if two have one for a field, the last counts."""
     return Config(**{name: row.habits[each] for name, row in ROWS.items() for each in who if each in row.habits})
 
 

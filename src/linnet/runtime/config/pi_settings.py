@@ -1,5 +1,5 @@
-"""pi's own `settings.json`, as far as it says what linnet knows too. It was written for another program: what cannot be
-used is remarked on, and never stops a start.
+"""Reads pi's own `settings.json` as a layer of configuration, as far as linnet has the same settings. It was written
+for another program, so that what cannot be used is remarked on, and never stops a start.
 """
 
 import os
@@ -43,7 +43,9 @@ class _PiSettings(Struct, frozen=True, rename="camel"):
 
 
 def said(text: bytes, file: str, folder: str) -> tuple[Config, list[str]]:
-    """Return what the file says in linnet's words, and what whoever wrote it should know. Never raises."""
+    """Return what the file says as a layer, and remarks for whoever wrote it. Relative paths start in `folder`. Never
+    raises.
+    """
     if not text.strip():
         return Config(), []
     try:

@@ -1,6 +1,6 @@
-"""What may be said in `settings.json`, read off the rows of Config and their types. A new row is a new key.
+"""The keys of `settings.json` with their types in JSON, read off the rows of Config. A new row is a new key.
 
-Only those who find a file, or a variable, import this.
+It is imported only where there is such a file, or a variable that says the same.
 """
 
 import os
@@ -30,20 +30,25 @@ EXCLUDED = {name: row.no_key for name, row in ROWS.items() if row.no_key}
 
 
 class SettingKey(Struct, frozen=True):
-    """`kind` is its type in JSON. `is_path`: relative ones start in the folder that the file is about."""
+    """A key of `settings.json`."""
 
     name: str
     kind: Any
+    """Its type in JSON."""
     is_path: bool
+    """It is one or more paths; relative ones start in the folder that the file is about."""
     from_project: bool
+    """A project may say it."""
 
     @property
     def variable(self) -> str:
+        """Return the environment variable that says the same."""
         return f"LINNET_{self.name.upper()}"
 
 
 @cache
 def keys() -> Mapping[str, SettingKey]:
+    """Return all keys by name."""
     found = {name: type_of(name) for name in Keywords.__struct_fields__ if name not in EXCLUDED}
     return {
         name: SettingKey(name, in_json(kind), _names_files(kind), ROWS[name].project) for name, kind in found.items()
@@ -51,7 +56,7 @@ def keys() -> Mapping[str, SettingKey]:
 
 
 def type_of(field: str) -> Any:
-    """Return the type of a field, of which its row has the text."""
+    """Return the type of a field. Config has it as text, since the names in it are imported only here."""
     return _evaluated(Keywords.__annotations__[field])
 
 
@@ -62,12 +67,12 @@ def _evaluated(text: str) -> Any:
 
 @cache
 def file_type() -> type[Struct]:
-    """Its fields are the keys, UNSET where nothing is said."""
+    """Return a Struct type whose fields are the keys, UNSET if the file does not say them."""
     return defstruct("Settings", [(key.name, key.kind | UnsetType, UNSET) for key in keys().values()], kw_only=True)
 
 
 def in_json(annotation: Any) -> Any:
-    """Return the type of JSON that a field is written as; None if there is none."""
+    """Return the type that a value of this type has in JSON; None if it cannot be written there."""
     origin, inner = get_origin(annotation), get_args(annotation)
     if origin in (Union, UnionType):
         kinds = [kind for each in inner if (kind := in_json(each)) is not None]
@@ -85,4 +90,5 @@ def in_json(annotation: Any) -> Any:
 
 
 def _names_files(annotation: Any) -> bool:
+    """Return whether a path may be part of such a value."""
     return get_origin(annotation) is os.PathLike or any(map(_names_files, get_args(annotation)))

@@ -1,4 +1,4 @@
-"""The text of a `settings.json`, and variables of the environment, as layers of configuration."""
+"""Reads the text of a `settings.json`, and variables of the environment, as layers of configuration. Reads no file."""
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,15 +16,16 @@ from linnet.errors import BadInput, ConfigError, nearest
 from linnet.runtime.config.config import ROWS, Config
 from linnet.runtime.config.setting_keys import EXCLUDED, SettingKey, file_type, keys
 
-IGNORED = ("$schema",)  # Editors find it helpful.
+IGNORED = ("$schema",)  # For editors.
 PREFIX = "LINNET_"
-NEAR = 0.75  # How much a word is like a key to be taken for it. Others may have variables of that prefix.
+NEAR = 0.75  # How alike a name and a key must be for a remark. Other programs may have variables with this prefix.
 
 
 def said(text: bytes, file: str, folder: str, *, of_project: bool = False) -> tuple[Config, list[str]]:
-    """Return what the file says, and what whoever wrote it should know. Relative paths start in `folder`.
+    """Return what the text says as a layer, and remarks for whoever wrote it. Relative paths start in `folder`. What a
+    project may not say is left out, with a remark.
 
-    A project says only what a project may. Raises ConfigError: `FILE:LINE: key: what was expected`.
+    Raises ConfigError: `FILE:LINE: key: what was expected`.
     """
     if not text.strip():
         return Config(), []
@@ -45,8 +46,8 @@ def said(text: bytes, file: str, folder: str, *, of_project: bool = False) -> tu
 
 
 def from_variables(environ: Mapping[str, str]) -> tuple[Config, list[str]]:
-    """LINNET_MODEL and the like: one for each key. Lists are separated by commas, objects are JSON; an empty one says
-    nothing. Raises ConfigError.
+    """Return what variables say as a layer, and remarks on those that look misspelled. There is one for each key, such
+    as LINNET_MODEL. Lists are separated by commas, objects are JSON; an empty one says nothing. Raises ConfigError.
     """
     variables = {key.variable: key for key in keys().values()}
     values: dict[str, Any] = {}
@@ -62,7 +63,7 @@ def from_variables(environ: Mapping[str, str]) -> tuple[Config, list[str]]:
 
 
 def parsed(key: SettingKey, word: str, where: str) -> Any:
-    """Return a word of the command line or the environment as the key's type. Raises ConfigError."""
+    """Return a word of the command line or the environment as a value of the key's type. Raises ConfigError."""
     value: Any = word
     if get_origin(key.kind) is list:
         value = [each.strip() for each in word.split(",") if each.strip()]
@@ -83,6 +84,7 @@ def _quoted(word: bytes) -> bytes:
 
 
 def _value(key: SettingKey, value: Any, text: bytes, file: str, folder: str) -> Any:
+    """Return a decoded value as Config has it: rules parsed, paths made absolute. `text` is empty for a variable."""
     if key.name == "rules":
         return list(_rules(value, text, file))
     if not key.is_path:
@@ -107,6 +109,9 @@ def _rules(words: Sequence[str], text: bytes, file: str) -> Iterable[Rule]:
 
 
 def _unknown(text: bytes, name: str, file: str) -> str:
+    """Return the remark on a key that is not known. Raises ConfigError if it looks like one that guards something:
+    whoever misspells that is not guarded.
+    """
     if name in EXCLUDED:
         return str(misplaced(text, (name,), f"is no setting: it {EXCLUDED[name]}", file))
     unknown = misplaced(text, (name,), f"is not known here{near(name, keys())}", file)

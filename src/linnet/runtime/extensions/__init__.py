@@ -1,1 +1,1 @@
-"""Extensions of a session: loaded, asked, told, and what they may do to it."""
+"""The extensions of a session: when they are loaded and asked, what they are told, and what they can do to it."""

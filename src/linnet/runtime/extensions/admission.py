@@ -1,5 +1,5 @@
-"""Carries out what the schedule wants of extensions: they are loaded, asked about a move, read again, and what waited
-for them is admitted. Nothing is decided here.
+"""Carries out the effects of the schedule that are about extensions: loads them, asks them about a move, reads them
+again, and submits the commands that waited for that. The schedule decides; nothing is decided here.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -16,37 +16,40 @@ from linnet.runtime.broadcast import Action, act
 from linnet.runtime.error_report import as_error, hand_over
 from linnet.runtime.extensions.session_extensions import SessionExtensions
 from linnet.runtime.jobs import Jobs
-from linnet.runtime.requester import PendingRequest
+from linnet.runtime.requester import PendingRequest, Requester
 
+CarryOut: TypeAlias = Callable[[int, commands.Command, Requester, bool], None]
 Effect: TypeAlias = facts.Load | facts.Hurry | facts.Reload | facts.AskAbout | facts.Admit | facts.GiveUp
 
 
 class Admission:
-    """Whatever is begun here ends with its fact. What blocks does so in a thread, which goes on with what follows; the
-    rest happens in the thread of whoever brought the command.
+    """Invariant: each effect ends with its fact being fed to the schedule, also if something goes wrong. What may block
+    is done in a thread of its own, which also does what follows from the fact; the rest is done by the thread that
+    brought the command.
     """
 
     def __init__(
         self,
         extensions: SessionExtensions,
         jobs: Jobs,
-        carry_out: Callable[[int, PendingRequest], None],
+        carry_out: CarryOut,
         before_reload: Callable[[], None],
         broke: Callable[[LinnetError], None],
     ) -> None:
-        """`carry_out` submits or answers a command; it may raise LinnetError. `broke` is told why nothing will be done
-        any more.
+        """`carry_out(number, command, requester, may_wait)` submits or answers a command; it may raise LinnetError.
+        `before_reload` is called, without the lock, before extensions are read again; it may raise ConfigError. `broke`
+        is told why the session can do nothing any more.
         """
         self._extensions = extensions
         self._jobs = jobs
         self._carry_out = carry_out
         self._before_reload = before_reload
         self._broke = broke
-        self._hurry = CancelToken()
+        self._hurry = CancelToken()  # Of the load that was begun last. Once set, it waits for none that can join later.
 
     def action_locked(self, effect: Effect, requests: Mapping[int, PendingRequest]) -> Action:
-        """Return what is to be done without the lock. Called under it, so that Hurry is about the load it was meant
-        for, and no later one.
+        """Return what to do without the lock. What it needs is looked up now, so that Hurry is about the load it was
+        meant for, and not about a later one.
         """
         match effect:
             case facts.Load():
@@ -64,7 +67,9 @@ class Admission:
                 return partial(self._give_up, error)
 
     def _in_thread(self, action: Action, otherwise: Callable[[LinnetError], Sequence[Action]]) -> Sequence[Action]:
-        """Begin this in a thread. Where there is none, return what is to be done for that reason."""
+        """Do the action, and what follows from it, in a thread. If the system gives none, return what `otherwise` says
+        is to be done.
+        """
         try:
             hand_over("linnet-admit", lambda: act([action]))
         except LinnetError as error:
@@ -72,10 +77,11 @@ class Admission:
         return ()
 
     def _unable(self, error: LinnetError) -> Sequence[Action]:
-        """Refuse whatever waits for extensions, for now."""
+        """Tell the schedule that extensions could not be loaded this time: it refuses what waits for them."""
         return self._jobs.decide(facts.ExtensionsFailed(error, for_good=False))
 
     def _refused(self, number: int, error: LinnetError) -> Sequence[Action]:
+        """Refuse that command, in one step with telling the schedule that it is seen to."""
         return self._jobs.decide(facts.SeenTo(number), number, error)
 
     def _load(self, hurry: CancelToken) -> Sequence[Action]:
@@ -87,6 +93,7 @@ class Admission:
         return self._jobs.decide(facts.ExtensionsLoaded())
 
     def _give_up(self, error: LinnetError) -> Sequence[Action]:
+        """Tell listeners that the session can do nothing any more: extensions cannot be loaded."""
         self._broke(error)
         return self._jobs.decide(facts.FailureTold())
 
@@ -100,6 +107,7 @@ class Admission:
         return self._jobs.decide(facts.ExtensionsReloaded(), number, outcome)
 
     def _ask(self, number: int, request: PendingRequest) -> Sequence[Action]:
+        """Ask extensions whether a move may happen, in a thread, if any of them wants to be asked."""
         move, chain = request.command, self._extensions.chain
         assert isinstance(move, commands.Move)
         question = _question(move)
@@ -113,7 +121,9 @@ class Admission:
     def _asked(
         self, number: int, request: PendingRequest, move: commands.Move, stops: Callable[[], bool]
     ) -> Sequence[Action]:
-        """Answer whether a move may happen. One that is bound to fail is refused, and nobody is asked about it."""
+        """Tell the schedule whether a move may happen: no, if `stops` returns True or an abort came. One that is bound
+        to fail is refused, and nobody is asked about it.
+        """
         try:
             self._jobs.check(move)
             request.cancel.check()
@@ -125,8 +135,10 @@ class Admission:
         return self._jobs.decide(facts.MoveAnswered(number, permitted))
 
     def _admit(self, number: int, request: PendingRequest) -> Sequence[Action]:
+        """Submit or answer a command that has waited for extensions."""
+        assert request.command is not None
         try:
-            self._carry_out(number, request)
+            self._carry_out(number, request.command, request.requester, request.may_wait)
         except Exception as fault:
             return self._refused(number, _broken(fault, request.command))
         return self._jobs.decide(facts.SeenTo(number))
@@ -141,6 +153,7 @@ def _broken(fault: Exception, command: commands.Command | None) -> LinnetError:
 
 
 def _question(move: commands.Move) -> Hook:
+    """Return what extensions are asked about a move."""
     match move:
         case commands.NewSession():
             return SessionSwitching("new")

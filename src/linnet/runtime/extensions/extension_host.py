@@ -1,4 +1,7 @@
-"""What extensions may do to the session they belong to."""
+"""The Host that a session is to its extensions: what they can ask it, and what they can do to it.
+
+Extensions call it in threads of their own, and never with the session's lock held.
+"""
 
 from collections.abc import Callable, Mapping
 from threading import Event as Signal
@@ -22,17 +25,17 @@ from linnet.runtime.error_report import start
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.requester import Requester
 from linnet.runtime.sessions.storage import Storage
-from linnet.runtime.settings.settings import LiveSettings
 from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
     from linnet.processes.process import Processes
-    from linnet.runtime.resources import Resources
     from linnet.runtime.session import Session
 
 
 class _Awaited(Requester):
+    """Keeps the outcome of a command for a thread that waits for it."""
+
     def __init__(self) -> None:
         self.over = Signal()
         self.answer: commands.Answer | None = None
@@ -48,7 +51,7 @@ class _Awaited(Requester):
 
 
 class _Said(Requester):
-    """Nobody waits for it; that it was refused is told."""
+    """Tells clients that what an extension said was refused: nobody waits for the answer."""
 
     def __init__(self, host: "SessionHost") -> None:
         self._host = host
@@ -58,31 +61,29 @@ class _Said(Requester):
 
 
 class SessionHost:
-    """A Host. State that an agent without a session keeps is forgotten when the conversation is."""
+    """Implements Host, whose docstrings say what each method does."""
 
     def __init__(
         self,
         session: "Session",
-        live: LiveSettings,
-        resources: "Resources",
+        session_tools: SessionTools,
         broadcast: Broadcast,
         storage: Storage,
         questions: OpenQuestions,
         jobs: Jobs,
         clock: Callable[[], int],
-        session_tools: SessionTools,
     ) -> None:
         self._session_tools = session_tools
-        self._closing = CancelToken()
+        self._closing = CancelToken()  # Ends the wait of those who show something.
         self._session = session
-        self._live = live
-        self._resources = resources
+        self._resources = session_tools.resources
+        self._live = self._resources.live
         self._broadcast = broadcast
         self._storage = storage
         self._questions = questions
         self._jobs = jobs
         self._clock = clock
-        self._memory: dict[str, Any] = {}
+        self._memory: dict[str, Any] = {}  # State that extensions keep where there is no session to keep it in.
 
     @property
     def cwd(self) -> str:
@@ -123,11 +124,11 @@ class SessionHost:
 
     def show(self, shown: Shown) -> None:
         with self._broadcast.lock:
-            self._broadcast.publish([shown])
+            self._broadcast.publish_locked([shown])
         self._broadcast.pace(self._closing)  # One that never stops showing something fills no memory.
 
     def close(self) -> None:
-        """Nobody is kept waiting any more."""
+        """Release the extensions that wait for a slow reader, now and from here on."""
         self._closing.set()
 
     def say(self, text: str, how: Saying, kind: str = "", details: Any = None) -> None:
@@ -163,7 +164,7 @@ class SessionHost:
         data = _plain(data)
         with self._broadcast.lock:
             self._memory[owner] = data
-            self._broadcast.publish([StateKept(owner, data)])
+            self._broadcast.publish_locked([StateKept(owner, data)])
 
     def kept(self, owner: str) -> Any:
         with self._broadcast.lock:
@@ -176,22 +177,24 @@ class SessionHost:
 
     def failed(self, path: str, event: str, error: str) -> None:
         with self._broadcast.lock:
-            self._broadcast.publish([HookFailed(path, event, error)])
+            self._broadcast.publish_locked([HookFailed(path, event, error)])
 
-    def forget(self) -> None:
-        """The conversation goes on elsewhere."""
+    def forget_locked(self) -> None:
+        """Forget the state that was kept in memory: it belongs to a conversation that was left."""
         self._memory.clear()
 
     def _note(self, text: str, kind: str, details: Any) -> None:
-        """Now, if nothing runs; or to the agent that works; or else when what runs has ended."""
+        """Add a note to the conversation: now, if no job is active; to the run that goes on, if there is one; or when
+        the job has ended.
+        """
         jobs, state = self._jobs, self._broadcast.state
         with self._broadcast.lock:
             if not jobs.active:
                 note = Note(kind, (Text(text),), self._clock(), details=details)
-                self._broadcast.publish([NoteAdded(note)])
+                self._broadcast.publish_locked([NoteAdded(note)])
                 return
             steers = state.streaming
-        if steers:
+        if steers:  # Without the lock, as `submit` demands. If the run ends meanwhile, this becomes a prompt.
             prompt = commands.Prompt(text, (), "steer", slash="text", kind=kind, details=details)
             self._session.submit(prompt, _Said(self))
             return
@@ -205,7 +208,7 @@ class SessionHost:
 
 
 def _plain(data: Any) -> Any:
-    """A copy, in plain JSON. Raises BadInput."""
+    """Return a copy of the data. Raises BadInput if it is not plain JSON."""
     try:
         return msgspec.json.decode(msgspec.json.encode(data))
     except (TypeError, msgspec.MsgspecError, UnicodeError, RecursionError) as error:

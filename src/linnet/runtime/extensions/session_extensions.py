@@ -1,4 +1,6 @@
-"""The extensions of a session: found, loaded and closed; told what happens; and what they bring, where it belongs."""
+"""The extensions of a session: finds, loads, reloads and closes them, tells them what happens, and hands their tools
+and commands to the session.
+"""
 
 import os
 import sys
@@ -29,8 +31,11 @@ CLOSING = 2.0  # Seconds that all of them together have to hear that it is over.
 
 
 class SessionExtensions(Listener):
-    """Invariants: `chain` is there once they are loaded, if there are any; each of them is told `session_start` once
+    """Invariants: `chain` is there once they are loaded, if there are any; each extension is told `session_start` once
     for each session that it sees, and `session_shutdown` once.
+
+    `_loading` is held while extensions load, which may take long. It is taken before the session's lock, and never with
+    that held: an extension that loads may well use the session.
     """
 
     def __init__(
@@ -41,17 +46,18 @@ class SessionExtensions(Listener):
         self._session_tools = session_tools
         self._host = host
         self._loading = Lock()
-        self._closing = CancelToken()
+        self._closing = CancelToken()  # Ends a load that goes on as the session is closed.
         self._closed = False
         self._loaded = False
 
     @property
     def chain(self) -> Chain | None:
+        """Return the extensions that are loaded; None if there are none."""
         return self._session_tools.chain
 
     def load(self, hurry: CancelToken) -> None:
-        """Load them, or wait for those that were not there when that was done in a hurry: until `hurry` is set, nobody
-        waits for what can join later. What cannot be loaded is told. Blocks; not to be called under the session's lock.
+        """Load the extensions; if they are loaded, wait for those that are not ready yet. Once `hurry` is set, nobody
+        waits for those that can join later. What cannot be loaded is told. Not to be called under the session's lock.
 
         Raises ConfigError if one that was named cannot be had.
         """
@@ -64,8 +70,9 @@ class SessionExtensions(Listener):
                 self._await(extension, hurry)
 
     def reload(self) -> None:
-        """Read them again, and then close those that there were. Raises ConfigError if one that was named cannot be
-        had; then those that there were stay.
+        """Load the extensions anew, and then close those that there were. Not to be called under the session's lock.
+
+        Raises ConfigError if one that was named cannot be had, and then those that there were stay.
         """
         with self._loading, self._kept_modules():
             loaded = self._read(self._closing)
@@ -73,7 +80,7 @@ class SessionExtensions(Listener):
             self._enter(loaded)
 
     def close(self) -> None:
-        """Idempotent."""
+        """Close the extensions, and keep any that still load from joining. Idempotent."""
         with self._broadcast.lock:
             if self._closed:
                 return
@@ -83,6 +90,7 @@ class SessionExtensions(Listener):
         self._end("quit")
 
     def commands(self) -> Sequence[SlashCommand]:
+        """Return what extensions let a user type as `/name`. Never blocks."""
         chain = self.chain  # Asked once: another thread may take it away.
         return [
             SlashCommand(command.name, command.description, "extension", extension.location, extension.path)
@@ -93,13 +101,16 @@ class SessionExtensions(Listener):
         chain = self.chain
         for event in events:
             if isinstance(event, SessionEntered | Cleared):
-                self._host.forget()
+                self._host.forget_locked()
             if chain is None or (type(event) in PASSING and not chain.hears_passing):
                 continue
             for told in observed(event):
                 chain.tell(told)
 
     def _read(self, hurry: CancelToken) -> LoadedExtensions:
+        """Find and load what the settings name and allow. Raises ConfigError if one that was named cannot be had, and
+        then those that were loaded are closed.
+        """
         settings = self._live.now
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         others = (
@@ -116,28 +127,31 @@ class SessionExtensions(Listener):
         raise self._told(*loaded.missing)
 
     def _await(self, extension: Extension, hurry: CancelToken) -> None:
+        """Wait until an extension is ready. Raises ConfigError if it failed instead."""
         try:
             extension.wait_ready(max(PATIENCE, self._live.now.extension_wait), hurry)
         except Exception as fault:
             raise self._told((extension.path, explained(fault))) from None
 
     def _told(self, *missing: tuple[str, str]) -> ConfigError:
-        """What to raise about those that were named and cannot be had, once that was told."""
+        """Tell which extensions were named and cannot be had, and return the error to raise about the first."""
         with self._broadcast.lock:
-            self._broadcast.publish([HookFailed(path, "load", error) for path, error in missing])
+            self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in missing])
         from linnet.extensions.named import unusable
 
         return unusable(*missing[0])
 
     def _enter(self, loaded: LoadedExtensions) -> None:
+        """Give the session what was loaded, unless it was closed meanwhile: then that is closed, too."""
         chain = None
         if loaded.extensions:
             chain = Chain(loaded.extensions, self._host.failed, self._live.now.hook_timeout)
+        # In one step: what is published before it is not told to them, and `session_start` is the first that is.
         with self._broadcast.lock:
             closed = self._closed
             if not closed:
                 self._session_tools.extend(chain)
-                self._start(chain, loaded)
+                self._start_locked(chain, loaded)
             self._loaded = True
         self._tell_doubts()
         if closed:
@@ -146,7 +160,7 @@ class SessionExtensions(Listener):
 
     @contextmanager
     def _kept_modules(self) -> Iterator[None]:
-        """If the body fails, modules of extensions are those that there were: the functions in them still use them."""
+        """Put the modules of extensions back if the body fails: the extensions that stay still use them."""
         before = _extension_modules()
         try:
             yield
@@ -156,16 +170,17 @@ class SessionExtensions(Listener):
             sys.modules.update(before)
             raise
 
-    def _start(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
+    def _start_locked(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
+        """Tell which ones could not be loaded, and tell the others that the session has started."""
         for path, error in loaded.failures:
             tell_failure(path, error)
-        self._broadcast.publish([HookFailed(path, "load", error) for path, error in loaded.failures])
+        self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in loaded.failures])
         if chain is not None:
             state = self._broadcast.state
             chain.tell(SessionStarted("startup", state.session_id, state.session_file))
 
     def _tell_doubts(self) -> None:
-        """Now that it is known what they bring: which tools rules name that nobody has."""
+        """Tell which tools are named in rules and had by nobody, now that it is known what extensions bring."""
         unheard = self._live.now.unheard_tools
         if not unheard:
             return
@@ -175,9 +190,10 @@ class SessionExtensions(Listener):
         for sentence in doubts(unheard, others):
             self._broadcast.warn(sentence)
         with self._broadcast.lock:
-            self._broadcast.publish(doubtful(unheard, others))
+            self._broadcast.publish_locked(doubtful(unheard, others))
 
     def _end(self, reason: str) -> None:
+        """Take the extensions from the session, and then tell and close them without the lock: they may use it."""
         with self._broadcast.lock:
             chain = self.chain
             self._session_tools.extend(None)
@@ -191,12 +207,12 @@ def _extension_modules() -> dict[str, ModuleType]:
 
 
 def extension_folders(home: str, project: str | None) -> list[tuple[str | None, Location]]:
-    """Where extensions are looked for: in the folder of a project, if that is trusted, and in the user's own."""
+    """Return where extensions are looked for: in the project's folder, if that is trusted, and in the user's own."""
     return [(project and os.path.join(project, FOLDER), "project"), (os.path.join(home, FOLDER), "user")]
 
 
 def zot_folders(settings: Settings) -> list[tuple[str, Location]]:
-    """Where zot looks for extensions, if linnet stands in for it; the project's only while it is trusted."""
+    """Return where zot looks for extensions, if linnet stands in for it; the project's only while it is trusted."""
     if settings.zot_home is None:
         return []
     user: tuple[str, Location] = (os.path.join(settings.zot_home, FOLDER), "user")

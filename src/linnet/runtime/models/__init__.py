@@ -1,1 +1,1 @@
-"""Providers and models that can be used: keys, addresses, models.json, and which one is meant."""
+"""Finds the providers and models that can be used, with their keys and addresses, and the one that is meant."""

@@ -1,4 +1,4 @@
-"""A key that a command prints, such as that of a password manager."""
+"""Runs a command that prints a provider's key, such as that of a password manager."""
 
 import os
 from threading import Event, Timer
@@ -10,15 +10,16 @@ from linnet.errors import ConfigError
 if TYPE_CHECKING:
     from linnet.processes.process import Processes
 
-DEADLINE = 10.0
-LONGEST = 1 << 16
-SHOWN = 200
+DEADLINE = 10.0  # Seconds.
+LONGEST = 1 << 16  # Bytes that are read.
+SHOWN = 200  # Characters of stderr in an error.
 
 
 def printed_key(command: str, provider: str, processes: "Processes", cancel: Cancel) -> str:
-    """What the command printed, trimmed. It has ten seconds, no input, and is killed with all it started.
+    """Run the command, and return what it printed, trimmed. It has ten seconds, no input, and is killed with all that
+    it started.
 
-    Raises ConfigError with a sentence that never has what it printed on stdout; raises Cancelled.
+    Raises ConfigError with a sentence, in which there is nothing of what it printed on stdout. Raises Cancelled.
     """
     from linnet.processes.shell import Shell
 

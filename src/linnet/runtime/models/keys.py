@@ -1,4 +1,6 @@
-"""Keys, where they come from, and the file that keeps them: `auth.json` in the home folder, for its owner alone."""
+"""Reads and writes `auth.json` in the home folder, which has providers' keys and which nobody but its owner
+may read.
+"""
 
 import os
 from collections.abc import Callable
@@ -15,14 +17,15 @@ COMMAND = "!"
 
 
 class Key(Struct, frozen=True):
-    """`word` is the key, or `!` and a command that prints it; empty if there is none. `place` is the flag, the variable
-    or the file that it came from. `problem` says why an entry of the file is no key.
-    """
+    """A provider's key, and where it came from. It is false if there is none."""
 
     word: str = ""
+    """The key, or `!` and a command that prints it; empty if there is none."""
     source: Source | None = None
     place: str = ""
+    """The flag, the variable or the file that it came from."""
     problem: str = ""
+    """Why an entry of the file is no key."""
 
     def __repr__(self) -> str:
         return f"Key(source={self.source!r}, place={self.place!r})"  # A trace shows no key.
@@ -32,13 +35,15 @@ class Key(Struct, frozen=True):
 
     @property
     def command(self) -> str:
+        """Return the command that prints the key; empty if the key itself is there."""
         return self.word[1:].strip() if self.word.startswith(COMMAND) else ""
 
 
 class StoredKeys:
-    """What `auth.json` says: {"anthropic": "sk-…"}, or as pi writes it, {"anthropic": {"type": "api_key", "key": "…"}}.
+    """The keys in `auth.json`: {"anthropic": "sk-…"}, or as pi writes it, {"anthropic": {"type": "api_key", "key":
+    "…"}}.
 
-    Read when it is first needed, and again when it has changed: somebody may log in while an agent lives.
+    The file is read when it is first needed, and again when it has changed: somebody may log in while an agent lives.
     """
 
     def __init__(self, home: str) -> None:
@@ -47,7 +52,9 @@ class StoredKeys:
         self._seen: tuple[int, int, int] | None = None
 
     def key(self, provider: str) -> Key:
-        """Raises ConfigError if the file cannot be used, or others can read it."""
+        """Return the provider's key; an empty one if there is none. Raises ConfigError if the file cannot be used, or
+        if others can read it.
+        """
         state = _state(self.path)
         if state != self._seen:
             self._entries, self._seen = _entries(self.path), state
@@ -63,22 +70,24 @@ class StoredKeys:
                 raise ConfigError(f'{self.path}: "{provider}": expected a key, or {{"type": "api_key", "key": "…"}}')
 
     def check(self) -> None:
-        """Raises ConfigError if the file cannot be used."""
+        """Raise ConfigError if the file cannot be used."""
         _entries(self.path)
 
     def put(self, provider: str, word: str) -> None:
-        """Raises ConfigError or OSError."""
+        """Keep a key. Raises ConfigError or OSError if the file cannot be used or written."""
         self._change(lambda entries: {**entries, provider: {"type": "api_key", "key": word}})
 
     def remove(self, provider: str) -> bool:
-        """False if there was none. Raises ConfigError or OSError."""
+        """Remove a provider's entry. Return whether there was one. Raises ConfigError or OSError."""
         if provider not in _entries(self.path):
             return False
         self._change(lambda entries: {name: entry for name, entry in entries.items() if name != provider})
         return True
 
     def _change(self, change: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
-        """Whatever else is in the file stays. Two at once take turns; a reader sees the old or the new."""
+        """Replace the entries by what `change` makes of them, under the file's lock; a reader sees the old or
+        the new.
+        """
         from msgspec import json
 
         from linnet.files.lock import changing
@@ -91,7 +100,7 @@ class StoredKeys:
 
 
 def _state(path: str) -> tuple[int, int, int] | None:
-    """Return what differs once a file was written again; None if there is none."""
+    """Return numbers that differ once the file was written again; None if there is no file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -102,6 +111,7 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 
 def _entries(path: str) -> dict[str, Any]:
+    """Return what the file says. Raises ConfigError if it cannot be used, or if others can read it."""
     try:
         found = read(path, MOST)
     except FileNotFoundError:

@@ -1,4 +1,4 @@
-"""Which provider and model are meant by what was said, and by what was not."""
+"""Finds out which provider and model are meant, by the names that were said, if any, and by the keys there are."""
 
 from typing import TYPE_CHECKING
 
@@ -9,10 +9,10 @@ if TYPE_CHECKING:
 
 
 def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> tuple[str, str]:
-    """Return the names of a provider and of a model, which need not be known there.
+    """Return the provider and the id of the model that are meant. The provider need not have such a model.
 
-    The model may be an id, or `provider/id`; ids may have slashes of their own. Raises ConfigError if provider and
-    model contradict each other, or if there is no such provider.
+    `model` may be an id, or `provider/id`; ids may have slashes of their own. Raises ConfigError if provider and model
+    contradict each other, or if there is no such provider.
     """
     if provider is not None:
         return provider, _id(accounts, provider, model)
@@ -23,8 +23,8 @@ def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> tup
 
 
 def default_provider(accounts: "Accounts") -> str:
-    """The first that has a key: Anthropic, OpenAI, DeepSeek, then those of models.json in the order they have there.
-    Else the first that may do without one. A key that was given for no provider is Anthropic's.
+    """Return the first provider that has a key: Anthropic, OpenAI, DeepSeek, then those of models.json in their order.
+    If none has, the first that may do without. A key that was given on the command line is taken to be Anthropic's.
     """
     names = [name for name in accounts.providers if name != "scripted"]
     if accounts.key_given:
@@ -35,6 +35,7 @@ def default_provider(accounts: "Accounts") -> str:
 
 
 def _id(accounts: "Accounts", provider: str, model: str | None) -> str:
+    """Return the id of the model of this provider that is meant. Raises ConfigError."""
     accounts.info(provider)
     if not model:
         return _default_model(accounts, provider)
@@ -53,7 +54,9 @@ def _id(accounts: "Accounts", provider: str, model: str | None) -> str:
 
 
 def _found(accounts: "Accounts", model: str) -> tuple[str, str]:
-    """Look where it is listed before guessing where it might be known."""
+    """Return the provider and the id for a model whose provider was not said: one that lists it, before one that may
+    have it unlisted.
+    """
     default = default_provider(accounts)
     first, _, rest = model.partition("/")
     named = bool(rest) and first in accounts.providers
@@ -70,6 +73,7 @@ def _found(accounts: "Accounts", model: str) -> tuple[str, str]:
 
 
 def _default_model(accounts: "Accounts", provider: str) -> str:
+    """Return the model of the provider that is used if nobody names one. Raises ConfigError if there is none."""
     model = accounts.info(provider).default_model
     if not model:
         name = accounts.spelled("model")

@@ -1,5 +1,5 @@
-"""models.json: models that the catalogue does not know, and providers of one's own. In either of two forms: a list of
-models for providers that are known, or pi's object of providers, each with its models.
+"""Reads models.json: models that the catalogue does not know, and providers of the user's own. It has one of two forms:
+a list of models of known providers, or pi's object of providers, each with its models.
 """
 
 from collections.abc import Mapping, Sequence
@@ -92,7 +92,7 @@ def read(path: str) -> Own:
 
 
 def understood(text: bytes, path: str) -> Own:
-    """As `read`, of what the file says. Pure."""
+    """Return what `read` does, for a file with this text. Pure."""
     if text.lstrip()[:1] == b"[":
         return _listed(text, path)
     said = checked(text, _File, path).providers
@@ -110,6 +110,8 @@ def _listed(text: bytes, path: str) -> Own:
 
 
 def _info(name: str, said: _Provider, text: bytes, path: str) -> ProviderInfo:
+    """Return a provider of the file; one that linnet knows keeps what the file does not say. Raises ConfigError."""
+
     def wrong(problem: str, *key: str) -> ConfigError:
         return misplaced(text, ("providers", name, *key), problem, path)
 
@@ -140,8 +142,8 @@ def _info(name: str, said: _Provider, text: bytes, path: str) -> ProviderInfo:
 
 
 def _key(word: str) -> tuple[str, str]:
-    """Return the variable that the key is in, or else the key itself. `$NAME` and `${NAME}` are a variable, and so is a
-    name in capitals with an underscore.
+    """Return the variable that has the key, or else the key itself; the other is empty. `$NAME` and `${NAME}` are a
+    variable, and so is a name in capitals with an underscore.
     """
     name = word.removeprefix("$").removeprefix("{").removesuffix("}") if word.startswith("$") else word
     plain = name.isascii() and name.isidentifier()

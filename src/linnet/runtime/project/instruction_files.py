@@ -1,11 +1,12 @@
-"""What people wrote for the model to be told before the conversation: AGENTS.md, SYSTEM.md, APPEND_SYSTEM.md."""
+"""Finds and reads the files that people write for the system prompt: AGENTS.md, SYSTEM.md, APPEND_SYSTEM.md."""
 
 import os
 from collections.abc import Iterator
 
 from linnet.core.project.instructions import Instructions
 from linnet.files.reading import Open
-from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
+from linnet.runtime.project.project import folders, repository
+from linnet.runtime.project.resource_folders import ResourceFolders
 from linnet.runtime.project.text_files import TextFile, TextFiles, is_inside
 
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
@@ -15,25 +16,25 @@ PI_NAMES = ("AGENTS.override.md", *NAMES)
 
 
 class InstructionFiles:
-    """As it was at the last look. `system` stands in for linnet's own words, `addition` follows them."""
+    """The files as they were at the last `look`."""
 
     def __init__(self, resource_folders: ResourceFolders, open: Open = os.open) -> None:
         self._resource_folders = resource_folders
         self._instructions = TextFiles(lambda file: Instructions(*_parts(file)), most=MOST_OF_ONE, cuts=True, open=open)
         self._others = TextFiles(lambda file: file.text.strip(), open=open)
         self.instructions: tuple[Instructions, ...] = ()
-        self.system: str | None = None
-        self.addition: str | None = None
+        self.system: str | None = None  # Stands in for linnet's own system prompt.
+        self.addition: str | None = None  # Follows it.
 
     def look(self) -> None:
-        """Look again. A file is read only if it has changed."""
+        """Look for the files again. One is read only if it has changed."""
         self.instructions = tuple(self._found()) if self._resource_folders.context_files else ()
         self.system = self._first("SYSTEM.md")
         self.addition = self._first("APPEND_SYSTEM.md")
 
     @property
     def section(self) -> str:
-        """Of the system prompt; empty without instructions."""
+        """Return the section of the system prompt that has the instructions; empty if there are none."""
         if not self.instructions:
             return ""
         from linnet.core.project.instructions import shown
@@ -41,7 +42,9 @@ class InstructionFiles:
         return shown(self.instructions, MOST_OF_ALL)
 
     def _found(self) -> Iterator[Instructions]:
-        """The user's own first, then from the root down. Of one folder, the first that has any."""
+        """Yield the instructions: the user's own first, then from the root down. Of one folder, the first
+        file there.
+        """
         resource_folders = self._resource_folders
         root, cwd = repository(resource_folders.project.root), resource_folders.project.root
         holds_home = is_inside(os.path.realpath(os.path.expanduser("~")), root)  # Some keep all of it in a repository.
@@ -63,6 +66,7 @@ class InstructionFiles:
                     break
 
     def _first(self, name: str) -> str | None:
+        """Return the text of that file in the first folder that has one which is not empty; None if none has."""
         for folder, _ in self._resource_folders.own_folders:
             if text := self._others.get(os.path.join(folder, name)):
                 return text

@@ -1,4 +1,6 @@
-"""The folder of the project that is worked on, what it brings, and whether that may be used."""
+"""Decides whether the project that is worked on is trusted, and with it the files in it that can run code or speak
+to the model.
+"""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -21,61 +23,64 @@ LOADED = frozenset(name.split(os.sep)[0] for name in (*GUARDED, SHARED))
 
 
 class Project:
-    """Invariant: what comes from `resources` is used only while `trusted`, since it can run code or speak to the model.
+    """Invariant: what lies in `resources` is used only while `trusted`.
 
     Whoever reads something from there asks `resources` at the moment of reading, for the answer may change; a
     ProjectTrustSet is published when it does. `read` gives what was vouched for, and nothing that was put there since.
-    `decided`: somebody has said yes or no.
 
-    What changes is trusted again only if somebody says so again: when extensions are read anew it is compared with what
-    was vouched for. Once it is `watched`, what appears is not used either, however it was trusted.
+    What has changed is trusted again only if somebody says so again: when extensions are read anew it is compared with
+    what was vouched for. After `watch`, what appears is not used either, however the project was trusted.
     """
 
     def __init__(self, root: str, home: str = "", *, trusted: bool = False, stands_for: Peer | None = None) -> None:
         self.root = root
         self.trusted = trusted
-        self.folders: tuple[str, ...] = ()
+        self.folders: tuple[str, ...] = ()  # Those that are guarded and were there at the last `look`.
         self.home = home
         self._stands_for = stands_for
-        self.decided = trusted
-        self._lock = Lock()  # Surveyed in one thread, answered in another.
+        self.decided = trusted  # Whether somebody has said yes or no.
+        self._lock = Lock()  # It is surveyed in one thread and answered about in another. Held while files are read.
         self._vouched: Print | None = None  # What the answer was about.
         self._listed: Print | None = None  # What somebody was told of last, who may answer.
         self._before: Mapping[str, str] = {}  # What was trusted once, and has changed.
         self._barred = False  # It has changed while this process lives: what was said at its start no longer counts.
         self._at_first: frozenset[str] | None = None  # What of all that is protected was there, if it is watched.
-        self._told: frozenset[str] = frozenset()
+        self._told: frozenset[str] = frozenset()  # What appeared later, and was told.
 
     @property
     def resources(self) -> str | None:
-        """The project's own `.linnet` folder; None if there is none, or nobody trusts it."""
+        """Return the project's `.linnet` folder; None if there is none, or nobody trusts it."""
         return self.folder(FOLDER)
 
     def folder(self, name: str) -> str | None:
-        """The same for another folder that is guarded, such as `.pi`."""
+        """Return another guarded folder of the project's, such as `.pi`; None if there is none, or nobody trusts it."""
         path = os.path.join(self.root, name)
         return path if self.admits(path) and path in self.folders and os.path.isdir(path) else None
 
     def admits(self, path: str) -> bool:
-        """Whether what is at this path, in this folder or above, may be used."""
+        """Return whether what is at this path may be used: the project is trusted, and it was there when the watch
+        began, if there is one.
+        """
         if not self.trusted or self._at_first is None:
             return self.trusted
         return self._protected(path) is None or self._protected(path) in self._at_first
 
     @property
     def standing(self) -> object:
-        """Equal to what it was as long as the same may be used."""
+        """Return a value that is equal to an earlier one as long as the same may be used."""
         return self.trusted, self.folders, self._at_first
 
     def watch(self) -> None:
-        """From now on, commands run in a sandbox that may put something here for the agent to use."""
+        """Remember what is there now: commands in a sandbox may put something here, which is not to be used outside."""
         if self._at_first is None:
             self._at_first = self._present()
             if self.trusted and self._vouched is None:
                 self._vouched = self._fingerprint()
 
     def appeared(self) -> "ProjectUntrusted | None":
-        """What there is by now that was not there when it began to be watched, and is not used; each is told once."""
+        """Return what has appeared since the watch began, and is not used; None if nothing has. Each is
+        returned once.
+        """
         if self._at_first is None or (self.decided and not self.trusted):
             return None
         new = {name for name in self._present() - self._at_first - self._told if name in LOADED}
@@ -94,8 +99,8 @@ class Project:
             return ProjectUntrusted(self.root, brought(folders), tuple(changed))
 
     def decide_again(self) -> bool:
-        """Compare it with what was trusted. If that has changed, it is as if nobody had said anything, until somebody
-        does. Returns whether what holds is to be found out anew.
+        """Compare the project with what was trusted. If it has changed, nobody has said anything about it any more.
+        Returns whether settings are to be resolved anew.
         """
         with self._lock:
             before = self.standing
@@ -110,8 +115,9 @@ class Project:
             return self.standing != before
 
     def decide(self, flag: bool | None, setting: bool | None, remarks: list[str]) -> None:
-        """By what was said for this run, or what was said for good, or by the user's setting. Where nothing is guarded,
-        nothing is decided, and nothing but the folder's name was looked at.
+        """Decide whether the project is trusted: by the flag, else by what was said for good, else by the user's
+        setting. If there is nothing to guard, nothing is decided, and no file is read. What goes wrong is added to
+        `remarks`.
         """
         self.look()
         if self._barred:
@@ -138,19 +144,23 @@ class Project:
             self.trusted, self.decided = bool(setting), setting is not None
 
     def survey(self) -> "ProjectUntrusted | None":
-        """What is left out because nobody has said anything about it; None if there is nothing of the kind."""
+        """Return what is left out because nobody has said whether the project is trusted; None if nothing is."""
         with self._lock:
             return self._survey()
 
     def answer(self, answer: Answer) -> None:
-        """Trust it, for as long as this process lives or for good, or never. Only what was there when it was last
-        surveyed is trusted. Raises BadInput or ConfigError, and then nothing has changed.
+        """Trust the project for as long as this process lives, or for good, or never.
+
+        Raises BadInput if it is not what was surveyed last, and then it is not trusted; ConfigError if the answer
+        cannot be kept, and then nothing has changed.
         """
         with self._lock:
             self._answer(answer)
 
     def withdraw(self) -> None:
-        """As if nobody had answered. Raises ConfigError."""
+        """Take back the answer, as if nobody had given one. Raises ConfigError if the file of answers cannot be
+        written.
+        """
         with self._lock:
             self.trusted = self.decided = False
             if self.home:
@@ -189,8 +199,8 @@ class Project:
         self._readmit()
 
     def read(self, path: str, most: int | None = None) -> bytes | None:
-        """The content of a file of the project's; None if it is not there, or not trusted. Raises ConfigError if it
-        cannot be read, or is not what was trusted.
+        """Return the content of a file of the project's; None if it is not there, or not trusted. Raises ConfigError if
+        it cannot be read, or is not what was trusted.
         """
         if not self.trusted:
             return None
@@ -205,25 +215,29 @@ class Project:
         return text
 
     def look(self, *, for_all: bool = False) -> None:
-        """See which of the folders that are guarded are there: of those that would be used, or that anybody would."""
+        """See which guarded folders exist: those that this program would use, or `for_all` those that any would."""
         peers = PEERS if for_all else (self._stands_for,)
         self.folders = self._there((FOLDER, *(name for peer in peers if peer for name in PEERS[peer])))
 
     def _fingerprint(self) -> "Print":
-        """Of all that is guarded, whoever would use it: what one program was trusted with, another is."""
+        """Return the fingerprint of all that is guarded, whichever program would use it: an answer counts for all of
+        them.
+        """
         from linnet.runtime.project.project_fingerprint import fingerprint
 
         return fingerprint(self.root, self._there(GUARDED))
 
     def _bar(self) -> None:
-        """It is not what was trusted, or listed, any more: nothing that was said about it counts from here on."""
+        """Take back the trust in a project that is no longer what was trusted or listed. Flags and settings do not
+        count for it any more; only an answer does.
+        """
         self._barred = self._barred or self.trusted
         self._before = self._vouched.files if self._vouched is not None else self._before
         self.trusted = self.decided = False
         self._vouched = self._listed = None
 
     def _is_settled_elsewhere(self) -> bool:
-        """Whether somebody has said for good, by now, what is to become of it as it is."""
+        """Return whether somebody has answered for good meanwhile, in another process, about the project as it is."""
         from linnet.runtime.project.trust import TrustFile
 
         try:
@@ -236,38 +250,47 @@ class Project:
         return found.whole and not found.changes(entry.files)
 
     def _readmit(self) -> None:
-        """Somebody trusts it as it is now."""
+        """Count what is there now among what may be used: somebody trusts the project as it is."""
         if self._at_first is not None and self.trusted:
             self._at_first |= self._present()
 
     def _present(self) -> frozenset[str]:
+        """Return the protected names that exist in the folder."""
         from linnet.core.project.protected import PROTECTED_NAMES
 
         return frozenset(name for name in PROTECTED_NAMES if os.path.lexists(os.path.join(self.root, name)))
 
     def _protected(self, path: str) -> str | None:
-        """The name of what is protected that this path leads into, if any."""
+        """Return the protected name that this path leads into; None if it leads into none."""
         from linnet.core.project.protected import PROTECTED_NAMES
 
         inside = f"{path}/".removeprefix(f"{self.root}/")
         return next((name for name in PROTECTED_NAMES if inside.startswith(f"{name}/")), None)
 
     def _there(self, names: Sequence[str]) -> tuple[str, ...]:
-        """The user's own home is never a project's, whichever link led there."""
+        """Return the paths of these names that exist, and of shared skills; but for linnet's own home folder, which is
+        never a project's, whichever link leads there.
+        """
         places = [os.path.join(self.root, name) for name in names]
-        places += [os.path.join(folder, SHARED) for folder in _up_to_repository(self.root)]
+        places += [os.path.join(folder, SHARED) for folder in reversed(folders(self.root, repository(self.root)))]
         return tuple(path for path in places if os.path.lexists(path) and not _same(path, self.home))
 
 
-def _up_to_repository(root: str) -> list[str]:
-    """This folder and those above it, up to the one that is a repository; only this one if none is."""
-    passed = [root]
-    while not os.path.lexists(os.path.join(passed[-1], ".git")):
-        parent = os.path.dirname(passed[-1])
-        if parent == passed[-1]:
-            return [root]
-        passed.append(parent)
-    return passed
+def repository(folder: str) -> str:
+    """Return the nearest folder, this one or above, that has a `.git`; this one if there is none."""
+    for above in reversed(folders(folder, "/")):
+        if os.path.lexists(os.path.join(above, ".git")):
+            return above
+    return folder
+
+
+def folders(folder: str, root: str) -> list[str]:
+    """Return the folders from `root`, which is above this one, down to this one."""
+    found = [folder]
+    while folder != root and (above := os.path.dirname(folder)) != folder:
+        folder = above
+        found.append(folder)
+    return found[::-1]
 
 
 def _same(path: str, home: str) -> bool:

@@ -1,6 +1,6 @@
-"""What a project brings that can run code or speak to the model: found, listed, and fingerprinted.
+"""Lists and fingerprints the files of a project that can run code or speak to the model, so that a change is noticed.
 
-Nothing of it is used here. What is read is read to be fingerprinted, and never waited for.
+Nothing of it is used here, and nothing is waited for, whatever kind of file it is.
 """
 
 import os
@@ -31,12 +31,12 @@ _KINDS = {
 
 
 class Print(Struct, frozen=True):
-    """A fingerprint: of each file under what is guarded, by its path. `whole`: it has all of them; otherwise there are
-    too many to vouch for.
-    """
+    """The fingerprint of all guarded files."""
 
     files: Mapping[str, str]
+    """Digests, by the paths of the files from the project's folder."""
     whole: bool = True
+    """All files are in it; otherwise there are too many to vouch for."""
 
     def changes(self, before: Mapping[str, str]) -> tuple[str, ...]:
         """Return the paths that are new, gone or different."""
@@ -44,7 +44,7 @@ class Print(Struct, frozen=True):
 
 
 def brought(folders: Sequence[str]) -> tuple[Brought, ...]:
-    """Return what would be used of it, by the names it goes by; empty if nothing would."""
+    """Return what of these folders would be used, with its kind; empty if nothing would."""
     found: list[Brought] = []
     for folder in folders:
         if os.path.basename(folder) == "skills":
@@ -60,7 +60,9 @@ def brought(folders: Sequence[str]) -> tuple[Brought, ...]:
 
 
 def fingerprint(root: str, folders: Sequence[str]) -> Print:
-    """Links are followed: what counts is what would be read. What is no plain file counts by its kind."""
+    """Return the fingerprint of all files in these folders. Links are followed: what counts is what would be read. What
+    is no plain file counts by its kind.
+    """
     files: dict[str, str] = {}
     size = 0
     for path in _walk(folders):
@@ -73,7 +75,7 @@ def fingerprint(root: str, folders: Sequence[str]) -> Print:
 
 
 def digested(path: str) -> tuple[str, int]:
-    """Return what stands for the file's content, and its length."""
+    """Return the digest of a file, and its length: of its content and whether it can be run, or of why it is none."""
     try:
         status = os.stat(path)
         if not stat.S_ISREG(status.st_mode):
@@ -93,6 +95,7 @@ def digest_of(content: bytes) -> str:
 
 
 def _hash() -> "blake2b":
+    """Return a new hash."""
     try:
         from _blake2 import blake2b  # What hashlib would give, without the 3 ms that loading OpenSSL takes.
     except ImportError:
@@ -101,7 +104,9 @@ def _hash() -> "blake2b":
 
 
 def _walk(folders: Sequence[str]) -> Iterator[str]:
-    """Every path that is no folder, in order; a folder that was seen already is not entered again."""
+    """Yield every path that is no folder, in order. A folder that was seen already, or that is too deep, is not
+    entered, and counts as a file.
+    """
     seen: set[tuple[int, int]] = set()
     todo = [(folder, 0) for folder in reversed(folders)]
     while todo:
@@ -117,7 +122,7 @@ def _walk(folders: Sequence[str]) -> Iterator[str]:
 
 
 def _entries(folder: str) -> list[str]:
-    """The paths in it, in order; no more than can be vouched for."""
+    """Return the paths in a folder, in order, and no more than can be vouched for; none if it cannot be read."""
     found: list[str] = []
     try:
         with os.scandir(folder) as entries:
@@ -131,7 +136,7 @@ def _entries(folder: str) -> list[str]:
 
 
 def relative(path: str, root: str) -> str:
-    """Return the path as a fingerprint names it."""
+    """Return the path from the project's folder, as a fingerprint has it: in plain Unicode."""
     return os.fsencode(os.path.relpath(path, root)).decode(errors="backslashreplace")
 
 

@@ -1,8 +1,7 @@
-"""What a person and a project bring for the agent to read, and in which folders it is looked for."""
+"""The folders in which instructions, templates and skills are looked for: the user's, the project's, other agents'."""
 
 import os
 from collections.abc import Iterator, Mapping
-from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -10,29 +9,30 @@ from linnet.core.setting_names import Spelling
 from linnet.core.slash import Location
 from linnet.errors import ConfigError
 from linnet.runtime.config.config import Config, Path, flag
-from linnet.runtime.project.project import Project
-
-Peer: TypeAlias = Literal["pi", "zot"]
+from linnet.runtime.project.project import Peer, Project, folders, repository
 
 
 class ResourceFolder(Struct, frozen=True):
-    """A folder, or one file. `base` is the folder that belongs to somebody. `loose`: a file alone may be a skill."""
+    """A folder, or one file, with templates or skills."""
 
     path: str
     location: Location
     base: str
+    """The folder of the user, the project or the flag that it is in."""
     loose: bool = False
+    """A Markdown file by itself is a skill there."""
 
 
 class ResourceFolders(Struct, frozen=True, kw_only=True):
-    """`home` is where linnet keeps what is the user's own, and `peer_home` is the same of the agent that linnet stands
-    in for, if it does. What a flag names is there also where nothing else is looked for.
-    """
+    """Says where to look. What is named by a path is used, even if nothing else is looked for."""
 
     project: Project
     home: str
+    """Where linnet keeps what is the user's own."""
     peer: Peer | None
+    """The agent that linnet stands in for."""
     peer_home: str
+    """Where that agent keeps what is the user's own; empty if there is none."""
     context_files: bool
     templates: bool
     template_paths: tuple[str, ...]
@@ -41,7 +41,9 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
 
     @property
     def own_folders(self) -> Iterator[tuple[str, Location]]:
-        """linnet's, and those of the agent that it stands in for: the project's, if it is trusted, then the user's."""
+        """Yield linnet's folders and those of the agent that it stands in for: the project's, if it is trusted, then
+        the user's.
+        """
         resources = self.project.resources  # Asked once: trust may come and go meanwhile.
         if resources is not None:
             yield resources, "project"
@@ -53,7 +55,7 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
 
     @property
     def template_places(self) -> list[ResourceFolder]:
-        """Of a name that is there twice, the first is used."""
+        """Return where templates are looked for. Of two with one name, the first is used."""
         named = [_named(path) for path in self.template_paths]
         if not self.templates:
             return named
@@ -64,7 +66,7 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
 
     @property
     def skill_places(self) -> list[ResourceFolder]:
-        """The same. Where agents share a folder, it comes after their own."""
+        """Return where skills are looked for, as for templates. A folder that agents share comes after their own."""
         named = [_named(path) for path in self.skill_paths]
         if not self.skills:
             return named
@@ -93,7 +95,7 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
 def resource_folders(
     config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling = flag
 ) -> ResourceFolders:
-    """Raises ConfigError if somebody asked for a file that is not there."""
+    """Return where to look, as the configuration says. Raises ConfigError if `asked` names a file that is not there."""
     for field, named in (("template_paths", asked.template_paths), ("skill_paths", asked.skill_paths)):
         for path in named or ():
             if not os.path.exists(os.path.expanduser(path)):
@@ -111,25 +113,10 @@ def resource_folders(
     )
 
 
-def repository(folder: str) -> str:
-    """The nearest folder above, or this one, that has a `.git`; this one if there is none."""
-    for above in reversed(folders(folder, "/")):
-        if os.path.lexists(os.path.join(above, ".git")):
-            return above
-    return folder
-
-
-def folders(folder: str, root: str) -> list[str]:
-    """From `root`, which is above it, down to the folder itself."""
-    found = [folder]
-    while folder != root and (above := os.path.dirname(folder)) != folder:
-        folder = above
-        found.append(folder)
-    return found[::-1]
-
-
 def peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:
-    """What the user's own is kept in; never a folder of whatever project this is started in."""
+    """Return where another agent keeps what is the user's own; never a folder of the project that this is
+    started in.
+    """
     state = _given("XDG_STATE_HOME", environ) or "~/.local/state"
     if peer == "pi":
         return _in_full(_given("PI_CODING_AGENT_DIR", environ) or "~/.pi/agent")
@@ -137,7 +124,7 @@ def peer_home(peer: Peer | None, environ: Mapping[str, str]) -> str:
 
 
 def _given(variable: str, environ: Mapping[str, str]) -> str:
-    """Empty if it is no absolute path."""
+    """Return the path that a variable has; empty if it is no absolute one."""
     path = os.path.expanduser(environ.get(variable, ""))
     return path if os.path.isabs(path) else ""
 

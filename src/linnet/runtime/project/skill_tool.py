@@ -1,4 +1,6 @@
-"""zot's `skill` tool: how the model loads a skill where a client was written for zot."""
+"""The `skill` tool, with which the model loads a skill by name: zot has it, and in a sandbox other tools see
+no skills.
+"""
 
 from collections.abc import Sequence
 
@@ -27,7 +29,7 @@ _KINDS = {
 
 
 class SkillTool:
-    """A toolset of one, or of none while there are no skills."""
+    """A Toolset with one tool, or with none while there are no skills."""
 
     def __init__(self, skills: Skills) -> None:
         self._skills = skills
@@ -43,6 +45,7 @@ class SkillTool:
             return ToolOutput((Text(f"{NAME}: {error}"),), is_error=True)
 
     def _loaded(self, call: ToolCall) -> str:
+        """Return the text of the skill that the call names. Raises BadInput."""
         if call.unparsed:
             raise BadInput(f"invalid args: not a JSON object: {call.unparsed[:200]}")
         name = call.args.get("name", "")

@@ -1,4 +1,4 @@
-"""The skills that there are, and the texts that they stand for."""
+"""Finds and reads the skills of the user and the project."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -20,13 +20,15 @@ MOST_FOLDERS = 2000
 _SKIPPED = ("node_modules",)
 
 
-class FoundSkills(Struct, frozen=True):
+class FoundSkill(Struct, frozen=True):
+    """A skill, and the folder in which it was found."""
+
     skill: Skill
     place: ResourceFolder
 
 
 class Skills:
-    """`found` are those of the last look, in the order of their places; of a name that is there twice, the first."""
+    """The skills as they were at the last `look`."""
 
     def __init__(self, resource_folders: ResourceFolders, *, lenient: bool = False, open: Open = os.open) -> None:
         """`lenient`: a skill need not say what it is for, as with zot."""
@@ -34,25 +36,26 @@ class Skills:
         self._lenient = lenient
         self._open = open
         self._files = TextFiles(self._skill, open=open)
-        self._lock = Lock()
-        self.found: tuple[FoundSkills, ...] = ()
+        self._lock = Lock()  # One look at a time: runs and commands look in threads of their own.
+        self.found: tuple[FoundSkill, ...] = ()  # In the order of their folders; of two with one name, the first.
 
     def look(self) -> None:
-        """Look again. A file is read only if it has changed."""
+        """Look for skills again. A file is read only if it has changed."""
         with self._lock:
-            found: dict[str, FoundSkills] = {}
+            found: dict[str, FoundSkill] = {}
             for place in self._resource_folders.skill_places:
                 for path in _paths(place, self._files):
                     each = self._files.get(path)
                     if each is not None:
-                        found.setdefault(each.name, FoundSkills(each, place))
+                        found.setdefault(each.name, FoundSkill(each, place))
             self.found = tuple(found.values())
 
     def named(self, name: str) -> Skill | None:
+        """Return the skill of that name, as of the last look; None if there is none."""
         return next((each.skill for each in self.found if each.skill.name == name), None)
 
     def body(self, found: Skill) -> str:
-        """As it is in the file now. Raises BadInput if that cannot be read any more."""
+        """Return the text of a skill as it is in the file now. Raises BadInput if that cannot be read any more."""
         try:
             text, cut = read(found.path, MOST, open=self._open)
             if not cut:
@@ -65,7 +68,9 @@ class Skills:
         raise BadInput(f"{found.path} cannot be used: {problem}")
 
     def asked_for(self, name: str, arguments: str) -> str | None:
-        """The message that `/skill:name arguments` stands for; None if there is no such skill. Raises BadInput."""
+        """Return the message that `/skill:name arguments` stands for; None if there is no such skill. Looks again
+        first. Raises BadInput if the skill cannot be read.
+        """
         self.look()
         found = self.named(name)
         if found is None:
@@ -73,14 +78,16 @@ class Skills:
         return skill.asked_for(found, os.path.dirname(found.path), self.body(found), arguments)
 
     def section(self, tools: Sequence[str], *, tool: bool) -> str:
-        """Of the system prompt, for a model that has these tools; `tool`: one of them loads skills. May be empty."""
+        """Return the section of the system prompt about skills, for a model that has these tools; `tool`: the `skill`
+        tool may be one of them. Empty if the model can load none.
+        """
         found = [each.skill for each in self.found]
         if tool and "skill" in tools:
             return skill.to_load(found, os.path.expanduser("~"))
         return skill.to_read(found, tools)
 
     def commands(self) -> list[SlashCommand]:
-        """Of the last look."""
+        """Return what a user may type for each skill, as of the last look."""
         return [
             SlashCommand(
                 skill.COMMAND + each.skill.name,
@@ -94,6 +101,7 @@ class Skills:
         ]
 
     def _skill(self, file: TextFile) -> Skill:
+        """Return the skill that a file has. Raises BadInput if it has none."""
         name = os.path.basename(file.path)
         folder = os.path.basename(os.path.dirname(file.path)) if name == FILE else name.removesuffix(".md")
         found, _ = skill.parse(file.path, folder, file.text)
@@ -103,7 +111,7 @@ class Skills:
 
 
 def _paths(place: ResourceFolder, files: "TextFiles[Skill]") -> Iterator[str]:
-    """The files of the skills in a place: `SKILL.md`, and none below a folder that has one."""
+    """Yield the files of the skills in a folder: each `SKILL.md`, but none below a folder that has one."""
     if place.location == "path" and os.path.isfile(place.path):
         yield place.path
         return
@@ -135,7 +143,9 @@ def _paths(place: ResourceFolder, files: "TextFiles[Skill]") -> Iterator[str]:
 
 
 def _folder(entry: "os.DirEntry[str]") -> tuple[int, int] | None:
-    """Which folder it is, by whatever name; None if it is none. A link may lead back to where it is."""
+    """Return what identifies a folder, by whatever link it was found; None if it is none. A link may lead in
+    a circle.
+    """
     try:
         if not entry.is_dir():
             return None

@@ -1,4 +1,4 @@
-"""The prompt templates that there are, and the texts that they stand for."""
+"""Finds and reads the prompt templates of the user and the project."""
 
 import os
 from collections.abc import Iterator
@@ -15,14 +15,14 @@ _END = ".md"
 
 
 class Templates:
-    """Looked for each time they are asked for; each file is read again only when it has changed."""
+    """Templates are looked for at each call; a file is read again only when it has changed."""
 
     def __init__(self, resource_folders: ResourceFolders, open: Open = os.open) -> None:
         self._resource_folders = resource_folders
         self._files = TextFiles(_template, open=open)
 
     def expanded(self, name: str, arguments: str) -> str | None:
-        """None if there is no such template."""
+        """Return the text that the template makes of these arguments; None if there is no such template."""
         for place in self._resource_folders.template_places:
             path = _of_name(place, name)
             found = self._files.get(path) if path else None
@@ -31,7 +31,7 @@ class Templates:
         return None
 
     def commands(self) -> list[SlashCommand]:
-        """One for each name: the project's first, then the user's, then those that a flag named."""
+        """Return what a user may type for each template: the project's first, then the user's, then those of flags."""
         found: dict[str, SlashCommand] = {}
         for place in self._resource_folders.template_places:
             for path in self._paths(place):
@@ -56,7 +56,7 @@ def _command(found: Template, place: ResourceFolder, path: str) -> SlashCommand:
 
 
 def _of_name(place: ResourceFolder, name: str) -> str:
-    """The file that a template of this name would be in; empty if it cannot be there."""
+    """Return the file of the template with this name; empty if there is none in this folder."""
     if not name or "/" in name or "\0" in name:
         return ""
     if place.location == "path" and os.path.isfile(place.path):

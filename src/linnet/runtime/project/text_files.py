@@ -1,4 +1,4 @@
-"""Files that people write for the agent, read with care: any of them may be huge, broken, or no file at all."""
+"""Reads files that people write for the agent, with care: any of them may be huge, broken, or no file at all."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -18,23 +18,25 @@ MOST = 256 * 1024  # Bytes of a file that somebody wrote by hand.
 
 
 class TextFile(Struct, frozen=True):
-    """`cut`: there is more in the file."""
+    """A file, or the beginning of one."""
 
     path: str
     text: str
-    cut: bool
+    cut: bool  # There is more in the file.
 
 
 class TextFiles(Generic[T]):
-    """What is made of files, each of which is read again only when it has changed.
+    """Makes values of files, and reads a file again only when it has changed.
 
-    Nothing is raised: what cannot be used counts as not there, and that is told, in one line, once.
+    Nothing is raised: a file that cannot be used counts as not there, which is logged, in one line, once.
     """
 
     def __init__(
         self, make: Callable[[TextFile], T], *, most: int = MOST, cuts: bool = False, open: Open = os.open
     ) -> None:
-        """`make` raises BadInput for a text that cannot be used. What is longer than `most` is left out, or cut."""
+        """`make` raises BadInput for a text that cannot be used. A file of more than `most` bytes is left out, or if
+        `cuts` is set, cut.
+        """
         self._make = make
         self._most = most
         self._cuts = cuts
@@ -44,7 +46,9 @@ class TextFiles(Generic[T]):
         self._lock = Lock()
 
     def get(self, path: str, within: str | None = None) -> T | None:
-        """None if there is none, or it cannot be used, or it is a link that leads out of the folder `within`."""
+        """Return what was made of the file; None if it is not there, cannot be used, or is a link that leads out of the
+        folder `within`.
+        """
         with self._lock:
             try:
                 status = os.stat(path)
@@ -61,7 +65,7 @@ class TextFiles(Generic[T]):
             return known[1]
 
     def tell(self, sentence: str) -> None:
-        """Once, to whoever looks after the program."""
+        """Log a sentence, unless it was logged before."""
         if sentence not in self._told:
             self._told.add(sentence)
             warn(sentence)
@@ -87,7 +91,8 @@ class TextFiles(Generic[T]):
 
 
 def read(path: str, most: int, more_flags: int = 0, *, open: Open = os.open) -> tuple[str, bool]:
-    """The beginning of a text file, at most so many bytes, and whether there is more. Never waits for anybody.
+    """Return the beginning of a text file, at most so many bytes, and whether there is more. Never blocks, whatever
+    kind of file it is.
 
     Raises OSError, or BadInput with the end of a sentence about the file.
     """
@@ -96,7 +101,9 @@ def read(path: str, most: int, more_flags: int = 0, *, open: Open = os.open) -> 
 
 
 def entries(folder: str, tell: Callable[[str], None]) -> Iterator["os.DirEntry[str]"]:
-    """What is in a folder, sorted by name; nothing if there is no such folder."""
+    """Yield what is in a folder, sorted by name; nothing if there is no such folder. If it cannot be read, `tell` is
+    told why.
+    """
     try:
         with os.scandir(folder) as found_there:
             found = sorted(found_there, key=lambda entry: entry.name)
@@ -109,17 +116,17 @@ def entries(folder: str, tell: Callable[[str], None]) -> Iterator["os.DirEntry[s
 
 
 def is_inside(path: str, folder: str) -> bool:
-    """Both in full, with links followed."""
+    """Return whether the path is the folder, or in it. Both are absolute, with links resolved."""
     return path == folder or path.startswith(folder.rstrip("/") + "/")
 
 
 def named(path: str) -> str:
-    """As part of a line: a name may have line ends in it."""
+    """Return the path on one line: a name may have line ends in it."""
     return one_line(path)
 
 
 def warn(sentence: str) -> None:
-    """Without a handler of the program's own, this is a line on stderr."""
+    """Log a sentence. If the program has no handler for logs, it is a line on stderr."""
     logs.warn("linnet.project", f"linnet: {sentence}")
 
 

@@ -1,4 +1,4 @@
-"""Which folders the user trusts: `trust.json` in the home folder, by real path, with a print of what was there."""
+"""Reads and writes `trust.json` in the home folder: which folders the user trusts, with a fingerprint of each."""
 
 import os
 from collections.abc import Callable, Mapping
@@ -16,43 +16,43 @@ Kept: TypeAlias = Literal["always", "never"]
 
 
 class TrustedFolder(Struct, frozen=True, forbid_unknown_fields=True):
-    """`files` has the fingerprint of each file that was trusted."""
+    """What the user has said for good about a folder."""
 
     answer: Kept
-    files: dict[str, str] = {}
+    files: dict[str, str] = {}  # The digest of each file that was trusted.
 
 
 class TrustFile:
-    """Read when it is asked. Entries that others write at the same time are kept."""
+    """The file is read at each call. Entries that other processes write at the same time are kept."""
 
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "trust.json")
 
     def entries(self) -> dict[str, TrustedFolder]:
-        """By the folders' real paths. Raises ConfigError."""
+        """Return all answers, by the folders' real paths. Raises ConfigError if the file cannot be used."""
         text = contents(self.path, LARGEST)
         return {} if text is None or not text.strip() else checked(text, dict[str, TrustedFolder], self.path)
 
     def of(self, root: str) -> TrustedFolder | None:
-        """Raises ConfigError."""
+        """Return the answer about a folder; None if there is none. Raises ConfigError if the file cannot be used."""
         return self.entries().get(_key(root))
 
     def put(self, root: str, answer: Kept, found: Print) -> None:
-        """Raises ConfigError if it cannot be kept; then nothing has changed."""
+        """Keep an answer about a folder. Raises ConfigError if it cannot be kept; then nothing has changed."""
         if answer == "always" and not found.whole:
             raise ConfigError(f"{root} brings too much to be remembered; trust it for one run, with --trust")
         kept = TrustedFolder(answer, dict(found.files) if answer == "always" else {})
         self._change(lambda entries: {**entries, _key(root): kept})
 
     def forget(self, root: str) -> bool:
-        """Return whether there was anything to forget. Raises ConfigError."""
+        """Forget the answer about a folder. Return whether there was one. Raises ConfigError."""
         if self.of(root) is None:
             return False
         self._change(lambda entries: {path: entry for path, entry in entries.items() if path != _key(root)})
         return True
 
     def _change(self, change: Callable[[dict[str, TrustedFolder]], Mapping[str, TrustedFolder]]) -> None:
-        """Two at once take turns."""
+        """Replace the answers by what `change` makes of them, under the file's lock. Raises ConfigError."""
         from linnet.files.lock import changing
         from linnet.files.replacing import replace
 

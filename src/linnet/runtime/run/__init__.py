@@ -1,1 +1,1 @@
-"""One job, from its first event to its last: runs, retries, compactions, tools side by side."""
+"""Carries out a job in its thread, from its first event to its last: runs, retries, compactions, parallel tools."""

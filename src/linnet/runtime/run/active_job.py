@@ -1,4 +1,4 @@
-"""A prompt or a compaction that goes on: what it sees of its session, and the only way it can change it."""
+"""The session as the thread of a prompt or a compaction sees it, and the only way in which that thread changes it."""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
@@ -24,10 +24,11 @@ Outcome: TypeAlias = Answer | LinnetError
 
 
 class ActiveJob:
-    """`model`, `reasoning` and `conversation` are those the job began with; a change meanwhile is for the next one.
+    """Invariant: `model`, `reasoning` and `conversation` are those that the job began with; a change meanwhile is for
+    the next job.
 
-    `end_wait` ends the wait for a retry, while there is one. `limit` is why it was interrupted, if that was no abort;
-    `earlier` is what the session had cost before.
+    Methods that publish take the lock themselves, and then wait without it until listeners have room: only the thread
+    of the job waits for a slow reader.
     """
 
     def __init__(
@@ -38,8 +39,8 @@ class ActiveJob:
         end: Callable[[Outcome], Sequence[Action]],
         limits: Limits,
     ) -> None:
-        """`end` is called under the lock, once, when the last event has been told. Returns what is left to be done
-        without the lock.
+        """Made under the lock. `end` is called under it, once, in one step with the last event, and returns what is
+        left to be done without it.
         """
         self._broadcast = broadcast
         self._lock = broadcast.lock
@@ -55,29 +56,32 @@ class ActiveJob:
         self.warn = broadcast.warn
         self.queues = self._state.queues
         self.limits = limits
-        self.limit: LimitReached | None = None
-        self.earlier = self._state.spent
-        self.end_wait: Callable[[], None] | None = None
+        self.limit: LimitReached | None = None  # Why the job was interrupted, if that was no abort.
+        self.earlier = self._state.spent  # What the session had cost before.
+        self.end_wait: Callable[[], None] | None = None  # Ends the wait for a retry, while there is one.
         self.left_off: LeftOff | None = None  # Where another process left this prompt, if one did.
 
     def begin_locked(self, work: Prompt | Compact) -> None:
-        """Tell what is known of the job before it does anything. Nobody can have said anything to it yet.
+        """Take up a prompt that another process left off, if the work is that; tell if the job was aborted while it
+        waited. Called before the job has a thread.
 
-        Raises BadInput for one that cannot be taken up.
+        Raises BadInput for a prompt that cannot be taken up.
         """
         if isinstance(work, TakeUp):
             self.left_off = work.left_off or self._left_off_here()
             self._take_up_locked(self.left_off)
-        if self.cancel.is_set:  # It was aborted while it waited.
-            self._broadcast.publish([JobInterrupted()])
+        if self.cancel.is_set:
+            self._broadcast.publish_locked([JobInterrupted()])
 
     def tell_interrupted_locked(self) -> None:
-        """Tell that the job is about to be interrupted: whoever takes it up must know that it was to end."""
+        """Tell that the job is about to be interrupted, unless it is: whoever takes it up must know that it
+        was to end.
+        """
         if not self.cancel.is_set:
-            self._broadcast.publish([JobInterrupted("" if self.limit is None else str(self.limit))])
+            self._broadcast.publish_locked([JobInterrupted("" if self.limit is None else str(self.limit))])
 
     def _left_off_here(self) -> "LeftOff":
-        """Return where the conversation itself says that a run was left off. Raises BadInput."""
+        """Return where a run was left off, as the conversation shows it. Raises BadInput if it ends with an answer."""
         from linnet.core.left_off import left_off_in
 
         found = left_off_in(self.conversation.messages)
@@ -86,7 +90,9 @@ class ActiveJob:
         return found
 
     def _take_up_locked(self, left: "LeftOff") -> None:
-        """Go on counting what the prompt costs, close what nobody waits for any more, and let wait what waited."""
+        """Count the prompt's cost from where it began, close the questions that nobody waits for any more, and queue
+        what was queued. Raises BadInput if the conversation is not the one that was left off.
+        """
         if left.run is None and not left.inputs and left.ended is None:
             raise BadInput(NOT_SAID)
         if not left.fits(self.conversation.messages):
@@ -102,48 +108,52 @@ class ActiveJob:
         if left.cut_short is not None:
             self.limit = LimitReached("max_seconds", left.cut_short.error) if left.cut_short.error else None
             self.cancel.set()  # Nothing blocks in it yet.
-        self._broadcast.publish(told)
+        self._broadcast.publish_locked(told)
 
     @property
     def spent(self) -> Usage:
+        """Return what the session has cost so far."""
         return self._state.spent
 
     @property
     def over(self) -> LimitReached | None:
-        """Return why nothing more may be begun for its sake; None if something may."""
+        """Return the limit that keeps the job from beginning anything more; None if none does."""
         return self.limit or self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
 
     def cut_short(self) -> tuple[StopReason, str]:
-        """Return how a reply stops that was interrupted, and why."""
+        """Return the stop reason and the error of a reply that was interrupted: by an abort, or by a limit."""
         return ("aborted", "") if self.limit is None else ("error", str(self.limit))
 
     @property
     def auto_retry(self) -> bool:
+        """Return whether a run that failed for a passing reason is run again. It may be set while the job works."""
         return self._state.auto_retry
 
     @property
     def auto_compaction(self) -> bool:
+        """Return whether a long conversation is compacted unasked. It may be set while the job works."""
         return self._state.auto_compaction
 
     def emit(self, events: Sequence[Event]) -> None:
-        """Publish them, and let the listeners catch up. Never raises."""
+        """Publish these events, then wait until listeners have room for more. Never raises."""
         with self._lock:
-            self._broadcast.publish(events)
+            self._broadcast.publish_locked(events)
         self._broadcast.pace(self.cancel)
 
     def preview(self, event: Event) -> bool:
-        """Publish what can wait. Return False if a listener is behind, and then it was not published."""
+        """Publish an event that may be left out, unless a listener is behind. Return whether it was published."""
         if self._broadcast.is_behind():
             return False
         with self._lock:
-            self._broadcast.publish([event])
+            self._broadcast.publish_locked([event])
         return True
 
     def advance(self, run: Run, fact: Fact) -> list[Task] | RunEnded:
-        """Feed the machine and publish what happened, all at once, so that nothing said meanwhile falls between.
+        """Feed the machine and publish what happened, in one step under the lock: the machine takes from the queues,
+        and what is said meanwhile must fall before or after that.
 
-        Returns what is to be done next. The end of the run is returned instead, and not published yet, for what follows
-        from it belongs to the same moment.
+        Returns the tasks to do next; or the end of the run, which is not published yet: what follows from it is decided
+        first, and published in one step with it.
         """
         events: list[Event] = []
         tasks: list[Task] = []
@@ -155,16 +165,17 @@ class ActiveJob:
                     tasks.append(effect)
             ended = events.pop() if events and isinstance(events[-1], RunEnded) else None
             if events:
-                self._broadcast.publish(events)
+                self._broadcast.publish_locked(events)
         self._broadcast.pace(self.cancel)
         return ended if isinstance(ended, RunEnded) else tasks
 
     def settle(self, events: Sequence[Event], settled: Settled, outcome: Outcome) -> tuple[Input, ...]:
-        """Publish these last events and that the job is over. If something waits to be said to a prompt, the job is not
-        over, and that is returned instead; unless nothing more may be begun: then it is dropped, which is told, and the
-        job has failed for that reason.
+        """Publish these last events, and end the job. If something is queued for a prompt, the job goes on instead, and
+        that is returned; unless a limit is reached: then the queue is dropped, which is told, and the job has failed
+        for that reason.
         """
         actions: Sequence[Action] = ()
+        # The last look at the queues and the end are one step: what was accepted for this job is never left lying.
         with self._lock:
             if settled.kind == "prompt" and (over := self.over) and (dropped := self.queues.clear()):
                 events = [*events, QueueChanged((), (), tuple(dropped))]
@@ -172,9 +183,9 @@ class ActiveJob:
             heard = self.queues.take_next() if settled.kind == "prompt" else []
             if heard:
                 changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
-                self._broadcast.publish([*events, changed, JobContinued()])
+                self._broadcast.publish_locked([*events, changed, JobContinued()])
             else:
-                self._broadcast.publish([*events, settled])
+                self._broadcast.publish_locked([*events, settled])
                 actions = self._end(outcome)
         act(actions)
         return tuple(heard)

@@ -1,4 +1,6 @@
-"""What takes its time beside whatever else runs: a command, a list of sessions, a page."""
+"""Commands that run in a thread beside the jobs: shell commands and extension commands of the client, the list of
+sessions, the export as a page.
+"""
 
 import os
 from collections.abc import Callable, Iterable, Iterator
@@ -39,9 +41,10 @@ IN_MEMORY = "Cannot export in-memory session to HTML"
 def task(
     command: Background, settings: Settings, storage: Storage, session_tools: SessionTools, clock: Callable[[], int]
 ) -> Task:
-    """To be called in a thread of its own; what it needs to know of the session is looked up now, under the lock.
+    """Return a function that carries out the command, for a thread of its own. What it needs of the session is looked
+    up now, under the lock, so that a move meanwhile changes nothing.
 
-    Raises LinnetError.
+    Raises LinnetError if the command cannot be carried out here.
     """
     match command:
         case Bash(text, private):
@@ -74,7 +77,7 @@ def task(
 
             return run
         case Reload():
-            raise Busy  # It is carried out where no work passes meanwhile.
+            raise Busy  # Only Admission carries it out, while no work passes.
         case ListSessions(everywhere):
             sessions, current = storage.elsewhere, storage.kept.store.log.key or None
             return lambda cancel: SessionList(*sessions.listed(current, everywhere=everywhere))
@@ -97,21 +100,21 @@ def task(
 
 
 class Exporting:
-    """A page of the session as it is when this is made. Its entries are read when the page is written."""
+    """Exports a session, as it is when this is made, as an HTML page. Entries are read when the page is written."""
 
     def __init__(self, store: "Store", file: str | None = None) -> None:
-        """`file` is where the session is, unless the store knows. Raises SessionError if that is closed."""
+        """`file` is where the session is, if the store does not know. Raises SessionError if the store is closed."""
         self._header, self._entries, self._leaf = store.header, store.snapshot(), store.leaf
         self._file = file or store.path
 
     def pieces(self) -> Iterator[str]:
-        """Yield the page. Raises SessionError if the session was changed by another program."""
+        """Yield the page in pieces. Raises SessionError if the session was changed by another program."""
         from linnet.export.page import page
 
         yield from page(self._header, self._entries, self._leaf)
 
     def write(self, path: Path) -> None:
-        """Who may read the session may read the page, and nobody else. A session is never overwritten.
+        """Write the page. Whoever may read the session may read it, and nobody else. A session is never overwritten.
 
         Raises OSError or SessionError, and then nothing has changed.
         """
@@ -126,7 +129,7 @@ class Exporting:
 
 
 def _joined(pieces: Iterable[str]) -> Iterator[str]:
-    """Yield the same text in larger pieces: each is a call of the kernel's."""
+    """Yield the same text in larger pieces, since each piece is one write."""
     waiting, size = [], 0
     for piece in pieces:
         waiting.append(piece)
@@ -138,5 +141,6 @@ def _joined(pieces: Iterable[str]) -> Iterator[str]:
 
 
 def default_name(path: str) -> str:
+    """Return the name of a page for the session at this path."""
     name = os.fsencode(os.path.basename(path).removesuffix(".jsonl"))[:LONGEST_NAME]
     return f"linnet-session-{os.fsdecode(name)}.html"

@@ -1,4 +1,4 @@
-"""A shell command that the client asked for, beside the agent's own."""
+"""Runs a shell command that the client asked for, not the model."""
 
 from collections.abc import Callable
 from contextlib import closing
@@ -28,7 +28,9 @@ def hooked_command(
     now: Callable[[], int],
     timeout: float | None = None,
 ) -> BashRun:
-    """As `run_command`, after extensions were asked. Raises BadInput if one of them will not have it."""
+    """Ask extensions about the command, then run what they made of it, as `run_command` does. One may give the output
+    itself. Raises BadInput if one blocks it.
+    """
     from linnet.core.extensions.hooks import Block
 
     try:
@@ -52,8 +54,9 @@ def run_command(
     now: Callable[[], int],
     timeout: float | None = None,
 ) -> BashRun:
-    """What came of it. A command that was killed has no exit code; where that was for its `timeout`, in seconds, the
-    last line of its output says so. Long output keeps its end, and a file has it all.
+    """Run the command, and return its output and exit code. If it was killed, there is no exit code; if its `timeout`,
+    in seconds, was the reason, the last line of its output says so. Of long output the end is kept, and a file has it
+    all.
     """
     with closing(CommandOutput(lambda news: None, folder=processes.temporary)) as output:
         exit_code: int | None = None

@@ -22,6 +22,8 @@ EMPTY_SUMMARY = "the model returned an empty summary; nothing was changed"
 
 
 class Compactor:
+    """Compacts the conversation of one job, in its thread."""
+
     def __init__(self, job: ActiveJob, runner: Runner, settings: Settings, chain: "Chain | None" = None) -> None:
         """`chain`: extensions that may call it off, or write the summary themselves."""
         self._job = job
@@ -30,7 +32,8 @@ class Compactor:
         self._settings = settings
 
     def compact(self, reason: CompactReason, instructions: str = "", before: Sequence[Event] = ()) -> CompactionEnded:
-        """How it ended, for the caller to publish. `before` is published in the same breath as its start.
+        """Publish `before` and CompactionStarted in one step, compact, and return how it ended, for the caller to
+        publish. The conversation changes when that is published, not here.
 
         Raises NothingToCompact before anything is published.
         """
@@ -71,6 +74,7 @@ class Compactor:
     def _ended(
         self, messages: Sequence[Message], plan: Plan, reason: CompactReason, text: str, spent: Usage
     ) -> CompactionEnded:
+        """Return the end of a compaction whose summary is this text."""
         read, modified = self._files([*plan.old, *plan.prefix])
         summary = Summary(text, context_tokens(messages), self._job.now())
         first_kept = self._job.conversation.ids[len(messages) - plan.kept] if plan.kept else ""
@@ -80,7 +84,7 @@ class Compactor:
     def _asked(
         self, chain: "Chain", messages: Sequence[Message], plan: Plan, reason: CompactReason, instructions: str
     ) -> "SessionCompacting | None":
-        """What extensions made of it; None if one of them calls it off. Raises Cancelled."""
+        """Return what extensions made of the compaction; None if one of them calls it off. Raises Cancelled."""
         from linnet.core.extensions.hooks import SessionCompacting
 
         going = tuple(messages[: len(messages) - plan.kept])
@@ -89,13 +93,17 @@ class Compactor:
         return None if outcome.stop is not None else outcome.event
 
     def _plan(self, messages: Sequence[Message], reason: CompactReason) -> Plan:
-        """One that nobody asked for is there to make room: it goes by size, for a few messages may be too long."""
+        """Return which messages go and which are kept. A compaction that nobody asked for is there to make room, so it
+        goes by tokens: a few messages may be too long.
+        """
         keep = self._settings.keep_messages if reason == "manual" else None
         planner = keep_tokens(self._settings.compact_keep) if keep is None else keep_messages(keep)
         return planner(messages)
 
     def _files(self, gone: Sequence[Message]) -> tuple[list[str], list[str]]:
-        """Those of the part that goes, and those that an earlier summary knew of."""
+        """Return the files that were read and those that were modified, in the messages that go and in those that an
+        earlier summary replaced.
+        """
         read, modified = touched_files(gone)
         earlier = self._job.conversation.last_compaction
         if earlier is not None:
@@ -105,5 +113,6 @@ class Compactor:
 
 
 def _without_failure(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages without a failed reply at the end: it is about to be asked for again."""
     last = messages[-1] if messages else None
     return messages[:-1] if isinstance(last, AssistantMessage) and last.stop == "error" else messages

@@ -1,4 +1,4 @@
-"""Tasks of a run, several at once where the run asks for several."""
+"""Carries out the tasks of a run: several at once, in threads, where the run asks for several."""
 
 from collections.abc import Callable, Sequence
 from threading import Thread
@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from queue import SimpleQueue
 
 
-class SideBySide:
-    """A task that is alone is carried out by whoever asks; others get threads of their own."""
+class ParallelTasks:
+    """A task that is alone is carried out in the caller's thread; several get threads of their own."""
 
     def __init__(self, carry_out: Callable[[Task], Fact]) -> None:
         self._carry_out = carry_out
@@ -21,8 +21,8 @@ class SideBySide:
         self._outstanding = 0
 
     def next(self, tasks: Sequence[Task]) -> Fact:
-        """Begin these, and return the outcome of the first to end, of these or of those begun before. Raises what that
-        one raised.
+        """Begin these tasks, and return the outcome of the first that ends, of these or of those begun before. Raises
+        what that one raised.
         """
         if len(tasks) == 1 and not self._outstanding:
             return self._carry_out(tasks[0])
@@ -40,6 +40,8 @@ class SideBySide:
         return outcome
 
     def _begin(self, task: Task, outcomes: "SimpleQueue[Fact | Exception]") -> None:
+        """Carry out a task in a thread, and put its outcome into the queue."""
+
         def work() -> None:
             try:
                 outcomes.put(self._carry_out(task))

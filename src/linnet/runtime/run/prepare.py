@@ -1,4 +1,4 @@
-"""What a user said, as the message that the model is sent."""
+"""Turns what a user said into the message that the model is sent. Pure."""
 
 from msgspec.structs import replace
 
@@ -7,7 +7,7 @@ from linnet.core.messages import Note, Text, UserMessage, UserPart
 
 
 def asking(message: UserMessage | Note, more: str) -> UserMessage | Note:
-    """The same with these words after the last of its own."""
+    """Return the same message with `more` after its last text."""
     words = [at for at, part in enumerate(message.content) if isinstance(part, Text)]
     if not words:
         return replace(message, content=(*message.content, Text(more.strip())))
@@ -18,7 +18,9 @@ def asking(message: UserMessage | Note, more: str) -> UserMessage | Note:
 
 
 def prepared(input: Input, text: str | None = None) -> UserMessage | Note:
-    """`text` is what its words stand for, where that is something else. Words come before images."""
+    """Return the message of an input, its text before its images; `text` instead of its own if that stands for more.
+    An input that an extension said is a Note.
+    """
     said = input.text if text is None else text
     content: tuple[UserPart, ...] = (*([Text(said)] if said else []), *input.images)
     if input.kind:

@@ -1,4 +1,4 @@
-"""What extensions are asked in the course of a run. An abort while they are is left for the run to notice."""
+"""Asks extensions what they want to change in a run: inputs, the system prompt, the context, replies."""
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -17,19 +17,23 @@ BLOCKED = "turn blocked by an extension"
 
 
 class RunHooks:
-    """`system` is what the model is told instead of the system prompt, for this run; None if nobody said so."""
+    """Called in the thread of the run, never under the session's lock: extensions may take their time."""
 
     def __init__(self, chain: Chain, cancel: Cancel) -> None:
         self._chain = chain
         self._cancel = cancel
-        self.system: str | None = None
+        self.system: str | None = None  # The system prompt of this run, if an extension gave one.
 
     def heard(self, inputs: Sequence[Input], *, queued: bool) -> list[Input]:
-        """What is left of it to be said to the model."""
+        """Return the inputs as extensions want them, without those that they have seen to. An abort is left for the run
+        to notice.
+        """
         return [heard for input in inputs if (heard := self._heard(input, queued=queued)) is not None]
 
     def starting(self, messages: Sequence[UserMessage | Note], system: Callable[[], str], time: int) -> list[Note]:
-        """What is to be said besides. `system` gives the system prompt. Raises Cancelled."""
+        """Ask what a run is to begin with. Returns notes to add to the messages, and sets `system` if an extension gave
+        a system prompt; the argument returns linnet's own. Raises Cancelled.
+        """
         if not self._chain.handles("before_agent_start"):
             return []
         said = [message for message in messages if isinstance(message, UserMessage)]
@@ -40,25 +44,27 @@ class RunHooks:
         return [Note("extension", (Text(after.note),), time)] if after.note else []
 
     def refusal(self, step: int) -> str:
-        """Why the model is not to be asked; empty if it is. Raises Cancelled."""
+        """Return why the model is not to be asked in this step; empty if it is. Raises Cancelled."""
         if not self._chain.handles("turn_start"):
             return ""
         stop = self._chain.ask(TurnStarting(step), self._cancel).stop
         return (stop.reason or BLOCKED) if isinstance(stop, Block) else ""
 
     def context(self, messages: list[Message]) -> list[Message]:
-        """What is sent to the model. Raises Cancelled."""
+        """Return the messages that are sent to the model instead of these. Raises Cancelled."""
         if not self._chain.handles("context"):
             return messages
         return list(self._chain.ask(ContextSent(tuple(messages)), self._cancel).event.messages)
 
     @property
     def edits_replies(self) -> bool:
-        """Whether a reply may be told only when it is complete."""
+        """Return whether an extension may change replies: then none is told before it is complete."""
         return self._chain.handles("assistant_message")
 
     def replied(self, reply: AssistantMessage) -> AssistantMessage:
-        """The reply as it is to be told. What could not be asked about is not told."""
+        """Return the reply as extensions want it. After an abort its text and its calls are dropped, for extensions
+        have not seen them.
+        """
         if not reply.text:
             return reply
         try:
@@ -70,6 +76,7 @@ class RunHooks:
         return reply if text == reply.text else _saying(reply, text)
 
     def _heard(self, input: Input, *, queued: bool) -> Input | None:
+        """Return one input as extensions want it; None if one of them has seen to it."""
         if input.kind or not self._chain.handles("input"):
             return input
         with suppress(Cancelled):
@@ -83,7 +90,7 @@ class RunHooks:
 
 
 def _saying(reply: AssistantMessage, text: str) -> AssistantMessage:
-    """The same reply with other words, where the first of them were."""
+    """Return the reply with this text in the place of its first one, and without its others."""
     at = next(index for index, part in enumerate(reply.content) if isinstance(part, Text))
     others = [part for part in reply.content[at:] if not isinstance(part, Text)]
     return replace(reply, content=(*reply.content[:at], *([Text(text)] if text else []), *others))

@@ -1,4 +1,7 @@
-"""One run: carries out what the machine in `core/loop/run.py` asks for. Nothing else in a run blocks."""
+"""Carries out one run of the agent: asks the model and runs tools, as the pure machine in `core/loop/run.py` demands.
+
+All of it happens in the thread of the job, or in those of `ParallelTasks`, and never under the session's lock.
+"""
 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, assert_never
@@ -41,7 +44,7 @@ from linnet.errors import BadInput, Cancelled, LimitReached, ProviderError
 from linnet.providers.base import Request
 from linnet.runtime.error_report import explained
 from linnet.runtime.run.active_job import ActiveJob
-from linnet.runtime.run.parallel_tasks import SideBySide
+from linnet.runtime.run.parallel_tasks import ParallelTasks
 from linnet.runtime.run.prepare import prepared
 from linnet.runtime.settings.settings import Settings
 from linnet.runtime.tools.session_tools import SessionTools
@@ -57,9 +60,8 @@ MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a r
 
 
 class Runner:
-    """Carries out the runs of one job. `failure` is why the last reply failed, if it did; `limit` why the last run was
-    not gone on with; `reading` what the last answer says, if it was to have a form. An answer that does not fit is
-    asked for again, once.
+    """Carries out the runs of one job. An answer that does not fit the form that was asked for is asked for again,
+    once.
     """
 
     def __init__(
@@ -70,26 +72,26 @@ class Runner:
         self._resources = session_tools.resources
         self._settings = settings
         self._hooks = _hooks(session_tools, job)
-        self.failure: ProviderError | None = None
-        self.limit: LimitReached | None = None
-        self.reading: Reading | None = None
+        self.failure: ProviderError | None = None  # Why the last reply failed, if it did.
+        self.limit: LimitReached | None = None  # The limit that ended the last run, if one did.
+        self.reading: Reading | None = None  # What the last answer says, if it was to have a form.
         self._form = form
-        self._objected = False
+        self._objected = False  # Whether the model was asked again for an answer that fits.
         self._unsaid = ""  # Why something that was said could not be made a message.
 
     def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
-        """Return what is said to the model of it; nothing, if extensions have seen to all of it."""
+        """Return the messages that the model is sent for these inputs; none, if extensions have seen to all of them."""
         heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
         return tuple(map(self.prepared, heard))
 
     def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
-        """Return what a run begins with: these, and what extensions have to say besides."""
+        """Return the messages that a run begins with: these, and the notes that extensions add."""
         if self._hooks is None:
             return messages
         try:
             return (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
         except Cancelled:
-            return messages  # The run notices by itself.
+            return messages  # The run notices the abort by itself.
 
     def take_up(self, run: "OpenRun") -> TakenUp:
         """Return the fact with which a run goes on that another process left off."""
@@ -97,13 +99,13 @@ class Runner:
         return TakenUp(run, self._job.now(), self._not_asked() if self._job.cancel.is_set else None)
 
     def run(self, prompted: Prompted | TakenUp) -> RunEnded:
-        """Carry out one run. Return its end, for the caller to publish together with what follows from it."""
+        """Carry out one run. Return its end, for the caller to publish in one step with what follows from it."""
         job = self._job
         run = Run(
             job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
         )
-        tasks = SideBySide(self._carry_out)
-        following = self._job.advance(run, prompted)
+        tasks = ParallelTasks(self._carry_out)
+        following = self._job.advance(run, prompted)  # Tells that the run has started, before anything takes time.
         self._resources.look()
         if (appeared := self._settings.project.appeared()) is not None:
             job.emit([appeared])
@@ -114,13 +116,13 @@ class Runner:
         return following
 
     def prepared(self, input: Input) -> UserMessage | Note:
-        """Return the message that the model is sent. If what it stands for cannot be had, the model is not asked, and
-        the run fails for that reason.
+        """Return the message that the model is sent for one input. If the MCP server that it names refuses, the message
+        is told as it was typed, and the next step fails for that reason instead of asking the model.
         """
         if not isinstance(input.meant, Fetch):
             return prepared(input)
         try:
-            return prepared(input, self._resources.inputs.fetched(input.meant, self._job.cancel))
+            return prepared(input, self._resources.slash_names.fetched(input.meant, self._job.cancel))
         except Cancelled:
             return prepared(input)
         except BadInput as error:
@@ -128,11 +130,14 @@ class Runner:
             return prepared(input)
 
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
-        """Ask the model something that is no part of the conversation, and that nobody watches being answered."""
+        """Return the model's reply to a question that is no part of the conversation. No event tells of it."""
         asked = UserMessage((Text(question),), self._job.now())
         return self._stream(Request(self._job.model, system, [asked]), lambda events: None)
 
     def _carry_out(self, task: Task) -> Fact:
+        """Do a task of the machine, and return the fact with which it goes on. Called in several threads at once if
+        several tools run.
+        """
         match task:
             case Prepare(inputs):
                 return Prepared(self.prepare(inputs, queued=True))
@@ -148,7 +153,10 @@ class Runner:
                 assert_never(task)
 
     def review(self, text: str) -> Reviewed:
-        """Read the answer in the form that was asked for. What checks it may be anybody's, and holds up no abort."""
+        """Read the answer in the form that was asked for, into `reading`. The check may be a function of the program's:
+        it is called so that an abort does not wait for it. Returns the fact, with a message that asks again if it did
+        not fit for the first time.
+        """
         assert self._form is not None
         try:
             self.reading = self._resources.foreign.call(self._form.read, self._job.cancel, text)
@@ -162,6 +170,7 @@ class Runner:
         return Reviewed(UserMessage((Text(again),), self._job.now()))
 
     def _ask(self, step: int) -> AssistantMessage:
+        """Ask the model for the reply of a step, and tell it as it comes. Returns it, however it ended."""
         if self._unsaid:
             reason, self._unsaid = self._unsaid, ""
             return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
@@ -181,7 +190,7 @@ class Runner:
             return self._stream(request, self._job.emit)
         from linnet.core.loop.edited_reply import retold
 
-        held: list[Event] = []
+        held: list[Event] = []  # Not told until extensions have seen the whole reply.
         reply = self._stream(request, held.extend)
         edited = hooks.replied(reply)
         self._job.emit(held if edited is reply else retold(held, edited))
@@ -193,7 +202,9 @@ class Runner:
         return self._resources.system([spec.name for spec in specs])
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
-        """Return the reply, however it ended: a failure is how a reply stops, not something that is thrown."""
+        """Send the request, and pass the events of the reply to `emit` as they come. Returns the reply, however it
+        ended: a failure is in its stop reason, and in `failure`. Never raises.
+        """
         draft = Draft()
         model, time = request.model, self._job.now()
         opened = False
@@ -220,9 +231,11 @@ class Runner:
         return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
+        """Return the empty reply of a step that was interrupted before the model was asked."""
         return Draft().message(self._job.now(), self._job.model, Usage(), *self._job.cut_short())
 
     def _run_tool(self, call: ToolCall) -> ToolResult:
+        """Run a tool call, and return its result; after an abort, one that says how far it had come."""
         untold = ""
 
         def progress(text: str) -> None:
@@ -254,6 +267,7 @@ class Runner:
 
 
 def _hooks(session_tools: SessionTools, job: ActiveJob) -> "RunHooks | None":
+    """Return what asks the extensions; None if there are none."""
     if session_tools.chain is None:
         return None
     from linnet.runtime.run.run_hooks import RunHooks  # Most agents have no extensions.

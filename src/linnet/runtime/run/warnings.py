@@ -1,4 +1,4 @@
-"""What people should know about a prompt before it runs: that something they asked for will not happen."""
+"""Warns people, before a prompt runs, of options that its model cannot honour."""
 
 from linnet.core.models import thinks_with_tools
 from linnet.providers.catalog import PROVIDERS
@@ -6,7 +6,7 @@ from linnet.runtime.run.active_job import ActiveJob
 
 
 def warnings(job: ActiveJob) -> list[str]:
-    """In sentences."""
+    """Return one sentence for each option that this model cannot honour, and one if its vendor has ended the model."""
     model, limits = job.model, job.limits
     said: list[str] = []
     if job.asked_reasoning != "off" and job.reasoning == "off" and model.reasoning and not thinks_with_tools(model):
@@ -24,6 +24,7 @@ def warnings(job: ActiveJob) -> list[str]:
 
 
 def _day(milliseconds: int) -> str:
+    """Return the day, in UTC, as YYYY-MM-DD."""
     from time import gmtime, strftime
 
     return strftime("%Y-%m-%d", gmtime(milliseconds / 1000))

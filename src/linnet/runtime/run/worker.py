@@ -1,4 +1,4 @@
-"""Sees a job through: the runs of a prompt, the tries after a failure, the compactions, to the last event."""
+"""Carries out one job to its last event: the runs of a prompt, retries after a failure, compactions."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -53,7 +53,9 @@ LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
 class Worker:
-    """Sees one job through, in its thread. Invariant: it is settled exactly once, when all that was said is seen to."""
+    """Works in the thread of the job, and never under the session's lock. Invariant: the job is settled exactly once,
+    when all that was said to it is answered; `ActiveJob.settle` decides whether that is so.
+    """
 
     def __init__(self, job: ActiveJob, session_tools: SessionTools, settings: Settings, work: Prompt | Compact) -> None:
         self._job = job
@@ -64,7 +66,7 @@ class Worker:
         self._runner = Runner(job, session_tools, settings, self._form)
 
     def carry_out(self) -> None:
-        """Do what was asked for. The last event is Settled."""
+        """Carry out the job. Its last event is Settled."""
         work = self._work
         if isinstance(work, Compact):
             self._compact(work)
@@ -82,7 +84,9 @@ class Worker:
             self._say_all((input,), input)
 
     def _take_up(self, left: "LeftOff") -> None:
-        """Go on from where another process left off, until everything that was said has been answered."""
+        """Go on from where another process left this prompt off: in a run, before one, in the wait for a retry or a
+        compaction, or at its end.
+        """
         if left.run is not None:
             self._say_all(self._see_through(self._runner.take_up(left.run), left.attempt, overflowed=left.overflowed))
         elif left.inputs:
@@ -93,7 +97,7 @@ class Worker:
             self._say_all(self._conclude(left.ended, left.attempt))
 
     def _conclude(self, ended: RunEnded, attempt: int) -> tuple[Input, ...]:
-        """Settle a prompt whose last run was told to have ended."""
+        """Settle a prompt whose last run has ended, which was told. Returns what is queued, if the prompt goes on."""
         if self._form is not None:
             replies = [each for each in ended.messages if isinstance(each, AssistantMessage)]
             self._runner.review(replies[-1].text if replies else "")
@@ -101,7 +105,9 @@ class Worker:
         return self._job.settle(_retried(ended, attempt), Settled("prompt", done.stop, done.error), done)
 
     def _unsaid(self, left: "LeftOff") -> tuple[tuple[Input, ...], Input | None]:
-        """Return what is to be said, and which of it the prompt said. A command is not run: it may have been."""
+        """Return the inputs to be said, and which of them is the prompt's own. A command of an extension is not run
+        again: it may have run.
+        """
         inputs = tuple(replace(each, time=each.time or self._job.began) for each in left.inputs)
         meant = inputs[0].meant if left.first else None
         if isinstance(meant, RunNamed):
@@ -111,18 +117,18 @@ class Worker:
         return inputs, inputs[0] if left.first else None
 
     def _compacted(self, left: "LeftOff") -> bool:
-        """Return whether there is room for another run; a compaction that was left off is done again."""
+        """Return whether another run may begin, after doing again a compaction that was left off."""
         return left.again == "ask" or self._try_compact("overflow", [])
 
     def _say_all(self, heard: tuple[Input, ...], input: Input | None = None) -> None:
-        """Say this, and all that is said meanwhile, until every word of it was answered, one way or the other. `input`
-        is what the prompt itself says.
+        """Have these inputs answered, and then those that were queued meanwhile, until the job is settled. `input` is
+        the prompt's own, to which the form of the answer belongs.
         """
         while heard:
             if self._is_full():
                 self._try_compact("threshold", [])
             messages = self._runner.prepare(heard)
-            if not messages:
+            if not messages:  # Extensions have seen to all of it: there is nothing to ask the model.
                 seen_to = self._judged(Done("end"))
                 heard = self._job.settle(self._output(seen_to), Settled("prompt", "end", seen_to.error), seen_to)
                 continue
@@ -133,13 +139,13 @@ class Worker:
     def _see_through(
         self, fact: Prompted | TakenUp, attempt: int = 0, *, overflowed: bool = False
     ) -> tuple[Input, ...]:
-        """Have it answered, and return what was said as that ended. Without that, the job is over."""
+        """Run until there is an answer, and settle the prompt. Returns what is queued, if the prompt goes on."""
         ended, failure, closing = self._answer(fact, attempt, overflowed=overflowed)
         done = self._done(ended, failure)
         return self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
 
     def _command(self, chain: "Chain", run: RunNamed) -> tuple[Input, ...]:
-        """Run a command of an extension's; return what was said to the agent meanwhile."""
+        """Run a command of an extension, and settle the prompt. Returns what is queued, if the prompt goes on."""
         stop: StopReason = "end"
         try:
             chain.run_command(run.name, run.arguments, self._job.cancel)
@@ -148,6 +154,7 @@ class Worker:
         return self._job.settle((), Settled("prompt", stop), Done(stop))
 
     def _compact(self, command: Compact) -> None:
+        """Carry out a compaction that was asked for, and settle it."""
         failure: LinnetError | None = None
         try:
             ended = self._compactor.compact("manual", command.instructions)
@@ -163,14 +170,18 @@ class Worker:
         self._job.settle([ended], settled, outcome)
 
     def _done(self, ended: RunEnded, failure: ProviderError | None) -> Done:
-        """Return what came of it: a limit that cut it short is the reason, whatever else went wrong by then."""
+        """Return the outcome of a prompt whose last run ended so. If a limit cut it short, that is the reason, whatever
+        else went wrong.
+        """
         limit = self._job.limit or self._runner.limit
         if limit is None or ended.stop not in ("error", "aborted"):
             return self._judged(Done(ended.stop, ended.error, failure))
         return Done("error", str(limit), limit)
 
     def _judged(self, done: Done) -> Done:
-        """Return what came of a prompt whose answer was to have a form: with the value, or why there is none."""
+        """Return the outcome with the value of the answer, or with the reason why there is none, if the answer was to
+        have a form.
+        """
         if self._form is None or done.stop in ("error", "aborted", "length"):
             return done
         reading = self._runner.reading or Reading(problem="there is none: the model was not asked")
@@ -180,7 +191,9 @@ class Worker:
         return Done(done.stop, str(failure), failure)
 
     def _output(self, done: Done) -> list[Event]:
-        """Return the event that tells a value, or that there is none, where one was asked for."""
+        """Return the event that tells the value of the answer, or why there is none; no event if no form was
+        asked for.
+        """
         if isinstance(done.failure, BadOutput):
             return [OutputRead(problem=str(done.failure))]
         reading = self._runner.reading
@@ -189,9 +202,9 @@ class Worker:
     def _answer(
         self, prompted: Prompted | TakenUp, attempt: int, *, overflowed: bool
     ) -> tuple[RunEnded, ProviderError | None, list[Event]]:
-        """Run until there is an answer, or none to be had. Return how the last run ended, why it failed, and the events
-        that are still to be told. `attempt`: so many runs have failed before; `overflowed`: one of them because the
-        conversation was too long.
+        """Run, compact and retry until there is an answer, or none to be had. Returns how the last run ended, why it
+        failed, and the events that are still to be told. `attempt` is how many runs have failed before; `overflowed`
+        says that one of them failed because the conversation was too long.
         """
         while True:
             ended = self._runner.run(prompted)
@@ -199,7 +212,7 @@ class Worker:
             prompted = Prompted()
             may_go_on = self._job.over is None
             if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed and may_go_on:
-                overflowed = True
+                overflowed = True  # Once: a conversation that is too long after a compaction will stay so.
                 if self._try_compact("overflow", [ended]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
@@ -217,16 +230,20 @@ class Worker:
             return ended, failure, closing
 
     def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
+        """Return whether to run again after this failure; `attempt` is how many runs were tried again before."""
         patient = (failure.retry_after or 0) <= LONGEST_WAIT
         return self._job.auto_retry and attempt < self._settings.retries and patient
 
     def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
+        """Return the seconds to wait before this attempt: twice as long each time, and at least what the
+        vendor asks.
+        """
         return max(self._settings.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
 
     def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
-        """Wait for another try; return False if nobody wants it. Whoever hears `before` can end the wait already."""
+        """Publish `before`, wait, and return whether to try again: not after an abort, nor if the retry was aborted."""
         wait = CancelToken()
-        self._job.end_wait = wait.set
+        self._job.end_wait = wait.set  # Before it is told that there is a wait: whoever hears that may end it at once.
         self._job.emit(before)
         try:
             with self._job.cancel.interrupting(wait.set):
@@ -244,14 +261,15 @@ class Worker:
         return Compactor(self._job, self._runner, self._settings, self._session_tools.chain)
 
     def _is_full(self) -> bool:
+        """Return whether the conversation is to be compacted unasked before more is said."""
         conversation, model = self._job.conversation, self._job.model
         if not self._job.auto_compaction or conversation.compacted or self._job.over is not None:
             return False
         return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
 
     def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
-        """Compact the conversation; return whether that worked. `before` is told in the same breath as its start. One
-        that would change nothing is not mentioned, unless something depended on it.
+        """Compact the conversation unasked; return whether that worked. `before` is published in one step with the
+        start. A compaction that would change nothing is not told, unless a run failed for want of room.
         """
         try:
             ended = self._compactor.compact(reason, before=before)
@@ -267,6 +285,6 @@ class Worker:
 
 
 def _retried(ended: RunEnded, attempt: int) -> list[Event]:
-    """Return the event that tells what came of trying again, if that was done."""
+    """Return the event that tells how the retries ended; no event if there were none."""
     succeeded = ended.stop not in ("error", "aborted")
     return [RetryEnded(succeeded, attempt, "" if succeeded else ended.error or RETRY_CANCELLED)] if attempt else []

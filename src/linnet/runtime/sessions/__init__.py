@@ -1,1 +1,1 @@
-"""Where a session is kept: the one to begin with, moves to others, entries written as things happen."""
+"""Keeps sessions: opens the first one, moves to others, and writes entries as things happen."""

@@ -1,4 +1,4 @@
-"""The session that an agent begins with: which one, with which model and level of thinking."""
+"""Opens the session that an agent begins with, and chooses its model and level of thinking."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -15,7 +15,7 @@ from linnet.store.store import EntrySources
 if TYPE_CHECKING:
     from linnet.runtime.sessions.telling import Telling
 
-LEAVING = 1.0  # Seconds to let go of a session that could not be used, where its log may wait.
+LEAVING = 1.0  # Seconds to close a session that could not be used, if its log may wait.
 
 
 def sessions_of(
@@ -26,11 +26,12 @@ def sessions_of(
     logs: LogFactory | None = None,
     telling: "Telling | None" = None,
 ) -> Sessions:
+    """Return the sessions that an agent may open and make; the arguments are those of Session and Sessions."""
     return Sessions(live, EntrySources(clock, new_id), new_session_id, logs, telling)
 
 
 def open_first(settings: Settings, state: SessionState, storage: Storage) -> list[str]:
-    """Open what the command line asked for. Returns what whoever started the program should know.
+    """Open the session that the command line asked for. Returns sentences for whoever started the program.
 
     Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
     """
@@ -60,8 +61,10 @@ def open_first(settings: Settings, state: SessionState, storage: Storage) -> lis
 
 
 def _choose(settings: Settings, state: SessionState, place: Place) -> str:
-    """What was asked for on the command line wins over what the session remembers. Returns why the session's model
-    cannot be used, if that matters and it cannot.
+    """Set the model and the level of thinking: those of the command line, or else those that the session used last.
+    Returns why the session's model cannot be used, if it cannot and nobody asked for another; else an empty string.
+
+    Raises ConfigError if the provider's key is missing and needed.
     """
     remembers, unusable = remembered(place, settings.accounts)
     other = place.model is not None and place.model.provider != settings.model.provider

@@ -1,4 +1,4 @@
-"""Keeps a session's store in step with what happens. What cannot be saved is told, once, and stops nothing."""
+"""Writes the events of a session to its store, as entries. What cannot be saved is told, once, and stops nothing."""
 
 from collections.abc import Callable, Sequence
 
@@ -38,20 +38,24 @@ from linnet.store.entries import Compacted, Content, Custom, ModelChanged, Named
 
 
 class Journal(Listener):
-    """Invariants: what it has heard can be found in the store. `model` and `thinking` are what somebody who opens the
-    session now would find to have been set last; what is set now is written down as soon as anything is said, so that a
-    session is not changed by being looked at.
+    """Invariant: all that it has heard and that a session keeps is in the store. All of it is called with the session's
+    lock held, but for `sync`, which the threads of runs call without it.
+
+    A model or a level of thinking that was set is written as soon as anything is said: a session is not changed by
+    being looked at.
     """
 
     def __init__(
         self, place: Place, model: Model, thinking: Reasoning, tell: Callable[[Sequence[Event]], None]
     ) -> None:
-        """`model` and `thinking` are what is set now, wherever that was done."""
+        """`model` and `thinking` are what is set now, here or elsewhere. `tell` publishes events, and takes
+        the lock.
+        """
         self._made = place.made
         self.store = place.store
-        self.problem = place.problem
-        self.model = place.model
-        self.thinking = place.thinking
+        self.problem = place.problem  # Why something is not saved; empty if all is.
+        self.model = place.model  # What somebody who opens the session now would find to have been set last.
+        self.thinking = place.thinking  # The same.
         self._set_model = model
         self._set_thinking: str = thinking
         self._tell = tell
@@ -67,13 +71,14 @@ class Journal(Listener):
                 self._record(event)
 
     def name(self, name: str) -> None:
-        """Raises SessionError if that cannot be saved, and then nothing has changed."""
+        """Name the session. Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.append(Named(name), strict=True)
         self._saved()
 
     def move(self, target: str | None) -> Past:
-        """Go on from that entry. Returns what was said there. Raises SessionError if that cannot be saved, and then
-        nothing has changed.
+        """Go on from that entry, or from before the first. Returns the conversation up to there.
+
+        Raises SessionError if that cannot be saved, and then nothing has changed.
         """
         self.store.move(target, strict=True)
         self._saved()
@@ -82,8 +87,8 @@ class Journal(Listener):
         return self.store.past(position)
 
     def flush(self) -> None:
-        """Raises SessionError if something could not be saved yet: to leave it behind would be to lose it. Where the
-        file itself is lost, that is told, and there is nothing to wait for.
+        """Write what could not be written before. Raises SessionError if that still fails: to leave the session would
+        be to lose it. If the file itself is lost, that is told, and not raised: there is nothing to wait for.
         """
         try:
             self.store.log.flush()
@@ -95,25 +100,25 @@ class Journal(Listener):
             self._saved()
 
     def sync(self) -> None:
-        """See that what was written is on the disk."""
+        """See that what was written is on disk. May wait for the disk; what goes wrong is told."""
         try:
             self.store.log.sync()
         except SessionError as error:
             self._fail(error)
 
     def close(self) -> str | None:
-        """Return the session's key, if it was made here and nothing came of it."""
+        """Close the log. Returns the session's key if it was made here and nothing was said in it; None otherwise."""
         self.store.log.close()
         return self.store.log.key or None if self._made and self.store.is_blank else None
 
     def branch_messages(self) -> list[tuple[str, str]]:
-        """Ids and texts of what the user said, wherever in the tree."""
+        """Return the ids and texts of all that the user said, on any branch."""
         said = self.store.entries(node for node in self.store.tree.nodes if node.role == "user")
         found = ((entry.id, user_text(entry.content)) for entry in said)
         return [(id, text) for id, text in found if text]
 
     def entries_since(self, id: str | None) -> list[bytes]:
-        """The lines of the file after that entry, or all. Raises BadInput if there is no such entry."""
+        """Return the lines of the file after that entry, or all. Raises BadInput if there is no such entry."""
         if id is None:
             return self.store.lines()
         node = self.store.tree.find(id)
@@ -122,11 +127,13 @@ class Journal(Listener):
         return self.store.lines(node.index + 1)
 
     def outline(self) -> list[OutlineEntry]:
+        """Return the tree of entries as a list, each with a line of its content."""
         from linnet.runtime.sessions.outline import outline
 
         return outline(self.store)
 
     def _record(self, event: Event) -> None:
+        """Write what a session keeps of an event."""
         match event:
             case JobStarted():
                 self._working = True
@@ -162,6 +169,7 @@ class Journal(Listener):
             self._spent = event.spent or self._spent
 
     def _record_conversation(self, event: Event) -> None:
+        """Write an event of the conversation that goes on."""
         match event:
             case UserSaid(message):
                 self._note_settings()
@@ -188,6 +196,7 @@ class Journal(Listener):
                 pass
 
     def _record_compaction(self, event: CompactionEnded) -> None:
+        """Append the summary with what it cost by itself; if there is none, only what was spent on it."""
         if event.result is None:
             self._record_cost(event)
             return
@@ -197,7 +206,7 @@ class Journal(Listener):
         self._note(Compacted(own), event.id)
 
     def _record_cost(self, event: Event) -> None:
-        """Of something that leaves nothing else behind."""
+        """Append a Spent entry for a reply or a compaction whose messages are not stored."""
         used = Usage()
         if isinstance(event, ReplyEnded):
             used = event.message.usage
@@ -210,6 +219,7 @@ class Journal(Listener):
         self._note(Said(message), id)
 
     def _note(self, content: Content, id: str | None = None) -> None:
+        """Append an entry, and keep `model` and `thinking` in step with it."""
         if isinstance(content, ModelChanged):
             self.model = content
         elif isinstance(content, ThinkingChanged):
@@ -219,7 +229,7 @@ class Journal(Listener):
         self._try(lambda: self.store.append(content, id))
 
     def _note_settings(self) -> None:
-        """Write down what is set now, where that is not what the session says."""
+        """Append what is set now, if the session says otherwise."""
         self._note_model()
         self._note_thinking()
 
@@ -233,6 +243,8 @@ class Journal(Listener):
             self._note(ThinkingChanged(self._set_thinking))
 
     def _forget_failure(self) -> None:
+        """Go on from before the reply that failed: it is asked for again."""
+
         def forget() -> None:
             if self.store.forget_failure():
                 self.model = self.thinking = None
@@ -240,6 +252,7 @@ class Journal(Listener):
         self._try(forget)
 
     def _try(self, write: Callable[[], None]) -> None:
+        """Write something, and tell if it cannot be saved."""
         try:
             write()
         except SessionError as error:
@@ -248,18 +261,21 @@ class Journal(Listener):
             self._saved()
 
     def _saved(self) -> None:
-        """Whatever has waited was written down too. What is only in memory is no nearer to being saved."""
+        """Take note that all is saved: a log writes what has waited before anything else. What is only in memory is not
+        saved by that.
+        """
         if self.store.log.key and not self.store.log.lost:
             self.problem = ""
 
     def _fail(self, error: SessionError) -> None:
+        """Tell that something could not be saved, unless that was told."""
         if str(error) != self.problem:
             self.problem = str(error)
             self._tell([SessionFailed(self.store.path or "", self.problem)])
 
 
 def user_text(content: Content) -> str:
-    """Empty for what no user said."""
+    """Return the text of a user's message; empty for any other content."""
     if isinstance(content, Said) and isinstance(content.message, UserMessage):
         return texts(content.message.content)
     return ""

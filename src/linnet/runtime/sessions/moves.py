@@ -1,4 +1,4 @@
-"""From one place to go on from to another: a new session, another one, a branch, an earlier entry."""
+"""Moves an agent to another session, or to another entry of its own: new, switch, branch, clone, navigate."""
 
 import os
 from collections.abc import Callable
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 
 
 class Moves:
-    """What may fail is looked at first (`check`, `fetch`), then whatever runs is ended, then the move is carried out.
-
-    `switching` is to be held while a session is fetched and its move submitted, and taken before the session's lock:
-    what one switch fetched is then not in the way of another.
+    """A move is checked first (`check_locked`, `fetch`), then whatever runs is ended, then it is carried out: one that
+    is bound to fail ends nothing.
     """
 
     def __init__(
         self, broadcast: Broadcast, storage: Storage, live: "LiveSettings", new_session_id: Callable[[], str]
     ) -> None:
+        # Held while a session is fetched and its move submitted, so that what one switch has opened is not in the way
+        # of another. It is taken before the session's lock, never with that held.
         self.switching = Lock()
         self._broadcast = broadcast
         self._lock = broadcast.lock
@@ -36,9 +36,9 @@ class Moves:
         self._live = live
         self._new_session_id = new_session_id
 
-    def check(self, work: Move) -> None:
-        """What is bound to fail must fail before anything is ended for its sake. Raises LinnetError."""
-        self._flush(work)
+    def check_locked(self, work: Move) -> None:
+        """Raise LinnetError if the move is bound to fail."""
+        self._flush_locked(work)
         match work:
             case Branch(entry):
                 _branched_from(entry, self._storage.kept)
@@ -52,56 +52,56 @@ class Moves:
                 assert_never(work)
 
     def fetch(self, work: SwitchSession, *, others_wait: bool) -> Place | None:
-        """The session to go to, read while everything else goes on: it may be long. Raises LinnetError.
+        """Open the session to go to. Not called under the lock, since reading may take long. Raises LinnetError.
 
-        What it returns is to be carried out, or closed; None if we are there, or will be by then.
+        Returns a place that the caller enters or closes; None if the session is open here, or will be by then.
         """
         with self._lock:
-            self.check(work)
+            self.check_locked(work)
         sessions = self._storage.elsewhere
         key = sessions.key_of(work.session)
         with self._lock:
-            if self._is_here(key):
+            if self._is_here_locked(key):
                 return None
         try:
             return sessions.open(key)
         except SessionInUse as error:
             if error.holder != os.getpid() or not others_wait:
                 raise
-            return None  # Another switch to it waits, and will have let go of it or be there.
+            return None  # Another switch to it waits. By then, it has closed it, or entered it.
 
-    def carry_out(self, work: Move, fetched: Place | None) -> commands.Answer:
-        """Nothing runs any more. Publishes what has changed. Raises LinnetError, and then everything is as it was."""
-        self._flush(work)  # What ran until now may have left something.
+    def carry_out_locked(self, work: Move, fetched: Place | None) -> commands.Answer:
+        """Make the move, while no job runs, and publish what has changed. Raises LinnetError, and then nothing has."""
+        self._flush_locked(work)  # What ran until now may have left something.
         storage = self._storage
         match work:
             case NewSession(parent):
                 if storage.sessions is None:
-                    self._broadcast.publish([SessionEntered(session_id=self._new_session_id(), reason="new")])
+                    self._broadcast.publish_locked([SessionEntered(session_id=self._new_session_id(), reason="new")])
                 else:
-                    self._enter("new", storage.sessions.new(parent))
+                    self._enter_locked("new", storage.sessions.new(parent))
                 return commands.SessionOpened()
             case SwitchSession(word):
-                place = fetched or self._elsewhere(word)  # Where we are may have changed since it was fetched.
-                return commands.SessionOpened(remark=self._switch(place) if place is not None else "")
+                place = fetched or self._elsewhere_locked(word)  # Where we are may have changed since it was fetched.
+                return commands.SessionOpened(remark=self._switch_locked(place) if place is not None else "")
             case Branch(entry):
                 text, parent = _branched_from(entry, storage.kept)
-                self._enter("branch", storage.elsewhere.copy(storage.kept.store, parent))
+                self._enter_locked("branch", storage.elsewhere.copy(storage.kept.store, parent))
                 return commands.Branched(text)
             case CloneSession():
                 store = storage.kept.store
-                self._enter("clone", storage.elsewhere.copy(store, store.tree.leaf))
+                self._enter_locked("clone", storage.elsewhere.copy(store, store.tree.leaf))
                 return commands.SessionOpened()
             case Navigate(entry):
                 _find(entry, storage.kept)
                 past = storage.kept.move(entry)
-                self._broadcast.publish([Navigated(entry, past)])
+                self._broadcast.publish_locked([Navigated(entry, past)])
                 return commands.Navigated(storage.kept.store.leaf)  # With what was set again there.
             case _:
                 assert_never(work)
 
-    def called_off(self, work: Move) -> commands.Answer:
-        """What is answered if somebody cancelled it. Nothing has changed."""
+    def called_off_locked(self, work: Move) -> commands.Answer:
+        """Return the answer to a move that an extension cancelled. Raises BadInput if it names no entry."""
         match work:
             case Branch(entry):
                 return commands.Branched(_branched_from(entry, self._storage.kept)[0], cancelled=True)
@@ -110,26 +110,28 @@ class Moves:
             case _:
                 return commands.SessionOpened(cancelled=True)
 
-    def _enter(self, reason: Entered, place: Place, *settings: Event) -> None:
+    def _enter_locked(self, reason: Entered, place: Place, *settings: Event) -> None:
+        """Enter a session with the model and level of thinking of now, and then set these."""
         entered = self._storage.enter(place, self._state.model, self._state.asked_thinking, reason)
-        self._broadcast.publish([entered, *settings])
+        self._broadcast.publish_locked([entered, *settings])
 
-    def _switch(self, place: Place) -> str:
-        """The model and the level of thinking that were last used there are used again, where that is possible.
-        Returns what is not as one might expect.
+    def _switch_locked(self, place: Place) -> str:
+        """Enter a session with the model and the level of thinking that were last used there. Returns a sentence if its
+        model cannot be used; otherwise an empty string.
         """
         settings, unusable = remembered(place, self._live.now.accounts)
-        self._enter("resume", place, *settings)
+        self._enter_locked("resume", place, *settings)
         here = self._state.model
         return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""
 
-    def _elsewhere(self, word: str) -> Place | None:
-        """That session, unless we are there."""
+    def _elsewhere_locked(self, word: str) -> Place | None:
+        """Open that session; None if it is open here."""
         sessions = self._storage.elsewhere
         key = sessions.key_of(word)
-        return None if self._is_here(key) else sessions.open(key)
+        return None if self._is_here_locked(key) else sessions.open(key)
 
-    def _is_here(self, key: str) -> bool:
+    def _is_here_locked(self, key: str) -> bool:
+        """Return whether this session is the open one. Raises SessionError if it is, and another program changed it."""
         log = self._storage.kept.store.log
         if not log.holds(key):
             return False
@@ -137,20 +139,22 @@ class Moves:
             raise SessionError(f"{key} was changed by another program; begin another session, then switch to it")
         return True
 
-    def _flush(self, work: Move) -> None:
-        """What could not be saved yet would be left behind, unless it goes along."""
+    def _flush_locked(self, work: Move) -> None:
+        """Save what could not be saved before, unless the move takes it along. Raises SessionError if that fails."""
         if self._storage.journal is not None and not isinstance(work, CloneSession | Navigate):
             self._storage.journal.flush()
 
 
 def _find(id: str | None, journal: Journal) -> None:
-    """Raises BadInput if there is no such entry. None is before the first one."""
+    """Raise BadInput if there is no such entry. None stands for the place before the first one."""
     if id is not None and id not in journal.store.tree:
         raise BadInput(f"Entry {id} not found")
 
 
 def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:
-    """The text of that message of the user's, and the id of the entry before it."""
+    """Return the text of that message of the user's, and the id of the entry before it. Raises BadInput if it
+    is none.
+    """
     node = journal.store.tree.find(id)
     if node is None or node.role != "user":
         raise BadInput("Invalid entry ID for branching")

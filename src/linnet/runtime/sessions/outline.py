@@ -1,4 +1,4 @@
-"""A session's tree as a list that a person can find their way in."""
+"""Lists the entries of a session's tree, each with a line of its content for people."""
 
 from linnet.core.messages import (
     AssistantMessage,
@@ -29,11 +29,11 @@ from linnet.store.entries import (
 )
 from linnet.store.store import Store
 
-LONGEST = 200
+LONGEST = 200  # Characters of a line.
 
 
 def outline(store: Store) -> list[OutlineEntry]:
-    """Without the marks that only say where the conversation went on."""
+    """Return the entries in the order of the file, without the marks that only say where the conversation went on."""
     return [
         OutlineEntry(
             entry.id,

@@ -1,4 +1,4 @@
-"""Where the sessions of this run of the program are: begun, opened, copied and listed, in logs or in memory."""
+"""Begins, opens, copies and lists sessions, in the logs of a factory or in memory."""
 
 import os
 from collections.abc import Callable, MutableMapping, Sequence
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
 
 
 class Place(Struct, frozen=True):
-    """Somewhere to go on from: a session, what was said there, and what was set and spent."""
+    """A session that is open and can be gone on with. Whoever has one enters it, closes its log or discards it."""
 
     store: Store
-    past: Past = Past()
-    model: ModelChanged | None = None
-    thinking: str | None = None
+    past: Past = Past()  # The conversation up to its leaf.
+    model: ModelChanged | None = None  # What was set last.
+    thinking: str | None = None  # The same.
     spent: Usage = Usage()
     problem: str = ""  # Why it is not saved, though it should be.
-    made: bool = False  # Just now: it was not there before.
+    made: bool = False  # It was not there before.
 
     def discard(self) -> None:
-        """Let go of it. If it was made for nothing, it is taken away again, before anybody else may have it."""
+        """Close the session. If it was just made, delete it before somebody else can open it."""
         if self.made:
             self.store.log.discard()
         else:
@@ -49,10 +49,10 @@ class Place(Struct, frozen=True):
 
 
 class Sessions:
-    """A session is kept as the settings say when it begins; one that is open stays where it is.
+    """Sessions are kept in the logs of a factory, or else in files; those that are not saved are in memory. Where a
+    session is kept follows from the settings as it begins; one that is open stays where it is.
 
-    With `confine`, paths that a client sends must lead into the folder of the sessions or the one worked in. Sessions
-    are kept in the logs of a factory, or else in files; those that are not saved are in memory.
+    With `confine`, paths that a client sends must lead into the folder of sessions or the one that is worked in.
     """
 
     def __init__(
@@ -63,21 +63,21 @@ class Sessions:
         logs: LogFactory | None = None,
         telling: "Telling | None" = None,
     ) -> None:
-        """`telling` is there if the logs may wait: they are written in the order of what is told."""
+        """`telling` is given if the logs may wait: it writes them in the order of what is told."""
         self._live = live
         self._cwd = live.now.cwd
         self._telling = telling
-        self._queued: MutableMapping[str, QueuedLog] = {}
+        self._queued: MutableMapping[str, QueuedLog] = {}  # Those that were left may have entries to be written.
         if telling is not None:
             from weakref import WeakValueDictionary  # Those who keep files need not wait for it.
 
             self._queued = WeakValueDictionary()
-        self._begun = False
+        self._begun = False  # Whether the first session is open.
         self._sources = sources
         self._new_session_id = new_session_id
         self._unsaved = False  # The first session could not be saved; neither need the next ones be.
         self._given = logs
-        self.remarks: list[str] = []  # What whoever started this should know: unreadable sessions, a new folder.
+        self.remarks: list[str] = []  # Sentences for whoever started this: on unreadable sessions, on a new folder.
 
     @property
     def _options(self) -> SessionOptions:
@@ -93,7 +93,9 @@ class Sessions:
         return self._given or self._files
 
     def begin(self) -> Place:
-        """What the command line asked for. Raises SessionError if it named a session that cannot be used."""
+        """Open the session that the command line asked for, or a new one. Raises SessionError if it named a session
+        that cannot be used.
+        """
         place = self._begin()
         self._begun = True
         return place
@@ -117,6 +119,7 @@ class Sessions:
             return self.new(None)
 
     def _begin_named(self, key: str) -> Place:
+        """Open that session, or make it if it does not exist."""
         if self._logs.exists(key):
             return self.open(key)
         folder = os.path.dirname(key)
@@ -132,20 +135,22 @@ class Sessions:
         return made
 
     def note(self, store: Store) -> None:
-        """A session of this project that is kept in another folder is found where the others are."""
+        """Have a session of this project that is kept in another folder be found where the others are."""
         if store.log.key:
             self._logs.note(store.header, store.log.key)
 
     def forget(self, keys: Sequence[str]) -> None:
-        """Take away sessions that were made for nothing, unless somebody has gone on with one."""
+        """Delete these sessions in which nothing was said, unless somebody has gone on with one. Called with the
+        session's lock held, since the log may wait.
+        """
         if self._telling is None:
             self._forget(keys)
         else:
-            self._telling.do("", lambda: self._forget(keys))
+            self._telling.do_locked("", lambda: self._forget(keys))
 
     def _forget(self, keys: Sequence[str]) -> None:
         for key in keys:
-            with suppress(SessionError):
+            with suppress(SessionError):  # Somebody else has it open: then it is theirs.
                 log, found = self._logs.open(key)
                 if Store(found.header, MemoryLog(found.lines), found.index).is_blank:
                     log.discard()
@@ -154,11 +159,17 @@ class Sessions:
         self._logs.tidy()
 
     def new(self, parent: str | None) -> Place:
+        """Make a session. `parent` is the path of the one that it came from. Raises SessionError if it cannot be
+        saved.
+        """
         store, problem = self._made(parent, ())
         return Place(store, problem=problem, made=True)
 
     def open(self, key: str) -> Place:
-        """With nothing to be written anywhere, what is there is only read."""
+        """Open an existing session, to write to it if sessions are saved, or to go on with a copy in memory.
+
+        Raises SessionError if it cannot be read or is open elsewhere.
+        """
         log: Log
         found: Contents
         if (queued := self._queued.get(key)) is not None and queued.revive():
@@ -173,14 +184,18 @@ class Sessions:
         return _place(opened.store, opened.position, opened.past, opened.spent)
 
     def copy(self, store: Store, leaf: str | None, parent: str | None = None) -> Place:
-        """A new session that has the path to `leaf` in it, and knows which one it came from."""
+        """Make a session with the entries on the path to `leaf`. `parent` is where it came from, if not from the
+        store's own log. Raises SessionError if it cannot be saved.
+        """
         lines = store.copied(leaf)
         copy, problem = self._made(parent or store.log.key or None, lines)
         position = copy.position()
         return _place(copy, position, copy.past(position, lines), session_folder.paid(lines), problem, made=True)
 
     def key_of(self, word: str) -> str:
-        """The key of an existing session that a client named. Raises SessionError."""
+        """Return the key of the session that a client named by a path or the beginning of an id. Raises SessionError if
+        there is none, and BadInput for a path that is not allowed.
+        """
         if word in self._queued:
             return word  # It may not be made yet.
         found = self._logs.find(word, self._cwd)
@@ -189,7 +204,9 @@ class Sessions:
         return self._logs.checked(found, word)
 
     def allowed(self, path: str) -> str:
-        """The path in full. Raises BadInput for what is none, and for one that leads outside, where that matters."""
+        """Return the absolute path. Raises BadInput for what is no path, and with `confine` for one that
+        leads outside.
+        """
         if "\0" in path:
             raise BadInput(f"{path!r} is not a path: there is a zero byte in it")
         full = os.path.abspath(os.path.join(self._cwd, os.path.expanduser(path)))
@@ -203,25 +220,27 @@ class Sessions:
         return full
 
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
-        """Return the sessions, newest first, and which of them is the one that is open, wherever that is."""
+        """Return the sessions, newest first, and the key of the one among them that is open, if `here` is that."""
         return self._logs.listed(here, everywhere=everywhere)
 
     def _forked(self, word: str) -> Place:
+        """Make a copy of the session that the command line named, which stays as it is."""
         key = self._named(word)
         found = self._logs.read(key)
         source = session_folder.opened(MemoryLog(found.lines), found).store
         return self.copy(source, source.tree.leaf, key)
 
     def _named(self, word: str) -> str:
-        """What the command line means."""
+        """Return the key of the session that the command line named. Raises SessionError if there is none."""
         key = self._logs.find(word)
         if key is None:
             raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
         return key
 
     def _made(self, parent: str | None, lines: Sequence[bytes], key: str | None = None) -> tuple[Store, str]:
-        """Return a new store, and why it is only in memory, if it should not be. Raises SessionError if it cannot be
-        saved, unless the first session could not be either.
+        """Make a session with these lines. Returns its store, and why it is in memory, if it should be saved.
+
+        Raises SessionError if it cannot be saved, unless the first session could not be either.
         """
         header = session_folder.new_header(self._new_session_id(), self._sources.clock(), self._cwd, parent)
         problem = ""
@@ -236,15 +255,17 @@ class Sessions:
         return session_folder.in_memory(header, lines, sources=self._sources), problem
 
     def _new_log(self, header: Header, lines: Sequence[bytes], key: str | None) -> Log:
-        """The first one is made now, so that it is known to work; whoever asks for others holds the session's lock."""
+        """Make a log. The first is made at once, so that it is known to work; where the logs may wait, later ones are
+        made in their turn, and this is called with the session's lock held.
+        """
         if self._telling is None or not self._begun:
             return self._for_store(self._logs.create(header, lines, key), header, lines)
         from linnet.runtime.sessions.queued_log import QueuedLog
 
-        return self._noted(QueuedLog.to_be_made(self._telling, self._logs, header, lines))
+        return self._noted(QueuedLog.to_be_made_locked(self._telling, self._logs, header, lines))
 
     def _for_store(self, log: OwnedLog, header: Header, lines: Sequence[bytes]) -> Log:
-        """Return the log as a store writes to it: one that does not wait is a `Log`, too."""
+        """Return the log as a store writes to it: queued if it may wait. One that does not wait is a `Log` itself."""
         if self._telling is None:
             return cast(Log, log)
         from linnet.runtime.sessions.queued_log import QueuedLog
@@ -263,7 +284,7 @@ def _place(
 
 
 def remembered(place: Place, accounts: "Accounts") -> tuple[list[Setting], str]:
-    """Return the settings that were last used there, to be set again, and why its model cannot be, if it cannot."""
+    """Return the events that set again what was last used in that session; and why its model cannot be used, if so."""
     settings: list[Setting] = [ThinkingSet(level) for level in get_args(Reasoning) if level == place.thinking]
     if place.model is None:
         return settings, ""

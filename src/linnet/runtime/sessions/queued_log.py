@@ -1,4 +1,4 @@
-"""A log that may wait, as a store writes to it: lines are there at once, and written when their turn comes."""
+"""A Log in front of one that may take its time: lines are in memory at once, and written by a thread in their turn."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -13,10 +13,11 @@ from linnet.store.snapshot import LineReader
 
 
 class QueuedLog:
-    """A `Log`. Its lines are kept in memory, so that reading one never waits.
+    """Implements `Log`. All lines are in memory, so that reading never waits.
 
-    Invariants: what was written is a beginning of what was appended; the thread of `telling` writes. Whoever comes back
-    before its last entries are written goes on with the same one (`revive`): to open it again would be to refuse them.
+    Invariant: what was written is a beginning of what was appended. Lines are appended with the session's lock held;
+    the thread of `telling` makes, writes and closes the log. Whoever opens the session again before its last entries
+    are written goes on with the same object (`revive`): the factory would open a log that lacks them.
     """
 
     lost = False
@@ -32,22 +33,24 @@ class QueuedLog:
         self._lines = list(lines)
         self._owned = owned
         self._head = len(lines)  # Lines that are known to be written.
-        self._in_doubt = False  # What was to be written last may be there, or not.
-        self._closing = Lock()
-        self._stay = 0  # How often somebody came back to it.
+        self._in_doubt = False  # The last write failed so that the lines may be there, or not.
+        self._closing = Lock()  # Guards the next three: the thread of `telling` closes, other threads leave and revive.
+        self._stay = 0  # How often it was revived. A close that was queued before the last time does nothing.
         self._left = False
         self._is_closed = False
 
     @classmethod
     def opened(cls, telling: Telling, owned: OwnedLog, header: Header, lines: Sequence[bytes]) -> "QueuedLog":
-        """Return one for a log that is there and has these lines."""
+        """Return one for a log that exists and has these lines."""
         return cls(telling, owned.key, header, lines, owned)
 
     @classmethod
-    def to_be_made(cls, telling: Telling, logs: LogFactory, header: Header, lines: Sequence[bytes]) -> "QueuedLog":
-        """Return one for a log that is made when its turn comes. Whoever calls this holds the session's lock."""
+    def to_be_made_locked(
+        cls, telling: Telling, logs: LogFactory, header: Header, lines: Sequence[bytes]
+    ) -> "QueuedLog":
+        """Return one for a log that the thread of `telling` makes in its turn."""
         log = cls(telling, header.id, header, lines)
-        telling.do(log.key, lambda: log._make(logs, header, lines))
+        telling.do_locked(log.key, lambda: log._make(logs, header, lines))
         return log
 
     @property
@@ -55,9 +58,9 @@ class QueuedLog:
         return self._lines
 
     def revive(self) -> bool:
-        """Go on with it, if it was left and is not closed yet; it will not be, then. Return whether that was so.
+        """Go on with a log that was left and is not closed yet, so that it will not be. Return whether that was so.
 
-        Raises SessionInUse while somebody goes on with it: to open it again would be to refuse what they say.
+        Raises SessionInUse if it was not left.
         """
         with self._closing:
             if self._is_closed:
@@ -72,9 +75,9 @@ class QueuedLog:
         return key == self.key
 
     def append(self, line: bytes, *, strict: bool = False) -> None:
-        """Take it in. What is told behind it is told when it is written; if it never can be, nothing is."""
+        """Queue a line. What is told after it is told when it is written; if it cannot be, nothing after it is told."""
         self._lines.append(line)
-        self._telling.write(self, line)
+        self._telling.write_locked(self, line)
 
     def line(self, index: int) -> bytes:
         return self._lines[index]
@@ -83,10 +86,10 @@ class QueuedLog:
         return LineReader(self._lines[:])
 
     def flush(self) -> None:
-        """Do nothing: what waits is written in its turn, also when the session was left."""
+        """Do nothing: what waits is written in its turn, also after the session was left."""
 
     def sync(self) -> None:
-        """Do nothing: what is told was written for good."""
+        """Do nothing: whatever was told is written for good."""
 
     def close(self) -> None:
         self._leave(lambda owned: owned.close())
@@ -95,11 +98,11 @@ class QueuedLog:
         self._leave(lambda owned: owned.discard())
 
     def write(self, lines: Sequence[bytes]) -> None:
-        """Write these lines, in the thread of `telling`. May block. Raises SessionError, also once the log was let go
-        of: somebody else may own it.
+        """Write these lines. Called in the thread of `telling`, and may block. Raises SessionError if they are refused,
+        and once the log was closed, since somebody else may own it by then.
 
-        After LogUnavailable it is called with the same ones again, and the log is asked first what it has: it has taken
-        all of them, or none.
+        After LogUnavailable it is called with the same lines again. Then the log is asked first how many it has, since
+        it may have taken them: all or none.
         """
         if self._is_closed:
             raise SessionError(UNSAVED)
@@ -111,7 +114,7 @@ class QueuedLog:
         self._in_doubt = False
 
     def _make(self, logs: LogFactory, header: Header, lines: Sequence[bytes]) -> None:
-        """Make the log. Its id is new, so that if there is one by now, an earlier try made it."""
+        """Make the log, in the thread of `telling`. Its id is new: if it exists after a failure, that try made it."""
         if self._in_doubt and logs.exists(self.key):
             self._owned, _ = logs.open(self.key)
         else:
@@ -120,7 +123,7 @@ class QueuedLog:
         self._in_doubt = False
 
     def _leave(self, leave: Callable[[OwnedLog], None]) -> None:
-        """Let go of it when its entries are written, unless somebody comes back before that."""
+        """Queue that the log is closed after its last entry, unless it is revived before that. Idempotent."""
         with self._closing:
             if self._left:
                 return
@@ -132,4 +135,4 @@ class QueuedLog:
             if self._is_closed and self._owned is not None:
                 leave(self._owned)
 
-        self._telling.do(self.key, act)
+        self._telling.do_locked(self.key, act)

@@ -1,4 +1,4 @@
-"""Where the open session is kept, and the way to others."""
+"""The first listener of a session: passes events to the journal of the session that is open, and enters others."""
 
 import os
 import uuid  # msgspec has loaded it already.
@@ -22,30 +22,30 @@ NO_SESSIONS = "this agent keeps no session; start it with {} or {}"
 
 
 def entry_id() -> str:
-    """Return an id for an entry. Whether another has it is for the store to see."""
+    """Return a random id for an entry. The store sees to it that no other entry has it."""
     return os.urandom(4).hex()
 
 
 def session_id() -> str:
+    """Return a new random id for a session."""
     return str(uuid.uuid4())
 
 
 class Storage(Listener):
-    """`journal` and `sessions` are None for an agent that keeps no session, not even in memory.
-
-    `broadcast` is told what goes wrong with the saving of something.
+    """All of it is called with the session's lock held, but for `sync`, `kept` and `elsewhere`; and before the session
+    is complete, when nobody else knows it.
     """
 
     def __init__(self, new_id: Callable[[], str], spelled: Spelling = flag) -> None:
         self._spelled = spelled
-        self.sessions: Sessions | None = None
-        self.journal: Journal | None = None
-        self.broadcast: Broadcast | None = None
+        self.sessions: Sessions | None = None  # None if the agent keeps no session, not even in memory.
+        self.journal: Journal | None = None  # The same.
+        self.broadcast: Broadcast | None = None  # Where it is published that something could not be saved.
         self._new_id = new_id
-        self._blank: list[str] = []
+        self._blank: list[str] = []  # Keys of sessions that were made here and left without anything said in them.
 
     def new_id(self) -> str:
-        """One that no entry of the session has."""
+        """Return an id that no entry of the open session has."""
         return self._new_id() if self.journal is None else self.journal.store.new_id()
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -55,7 +55,9 @@ class Storage(Listener):
     def enter(
         self, place: "Place", model: "Model", thinking: "Reasoning", reason: "Entered" = "startup"
     ) -> SessionEntered:
-        """Let go of the session that was open, and go on in this one, with this model and level of thinking."""
+        """Close the session that was open, and go on in this one, with this model and level of thinking. Returns the
+        event to publish.
+        """
         from linnet.runtime.sessions.journal import Journal
 
         self._leave()
@@ -67,35 +69,36 @@ class Storage(Listener):
 
     def _tell(self, events: Sequence[Event]) -> None:
         if self.broadcast is not None:
-            with self.broadcast.lock:  # Whoever syncs does so without it.
-                self.broadcast.publish(events)
+            with self.broadcast.lock:  # `sync` is called without it.
+                self.broadcast.publish_locked(events)
 
     @property
     def kept(self) -> "Journal":
-        """The journal of the session that is open. Raises BadInput if there is none."""
+        """Return the journal of the open session. Raises BadInput if the agent keeps none."""
         if self.journal is None:
             raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.journal
 
     @property
     def elsewhere(self) -> "Sessions":
-        """Raises BadInput if no sessions are kept."""
+        """Return the sessions that can be gone to. Raises BadInput if the agent keeps none."""
         if self.sessions is None:
             raise BadInput(NO_SESSIONS.format(self._spelled("session"), self._spelled("resume")))
         return self.sessions
 
     def sync(self) -> None:
-        """See that what was written is on the disk. What goes wrong is told."""
+        """See that what was written is on disk. May wait for the disk; what goes wrong is told."""
         if self.journal is not None:
             self.journal.sync()
 
     def close(self) -> None:
-        """Sessions that were made here and that nothing came of are taken away."""
+        """Close the session, and delete those that were made here and in which nothing was said. Idempotent."""
         self._leave()
         if self.sessions is not None and self._blank:
             self.sessions.forget(self._blank)
         self._blank = []
 
     def _leave(self) -> None:
+        """Close the journal, and remember the session if nothing was said in it."""
         if self.journal is not None and (blank := self.journal.close()):
             self._blank.append(blank)

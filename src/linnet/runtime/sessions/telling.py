@@ -1,5 +1,7 @@
-"""What is told of a session whose log may wait: in one order, each only when all before it that must be written is
-written. A session whose log is written in place has none of this: it tells as it decides.
+"""For a session whose log may take its time, such as a database: a queue of entries to write and of all that is told,
+and a thread that works it off, so that nothing is told before the entries that came before it are written.
+
+A session whose log is written in place has none of this: what it decides, it tells at once.
 """
 
 from collections import deque
@@ -23,7 +25,7 @@ from linnet.runtime.requester import Requester
 if TYPE_CHECKING:
     from linnet.runtime.sessions.queued_log import QueuedLog
 
-ROOM = 1024  # Events, answers and entries that wait, above which a run waits, too.
+ROOM = 1024  # Events, answers and entries in the queue, above which a run waits, too.
 MOST_LINES = 256  # In one append.
 DELAYS = (0.05, 5.0)  # Seconds before an append that failed is tried again: at first, and at most, doubling.
 UNSAVED = "what was said last could not be saved before the agent ended"
@@ -32,11 +34,12 @@ Act: TypeAlias = Callable[[], None]
 
 
 class _Told(Struct):
-    """Something to tell; `otherwise` is called instead if nothing is told any more."""
+    """Something to tell, by calling `act`."""
 
     act: Act
     size: int
     otherwise: Callable[[LinnetError], None] | None
+    """Called instead if nothing is told any more."""
 
 
 class _Line(Struct):
@@ -45,11 +48,12 @@ class _Line(Struct):
     log: "QueuedLog"
     line: bytes
     written: bool = False
+    """It was written together with one before it, and only keeps its place."""
     size: int = 1
 
 
 class _Done(Struct):
-    """Something to be done with the log `where` when all before it is written: make it, let go of it."""
+    """Something to be done with the log of the key `where` when all before it is written: make it, close it."""
 
     act: Act
     where: str
@@ -57,38 +61,39 @@ class _Done(Struct):
 
 
 class Telling(Listener):
-    """Invariants: everything leaves in the order in which it was decided, one at a time, when all entries before it are
-    written; nothing twice. Once an entry was refused, nothing behind it is told, and whoever waits is refused for that
-    one reason.
+    """Invariants: all is told in the order in which it was decided, one thing at a time, when all entries before it are
+    written, and only once. Once an entry was refused for good, nothing behind it is told, and requesters that wait are
+    refused for that reason.
 
-    Whatever is added is added under the session's lock. While nothing waits, it is told at once, by whoever decided it;
-    otherwise the thread of this object tells it, without the session's lock: so an abort waits for none of it.
+    Steps are added with the session's lock held. While the queue is empty, whoever decided something tells it at once,
+    still under that lock; otherwise the thread of this object tells it without that lock, so that an abort need not
+    wait. `_changed` guards the queue. It is taken after the session's lock, never before it, and nothing is told under
+    it: whoever is told something may take the session's lock.
     """
 
-    def __init__(
-        self,
-        listeners: Sequence[Listener],
-        lock: RLock,
-        ended: Act,
-    ) -> None:
-        """`lock` is the session's. `ended` is called, without it, when the log refused an entry: it ends the agent."""
+    def __init__(self, listeners: Sequence[Listener], lock: RLock, ended: Act) -> None:
+        """`lock` is the session's. `ended` ends the agent: it is called, without the lock, when an entry was
+        refused.
+        """
         self.lock = lock
         self._listeners = list(listeners)
         self._ended = ended
-        self._changed = Condition(Lock())  # Taken after the session's lock, never before it; nothing is told under it.
+        self._changed = Condition(Lock())
         self._steps: deque[_Told | _Line | _Done] = deque()  # The first stays here until it is over.
         self._size = 0
-        self._at_once = False  # Whoever decided something is telling it.
+        self._at_once = False  # Somebody tells what they decided; the thread waits for that.
         self._fault: LinnetError | None = None  # Why nothing is told any more.
         self._ending = False  # Listeners are about to hear of the fault.
         self._failing = False  # The log cannot be reached, which was told.
-        self._idle_due = False
+        self._idle_due = False  # Listeners are to hear `idle` when the queue is empty.
         self._closed = False
         self._thread: Thread | None = None  # None again when it has ended.
-        self._current: _Told | _Line | _Done | None = None  # What it is at.
+        self._current: _Told | _Line | _Done | None = None  # What it does now.
 
     def begin(self) -> None:
-        """Write and tell what waits, from now on. Raises LinnetError if the system has no further thread."""
+        """Start the thread, which writes and tells what waits. Raises LinnetError if the system has no
+        further thread.
+        """
         with self.lock:
             if self._thread is None:
                 # Known before it starts: it may have ended, and said so, before `start` returns.
@@ -101,12 +106,14 @@ class Telling(Listener):
 
     @property
     def owes(self) -> bool:
-        """Whether something waits to be written or told; that it is all over counts, until it was told."""
+        """Return whether something waits to be written or told; that the log refused an entry counts until it
+        was told.
+        """
         return (self._fault is None and bool(self._steps)) or self._ending  # In the order in which `_stop` sets them.
 
     def is_owing(self) -> bool:
-        """Return whether it `owes`. Whoever hears that it does hears of it with `idle` when it does not any more: no
-        job may be the reason, and then nothing else tells of its end.
+        """Return whether it `owes`; if so, listeners hear `idle` when it does not any more. There may be no job whose
+        end would tell them.
         """
         with self._changed:
             owes = self.owes
@@ -123,7 +130,7 @@ class Telling(Listener):
         self._tell(lambda: self._break(error))
 
     def idle(self) -> None:
-        with self._changed:
+        with self._changed:  # Later, if something waits: to whoever is told, that is not done before it is told.
             self._idle_due = self.owes
             if self._idle_due:
                 return
@@ -141,32 +148,36 @@ class Telling(Listener):
         return self._size > ROOM or any(listener.is_behind() for listener in self._listeners)
 
     def in_turn(self, requester: Requester) -> Requester:
-        """Return one whose answers reach that requester in the order of what is told."""
+        """Return a requester that passes its answers on to this one in the order of what is told."""
         return _InTurn(requester, self)
 
     def tell(self, act: Act) -> None:
-        """Call it in the order of what is told; at once, where nothing is told any more."""
+        """Call the function in its turn among what is told; at once, if nothing is told any more."""
         self._tell(act, otherwise=lambda error: act())
 
-    def write(self, log: "QueuedLog", line: bytes) -> None:
-        """Have a line written, before whatever is told from now on. Whoever calls this holds the session's lock."""
-        self._add(_Line(log, line))
+    def write_locked(self, log: "QueuedLog", line: bytes) -> None:
+        """Have a line written before whatever is told from now on."""
+        self._add_locked(_Line(log, line))
 
-    def do(self, where: str, act: Act) -> None:
-        """Have something done with the log of that key in the order of its entries, without the lock; also if one was
-        refused. It is tried again after LogUnavailable. Whoever calls this holds the session's lock.
+    def do_locked(self, where: str, act: Act) -> None:
+        """Have the thread call `act`, for the log of the key `where`, after the entries before it; also if one of those
+        was refused. It is called again after LogUnavailable.
         """
-        self._add(_Done(act, where))
+        self._add_locked(_Done(act, where))
 
     def drain(self, timeout: float | None) -> bool:
-        """Wait until nothing waits to be told; False if the time was over before. Not to be called under the lock."""
-        if current_thread() is self._thread:
+        """Wait until nothing waits to be told, and return True; False if that takes longer than `timeout` seconds. Not
+        to be called under the session's lock.
+        """
+        if current_thread() is self._thread:  # It would wait for itself.
             return True
         with self._changed:
             return self._changed.wait_for(lambda: not (self.owes or self._at_once), timeout)
 
     def close(self, timeout: float) -> None:
-        """Wait for what is still to be written, but not for ever: what cannot be is said to be lost. Idempotent."""
+        """Wait up to `timeout` seconds for what is still to be written; if it is not by then, warn that it is lost. The
+        thread ends when the queue is empty. Idempotent.
+        """
         if self._steps:
             with suppress(LinnetError):
                 self.begin()
@@ -179,6 +190,7 @@ class Telling(Listener):
             self._changed.notify_all()
 
     def _tell(self, act: Act, size: int = 1, otherwise: Callable[[LinnetError], None] | None = None) -> None:
+        """Call `act` now or queue it; if nothing is told any more, call `otherwise` with the reason for that."""
         with self.lock:
             with self._changed:
                 fault = self._fault
@@ -191,7 +203,7 @@ class Telling(Listener):
             if fault is not None and otherwise is not None:
                 otherwise(fault)
             elif not at_once:
-                self._begin_again()
+                self._begin_again_locked()
             else:
                 try:
                     act()
@@ -200,14 +212,14 @@ class Telling(Listener):
                         self._at_once = False
                         self._changed.notify_all()
 
-    def _add(self, step: _Line | _Done) -> None:
+    def _add_locked(self, step: _Line | _Done) -> None:
         with self._changed:
             if self._fault is None or isinstance(step, _Done):
                 self._push(step)
-        self._begin_again()
+        self._begin_again_locked()
 
-    def _begin_again(self) -> None:
-        """See that what comes after `close` is done, too: the thread may have ended by then. Called under the lock."""
+    def _begin_again_locked(self) -> None:
+        """Start the thread again for what is queued after `close`, when it may have ended."""
         if self._closed and self._steps and self._thread is None:
             try:
                 self.begin()
@@ -215,7 +227,7 @@ class Telling(Listener):
                 self._stop(error)
 
     def _push(self, step: _Told | _Line | _Done) -> None:
-        """Called under `_changed`."""
+        """Queue a step. Called with `_changed` held."""
         self._steps.append(step)
         self._size += step.size
         self._changed.notify_all()
@@ -225,7 +237,7 @@ class Telling(Listener):
             self._changed.notify_all()
 
     def _work(self) -> None:
-        """Write, and tell what waited, in the thread of this object."""
+        """Work off the queue: what the thread of this object does."""
         while (step := self._first()) is not None:
             if isinstance(step, _Told):
                 try:
@@ -240,6 +252,7 @@ class Telling(Listener):
             self._pop(step)
 
     def _first(self) -> _Told | _Line | _Done | None:
+        """Wait for the next step, and return it; None if there will be none, and then the thread ends."""
         with self._changed:
             self._changed.wait_for(lambda: (self._steps and not self._at_once) or (self._closed and not self._steps))
             self._current = self._steps[0] if self._steps else None
@@ -248,9 +261,10 @@ class Telling(Listener):
             return self._current
 
     def _pop(self, step: _Told | _Line | _Done) -> None:
+        """Take a step that is over out of the queue, and tell `idle` if it is due and this was the last."""
         with self._changed:
             self._current = None
-            if self._steps and self._steps[0] is step:  # Or else nothing is told any more.
+            if self._steps and self._steps[0] is step:  # Or else `_stop` has emptied the queue.
                 self._steps.popleft()
                 self._size -= step.size
             is_idle = self._idle_due and not self._steps
@@ -261,7 +275,7 @@ class Telling(Listener):
                 listener.idle()
 
     def _carry_out(self, step: _Line | _Done) -> None:
-        """Raises SessionError."""
+        """Write this entry with those behind it, or do what is to be done. Raises SessionError if the log refuses."""
         if isinstance(step, _Done):
             self._persist(step.act, step.where)
         elif not step.written:
@@ -271,7 +285,9 @@ class Telling(Listener):
                 each.written = True
 
     def _batch(self, log: "QueuedLog") -> list[_Line]:
-        """Return the entries that wait for that log and nothing else, whatever is told between them."""
+        """Return the first entries in the queue, all of that log, up to anything that is to be done with a log. What is
+        told between them does not matter: it comes after the first, and entries may be written early.
+        """
         batch: list[_Line] = []
         with self._changed:
             for step in self._steps:
@@ -283,7 +299,7 @@ class Telling(Listener):
         return batch
 
     def _persist(self, act: Act, where: str) -> None:
-        """Try until it works, or nothing is told any more. Raises SessionError if it never will."""
+        """Call `act` until it works, or nothing is told any more. Raises SessionError if the log refuses for good."""
         delay, longest = DELAYS
         while True:
             try:
@@ -301,8 +317,8 @@ class Telling(Listener):
             delay = min(delay * 2, longest)
 
     def _end(self, error: LinnetError) -> None:
-        """End the agent, with all it has started: the log took no more, and never will. If it has ended, say that what
-        came too late to be written is lost.
+        """End the agent, since its log refused an entry for good. If it is closed already, warn that what came too late
+        to be written is lost.
         """
         if self._closed:
             if self._stop(error):
@@ -323,8 +339,8 @@ class Telling(Listener):
             if self._fault is not None:
                 return False
             self._ending = ending
-            self._fault = error  # After that: `owes` is asked without the lock, and must not see neither.
-            # Not whoever is being told something at this moment: that would be a second answer.
+            self._fault = error  # After `_ending`: `owes` may be asked without `_changed`, and must find one of them.
+            # Not the one that is being told at this moment: it would be answered twice.
             told = [step for step in self._steps if isinstance(step, _Told) and step is not self._current]
             self._steps = deque(step for step in self._steps if isinstance(step, _Done))
             self._size = 0
@@ -348,7 +364,9 @@ class Telling(Listener):
 
 
 class _InTurn(Requester):
-    """Invariant: once nothing is told any more the requester is refused, once, whatever else would have been said."""
+    """Passes answers on in their turn. Invariant: once nothing is told any more, the requester is refused, once,
+    instead of whatever else it would have been told.
+    """
 
     def __init__(self, requester: Requester, telling: Telling) -> None:
         self._requester = requester

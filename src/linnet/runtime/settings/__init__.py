@@ -1,1 +1,1 @@
-"""What holds: all layers of configuration resolved, read in one place, and saved."""
+"""Resolves all layers of configuration into the settings that hold, and saves changes to them."""

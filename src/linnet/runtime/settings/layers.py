@@ -1,4 +1,4 @@
-"""Where configuration comes from, in order: defaults, habits of a protocol, files, variables, and what was asked for.
+"""Collects the layers of configuration: defaults, habits of a protocol, files, variables, and what was asked for.
 
 A file that is not there costs one look; nothing is imported for its sake.
 """
@@ -20,15 +20,15 @@ Source: TypeAlias = Literal["default", "protocol", "pi", "user", "project", "env
 
 
 class Layer(Struct, frozen=True):
-    """`file` is where it was said, and `text` what it says."""
+    """One layer, and where it comes from."""
 
     source: Source
     config: Config
-    file: str = ""
-    text: bytes = b""
+    file: str = ""  # If it comes from one.
+    text: bytes = b""  # What the file says.
 
     def where(self, key: str) -> str:
-        """Return the place that said this, for a sentence; empty if nobody needs to be told."""
+        """Return the variable, or the file with line and key, that said this; empty for other layers."""
         if self.source == "environment":
             return f"LINNET_{key.upper()}"
         if not self.file:
@@ -39,18 +39,20 @@ class Layer(Struct, frozen=True):
 
 
 class Layers(Struct, frozen=True):
-    """The weakest first. `remarks`: what whoever wrote the files should know."""
+    """All layers, with what is to be said about them."""
 
     all: Sequence[Layer]
+    """The weakest first."""
     remarks: list[str]
+    """Sentences for whoever wrote the files."""
 
     def saying(self, key: str) -> Layer | None:
-        """Return the layer that has the last word on this."""
+        """Return the strongest layer that says something about this key; None if none does."""
         return next((layer for layer in reversed(self.all) if getattr(layer.config, key) is not None), None)
 
     @contextmanager
     def blaming(self, key: str, only: type[ConfigError] = ConfigError) -> Iterator[None]:
-        """An error of this kind in the body is about this, and names the place that said it."""
+        """Raise an error of this kind in the body again, with the place that said the key in front of it."""
         try:
             yield
         except only as error:
@@ -62,7 +64,9 @@ class Layers(Struct, frozen=True):
 
 
 def found(asked: Config, environ: Mapping[str, str], below: Sequence[Config], home: str, project: Project) -> Layers:
-    """Decides on the way whether the project is trusted, unless that is decided. Raises ConfigError."""
+    """Return all layers; `below` are those that `asked` wins over. Decides on the way whether the project is trusted,
+    unless that is decided: only then does its file count. Raises ConfigError.
+    """
     remarks: list[str] = []
     layers = [Layer("default", DEFAULTS), *(Layer("protocol", each) for each in below)]
     for_pi = any(config.stands_in_for == "pi" for config in (*below, asked))

@@ -1,4 +1,4 @@
-"""Entry points of installed packages. `importlib.metadata` says the same, fifty milliseconds later."""
+"""Finds the entry points of installed packages. `importlib.metadata` would take fifty milliseconds to be imported."""
 
 import os
 import sys
@@ -9,9 +9,7 @@ EXTENSIONS = "linnet.extensions"  # The group of entry points.
 
 @cache
 def entry_points(group: str) -> tuple[str, ...]:
-    """The texts of all files of entry points on the path that name this group, looked up once in the life of the
-    process.
-    """
+    """Return the texts of all `entry_points.txt` on the path that mention this group. Looked up once in a process."""
     found: list[str] = []
     for folder in sys.path:
         try:
@@ -25,7 +23,7 @@ def entry_points(group: str) -> tuple[str, ...]:
 
 
 def _text(path: str) -> str:
-    """Empty if there is none that can be read."""
+    """Return the content of the file; empty if it cannot be read."""
     try:
         with open(path, encoding="utf-8") as file:
             return file.read()

@@ -1,6 +1,6 @@
-"""The rules of all layers, held against the tools that there are and that may still come. Imported where there are any.
+"""Checks the permission rules of all layers against the tools that exist or may still come.
 
-A rule about a tool that nobody has would protect nobody, and nobody would notice.
+A rule about a tool that nobody has would protect nobody, and nobody would notice. Imported only where there are rules.
 """
 
 from collections.abc import Iterable, Sequence
@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 def ruled(settings: Settings, layers: Layers) -> Settings:
     """Return the settings with the rules of all layers, the weakest first.
 
-    Raises ConfigError for a rule that makes no sense, and if whoever started this names a tool that nobody has, where
-    nobody can bring it. In other places people may be ahead of the tools: that is remarked upon, or told once it is
-    known what extensions bring.
+    Raises ConfigError for a rule that makes no sense, and for a flag about a tool that nobody has and nobody can bring.
+    In a file, a rule may be there before its tool: that is remarked on, or told once it is known what extensions bring.
     """
     known = [*OWN, *(function.spec.name for function in settings.functions)]
     rules: list[Rule] = []
@@ -47,16 +46,17 @@ def ruled(settings: Settings, layers: Layers) -> Settings:
 
 
 def _may_come(settings: Settings) -> bool:
+    """Return whether tools may come that are not known yet: from the client, MCP servers or extensions."""
     return settings.client_tools or bool(settings.mcp) or settings.may_have_extensions
 
 
 def _place(rule: Rule | str, spelled: Spelling) -> str:
-    """Return what whoever started this called it."""
+    """Return the flag or the keyword with which a rule was given."""
     return "rules" if spelled is keyword or isinstance(rule, str) else f"--{rule.verdict}"
 
 
 def doubts(unheard: Iterable[str], others: Iterable[str] = ()) -> list[str]:
-    """Return a sentence about each of these names that none of the other tools has."""
+    """Return a sentence about each of these names that is neither one of linnet's tools nor one of `others`."""
     known = [*OWN, *others]
     return [
         f"{_sentence(name, known)} The rule about it holds if such a tool comes."
@@ -66,7 +66,7 @@ def doubts(unheard: Iterable[str], others: Iterable[str] = ()) -> list[str]:
 
 
 def doubtful(unheard: Iterable[str], others: Iterable[str] = ()) -> list[Event]:
-    """Return those sentences as clients are told them."""
+    """Return those sentences as the events that tell them to clients."""
     return [Notified("linnet", sentence, "warning") for sentence in doubts(unheard, others)]
 
 
@@ -78,6 +78,7 @@ def _checked(said: Rule | str, layer: Layer, known: Sequence[str], spelled: Spel
 
 
 def _is_known(tool: str, known: Iterable[str], servers: "Sequence[ServerConfig]") -> bool:
+    """Return whether a rule's tool is one of `known`, or may be one of these MCP servers."""
     if any(named(tool, name) for name in known):
         return True
     if not tool.lower().startswith("mcp__"):

@@ -1,4 +1,4 @@
-"""The sandbox that settings ask for. Imported by those who ask for one."""
+"""Checks the settings about the sandbox, and builds the one that they ask for. Imported only where they do."""
 
 import os
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check(config: Config, spelled: Spelling) -> None:
-    """Raises ConfigError for what does not go together, or is about a sandbox that is not there."""
+    """Raise ConfigError for settings that contradict each other, or that are about a sandbox which is not asked for."""
     for one, other in (("sandbox", "sandbox_files"), ("sandbox_network", "sandbox_hosts")):
         if getattr(config, one) and getattr(config, other):
             raise Contradiction(spelled(one), spelled(other))
@@ -33,7 +33,7 @@ def check(config: Config, spelled: Spelling) -> None:
 
 
 def built(settings: "Settings") -> "Sandbox | FilesOnly":
-    """Raises ConfigError, with a sentence, where commands cannot be confined."""
+    """Return the sandbox. Raises ConfigError, with a sentence, if commands cannot be confined on this machine."""
     if settings.sandbox_files:
         from linnet.processes.sandbox.files_only import FilesOnly
 

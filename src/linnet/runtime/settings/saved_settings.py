@@ -1,4 +1,4 @@
-"""Writing to a `settings.json`: one key at a time, with everything else as its author left it."""
+"""Changes single keys of a `settings.json`, and leaves everything else as its author wrote it."""
 
 import os
 from collections.abc import Iterator, Mapping
@@ -20,12 +20,13 @@ from linnet.runtime.settings.layers import FILE
 
 
 def user_file(home: str) -> str:
+    """Return the path of the user's own settings."""
     return os.path.join(home, FILE)
 
 
 def model_written(home: str, provider: str, model: str) -> None:
-    """Say in the user's file which model is used. An address that was meant for another provider is said no longer: it
-    would be sent this one's key. Raises ConfigError.
+    """Write to the user's file which model to use. A `base_url` that was meant for another provider is removed: this
+    provider's key would be sent there. Raises ConfigError.
     """
     file = user_file(home)
     with _changing(file, private=True):
@@ -37,10 +38,10 @@ def model_written(home: str, provider: str, model: str) -> None:
 
 
 def written(file: str, values: Mapping[str, Any], folder: str, *, of_project: bool = False) -> None:
-    """Say this in the file; a value of None says nothing any more. Relative paths in it start in `folder`. Others who
-    do this at the same time take turns.
+    """Write these values to the file; a value of None removes its key. Relative paths in it start in `folder`.
+    Processes that do this at the same time take turns.
 
-    Raises ConfigError if that, or what the file says already, cannot be used; then nothing has changed.
+    Raises ConfigError if these values, or what the file says already, cannot be used; then nothing has changed.
     """
     _changed(file, values, folder, of_project=of_project)  # What is refused makes no folder either.
     with _changing(file, private=not of_project):
@@ -49,6 +50,7 @@ def written(file: str, values: Mapping[str, Any], folder: str, *, of_project: bo
 
 @contextmanager
 def _changing(file: str, *, private: bool) -> Iterator[None]:
+    """Hold the lock of the file. Raises ConfigError if it cannot be written."""
     try:
         with changing(file, private=private):
             yield
@@ -57,6 +59,7 @@ def _changing(file: str, *, private: bool) -> Iterator[None]:
 
 
 def _changed(file: str, values: Mapping[str, Any], folder: str, *, of_project: bool) -> bytes:
+    """Return the text of the file with these values. Raises ConfigError if it cannot be used, before or after."""
     text = contents(file) or b"{}\n"
     if not text.strip():
         text = b"{}\n"

@@ -1,4 +1,4 @@
-"""How sessions are kept, as all layers of configuration together say."""
+"""The settings about how sessions are kept, resolved and checked."""
 
 import os
 
@@ -10,15 +10,17 @@ from linnet.runtime.config.config import Config
 
 
 class SessionOptions(Struct, frozen=True, kw_only=True):
-    """How sessions are kept. `wanted`: there is one, if only in memory. `saves`: it is kept on disk; `insists`: or else
-    nothing is started, since somebody asked for that.
-    """
+    """How sessions are kept, and which one to begin with."""
 
     wanted: bool
+    """There is a session, if only in memory."""
     insists: bool
+    """If it cannot be saved, nothing is started: somebody asked for that in so many words."""
     saves: bool
+    """Sessions are saved, on disk or in a log of the program's."""
     home: str
     folder: str | None
+    """Where files are kept, if not in `home`."""
     session: str | None
     resume: bool
     fork: str | None
@@ -27,12 +29,14 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
 
     @property
     def remembers(self) -> bool:
-        """Whether it begins with a session that was there before."""
+        """Return whether the agent begins with a session that was there before, or a copy of one."""
         return self.session is not None or self.resume or self.fork is not None
 
 
 def session_options(config: Config, asked: Config, home: str, spelled: Spelling) -> SessionOptions:
-    """`asked` is what whoever started this said, and wins over files. Raises ConfigError."""
+    """Return the options of `config`, all layers together; `asked` is the strongest of them. Raises ConfigError if they
+    contradict each other.
+    """
     given = [
         ("session", config.session is not None),
         ("resume", config.resume),

@@ -1,4 +1,4 @@
-"""What holds, for as long as the runtime lives: all layers of configuration, resolved once."""
+"""Resolves all layers of configuration into Settings, checked and complete, and keeps those that hold."""
 
 import os
 import threading
@@ -31,7 +31,7 @@ _ABOUT_SANDBOX = ("sandbox", "sandbox_network", "sandbox_hosts", "sandbox_files"
 
 
 class _AsSaid(Struct, frozen=True, kw_only=True):
-    """Settings that hold as they were said, with the defaults for what was not."""
+    """Settings whose value is taken from the layers as it is. Defaults are a layer, so that none is missing."""
 
     system_prompt: str | None
     append_system_prompt: str | None
@@ -66,19 +66,17 @@ class _AsSaid(Struct, frozen=True, kw_only=True):
 
 
 class Settings(_AsSaid, frozen=True, kw_only=True):
-    """Checked, with every blank filled in; the rows of Config say what most of it means.
-
-    `asked` is what whoever started this said, and nothing else: it wins over what a session remembers. `environ` and
-    `below` are what else it was resolved from, and `client_tools`: clients may bring tools. `remarks`: what whoever
-    started this should know. `unheard_tools` are named in rules, and nobody has them so far. `edition`: no others
-    have this number, so that what is built by these can say so without keeping them.
-    """
+    """All settings, checked and complete. The rows of Config say what most of them mean."""
 
     asked: Config
+    """What whoever started this said, and nothing else: it wins over what a session remembers."""
     environ: Mapping[str, str]
     below: tuple[Config, ...]
+    """The layers that `asked` wins over, besides files and variables."""
     client_tools: bool
+    """Clients may bring tools."""
     remarks: tuple[str, ...]
+    """Sentences for whoever started this."""
     model: Model
     accounts: Accounts
     cwd: str
@@ -91,6 +89,7 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     sessions: SessionOptions
     rules: tuple[Rule, ...]
     unheard_tools: tuple[str, ...]
+    """Tools that rules name and that nobody has so far."""
     shell: str | None
     shell_prefix: str
     mcp: "tuple[ServerConfig, ...]"
@@ -99,10 +98,11 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     extension_flags: Mapping[str, Any]
     sandbox_hosts: tuple[str, ...]
     edition: int = field(default_factory=count(1).__next__)
+    """A number that no other settings have: what is built by these keeps it, to know whether they still hold."""
 
     def again(self) -> "Settings":
-        """Return what holds now that something else was decided about the project. Files are read anew; the sandbox
-        stays as it was built. Raises ConfigError.
+        """Return the settings that follow from the same words after something else was decided about the project. Files
+        are read anew; the sandbox stays as it was built. Raises ConfigError.
         """
         spelled = self.sessions.spelled
         project, bring = self.project, self.client_tools
@@ -111,12 +111,12 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
 
     @property
     def zot_home(self) -> str | None:
-        """Return where zot keeps what is the user's own; None if linnet does not stand in for it."""
+        """Return the folder in which zot keeps what is the user's own; None if linnet does not stand in for zot."""
         return self.resource_folders.peer_home if self.resource_folders.peer == "zot" else None
 
     @property
     def has_extensions(self) -> bool:
-        """Return whether there may be any. No more is looked at than where they would be."""
+        """Return whether extensions are named, or a folder exists in which they are looked for."""
         if self.extensions:
             return True
         project = self.project.resources
@@ -126,7 +126,7 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
 
     @property
     def may_have_extensions(self) -> bool:
-        """Return whether there may be any, in folders or in installed packages, without loading one."""
+        """Return whether there may be extensions, in folders or in installed packages. Loads none."""
         if self.has_extensions or not self.find_extensions:
             return self.has_extensions
         from linnet.runtime.settings.packages import EXTENSIONS, entry_points
@@ -135,10 +135,10 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
 
 
 class LiveSettings:
-    """What holds for a session, in the one place where everybody reads it, when they need it.
+    """The settings that hold for a session. All its parts share this object, and read `now` when they need something.
 
-    Invariant: `now` is replaced by Adoption alone, under the session's lock and while no job is active. So a job that
-    reads it finds what it began with, to its end. What was built by settings of another `edition` is not used.
+    Invariant: only Adoption replaces `now`, under the session's lock and while no job is active. So a job finds the
+    settings that it began with, to its end, without any lock.
     """
 
     def __init__(self, settings: Settings) -> None:
@@ -153,11 +153,11 @@ def resolve(
     project: Project | None = None,
     client_tools: bool = False,
 ) -> Settings:
-    """Resolve all layers of configuration to what holds.
+    """Return the settings that all layers of configuration come to.
 
     `below` are layers that `asked` wins over, the weakest first; without any, zot's habits. Files and variables come
-    between. `spelled`: what whoever asked calls a field. `project` is one about which something was decided already.
-    `client_tools`: whoever drives the agent may bring tools.
+    between. `spelled` returns what whoever asked calls a field, for errors. `project` is given if something was decided
+    about it already. `client_tools`: clients may bring tools.
 
     Raises ConfigError with a sentence that says what to do.
     """
@@ -251,7 +251,7 @@ def _resolved(
 
 
 def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
-    """Return what whoever started this should know about a key that is missing. Raises MissingKey if it is needed."""
+    """Return a sentence about the model's key if it is missing. Raises MissingKey instead if it is `needed`."""
     try:
         accounts.require(model.provider)
     except MissingKey as error:
@@ -272,6 +272,7 @@ def _limits(config: Config, spelled: Spelling) -> Limits:
 
 
 def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
+    """Return the field. Raises ConfigError if it is no time that a thread can wait for."""
     seconds: float | None = getattr(config, field)
     if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
         raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
@@ -279,18 +280,21 @@ def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
 
 
 def check_reasoning(level: str | None) -> None:
+    """Raise ConfigError if there is no such level of thinking."""
     if level not in get_args(Reasoning):
         raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
 
 
 def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
-    """Raises ConfigError: a word that nobody knows would be taken for one that lets everything through."""
+    """Raise ConfigError if the word is not one of these: it would be taken for one that lets everything through."""
     if word not in get_args(words):
         raise ConfigError(f"{spelled(field)} must be one of {', '.join(get_args(words))}, not {word!r}")
 
 
 def home_folder(environ: Mapping[str, str]) -> str:
-    """Return where linnet keeps what is the user's own. Nothing is created by looking. Raises ConfigError."""
+    """Return the folder in which linnet keeps what is the user's own. It is not created. Raises ConfigError if it would
+    be a different one in each project.
+    """
     given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
     if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
         raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
@@ -298,7 +302,7 @@ def home_folder(environ: Mapping[str, str]) -> str:
 
 
 def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
-    """Return the real path of the folder to work in: one name, whichever link led there. Raises ConfigError."""
+    """Return the folder to work in, with links resolved, so that it has one name. Raises ConfigError if it is none."""
     try:
         path = os.path.realpath(cwd or os.getcwd())
     except FileNotFoundError:
@@ -319,7 +323,7 @@ def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | Non
 
 
 def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
-    """Return the names of linnet's own tools; None for those that are there unless somebody says otherwise."""
+    """Return the names of those of linnet's own tools that were chosen; None if nobody chose, and all are meant."""
     if given is None:
         return None
     names = [each for each in given if isinstance(each, str)]
@@ -341,7 +345,7 @@ def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
 def _mcp(
     config: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling
 ) -> "tuple[ServerConfig, ...]":
-    """Return the MCP servers to use. Where there are none, one file is looked for, and nothing is imported."""
+    """Return the MCP servers to use. If there are none, that takes a look for one or two files, and no import."""
     folders = [home, *([project.resources] if project.resources else [])]
     files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
     files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]

@@ -1,1 +1,1 @@
-"""The tools of a session: who may run them, who is asked, and what runs beside the agent."""
+"""The tools of a session as one toolset, the permission to run them, and the questions that clients are asked."""

@@ -1,4 +1,4 @@
-"""Tools that the client declares and runs itself."""
+"""Tools that the client declares and runs itself: a call is a question to it, and its answer is the result."""
 
 from collections.abc import Sequence
 
@@ -16,7 +16,7 @@ NO_ANSWER = "The client did not answer: {} was not run to its end."
 
 
 class ClientTools:
-    """A toolset. `declare` replaces all of it; a step that goes on keeps the specs it began with."""
+    """A Toolset. `declare` replaces all of its tools; a step that goes on keeps the specs that it began with."""
 
     def __init__(self, questions: OpenQuestions, live: LiveSettings) -> None:
         self._questions = questions
@@ -28,6 +28,7 @@ class ClientTools:
         return self._specs
 
     def declare(self, specs: Sequence[ToolSpec]) -> None:
+        """Have these tools instead of those there were."""
         self._specs = tuple(specs)
 
     def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:

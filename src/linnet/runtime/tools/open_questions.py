@@ -1,4 +1,4 @@
-"""Asks whoever drives the agent, and waits for the answer without any lock."""
+"""Puts questions to the client, and has the threads that ask wait for the answers, without the session's lock."""
 
 from collections.abc import Callable, Sequence
 from threading import Event as Signal
@@ -16,7 +16,7 @@ NOT_OPEN = "the question {} is not open: it was answered, withdrawn, or never as
 
 
 class _Open:
-    """A question that somebody waits for an answer to."""
+    """A question that a thread waits for an answer to."""
 
     def __init__(self, question: Question, timeout: float | None, progress: Callable[[str], None]) -> None:
         self.question = question
@@ -26,17 +26,17 @@ class _Open:
         self.reply: Reply | None = None
 
     def left(self) -> float | None:
-        """Seconds until no answer is waited for any more; None if there is no end to that."""
+        """Return the seconds until the deadline; None if there is none."""
         return None if self.until is None else max(0.0, self.until - monotonic())
 
 
 class OpenQuestions:
-    """Invariants: each question that was asked is told to be closed, once; whoever waits for an answer gets one, or
-    None: no answer in time, and none that could still come, is no answer.
+    """Invariants: for each QuestionAsked there is one QuestionClosed; whoever asks gets an answer, or None if it does
+    not come in time or cannot come any more.
     """
 
     def __init__(self, broadcast: Broadcast, new_id: Callable[[], str], *, answerable: bool = True) -> None:
-        """`answerable`: somebody may answer at all; otherwise nothing is asked."""
+        """`answerable`: there is a client that may answer; otherwise nothing is asked."""
         self._broadcast = broadcast
         self._lock = broadcast.lock
         self._new_id = new_id
@@ -45,8 +45,8 @@ class OpenQuestions:
 
     @property
     def open(self) -> Sequence[QuestionAsked]:
-        """Those that wait for an answer, in the order they were asked, as if they were asked now: with the time that is
-        left. Whoever looks holds the session's lock.
+        """Return the open questions in the order in which they were asked, with the time that is left for each. Read
+        with the session's lock held.
         """
         return [QuestionAsked(id, each.question, each.left()) for id, each in self._open.items()]
 
@@ -57,8 +57,11 @@ class OpenQuestions:
         timeout: float | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Reply | None:
-        """Wait for the answer, a deadline, or the end of whoever could answer. Raises Cancelled if an abort comes
-        before any of them. Not to be called under the session's lock.
+        """Ask the client, and wait for the answer. Returns None after `timeout` seconds, and when the client sends
+        nothing any more. `progress` is called with what the client reports meanwhile. Not to be called under the
+        session's lock.
+
+        Raises Cancelled if an abort comes first.
         """
         cancel.check()
         waiting = _Open(question, timeout, progress)
@@ -67,49 +70,51 @@ class OpenQuestions:
                 return None
             id = self._new_id()
             self._open[id] = waiting
-            self._broadcast.publish([QuestionAsked(id, question, timeout)])
+            self._broadcast.publish_locked([QuestionAsked(id, question, timeout)])
         try:
             with cancel.interrupting(waiting.closed.set):
                 waiting.closed.wait(timeout)
         except Cancelled:
             with self._lock:
                 if waiting.reply is None:
-                    self._close(id, "withdrawn")
+                    self._close_locked(id, "withdrawn")
             raise
-        with self._lock:
+        with self._lock:  # Looked at once more under it: the answer may have come as the wait ended.
             if waiting.reply is None:
-                self._close(id, "withdrawn" if waiting.closed.is_set() else "expired")
+                self._close_locked(id, "withdrawn" if waiting.closed.is_set() else "expired")
             return waiting.reply
 
     def take_locked(self, command: Control) -> list[Action]:
-        """Take it to whoever waits for it, if it is an answer. Returns what is left to be done without the lock. Raises
-        BadInput.
+        """Pass an answer to the thread that waits for it, if the command is one. Returns what is left to be done
+        without the lock. Raises BadInput if it fits no open question.
         """
         match command:
             case AnswerQuestion(id, given):
-                self.answer(id, given)
+                self.answer_locked(id, given)
             case ReturnTool(id, returned):
-                self.return_tool(id, returned)
+                self.return_tool_locked(id, returned)
             case ReportToolProgress(id, text):
-                return [self.report(id, text)]
+                return [self.report_locked(id, text)]
             case _:
                 pass
         return []
 
-    def answer(self, id: str, given: Given) -> None:
-        """Whoever calls this holds the session's lock. Raises BadInput for an answer that does not fit, and then the
-        question stays open; and for a question that is not.
+    def answer_locked(self, id: str, given: Given) -> None:
+        """Answer a question. Raises BadInput if it is not open, or if the answer does not fit, and then it
+        stays open.
         """
-        waiting = self._get(id)
-        self._reply(id, waiting, understood(waiting.question, given))
+        waiting = self._get_locked(id)
+        self._reply_locked(id, waiting, understood(waiting.question, given))
 
-    def return_tool(self, id: str, returned: ToolReturned) -> None:
-        """As `answer`, for a tool that the client runs."""
-        self._reply(id, self._get_tool(id), returned)
+    def return_tool_locked(self, id: str, returned: ToolReturned) -> None:
+        """Give the result of a tool that the client runs. Raises BadInput if nobody waits for it."""
+        self._reply_locked(id, self._get_tool_locked(id), returned)
 
-    def report(self, id: str, text: str) -> Callable[[], None]:
-        """Returns what tells the progress, to be called without the lock."""
-        waiting = self._get_tool(id)
+    def report_locked(self, id: str, text: str) -> Callable[[], None]:
+        """Return a function that tells the progress of a tool that the client runs, to be called without the lock.
+        Raises BadInput if nobody waits for that tool.
+        """
+        waiting = self._get_tool_locked(id)
 
         def tell() -> None:
             with self._lock:
@@ -119,32 +124,36 @@ class OpenQuestions:
         return tell
 
     def close(self) -> None:
-        """Nobody will answer any more: neither what is open nor what is asked from now on."""
+        """Take note that nobody will answer any more: open questions end without an answer, and later ones are not
+        asked. Idempotent.
+        """
         with self._lock:
             self._answerable = False
             waiting = list(self._open.values())
         for each in waiting:
             each.closed.set()
 
-    def _get(self, id: str) -> _Open:
+    def _get_locked(self, id: str) -> _Open:
         waiting = self._open.get(id)
         if waiting is None:
             raise BadInput(NOT_OPEN.format(id))
         return waiting
 
-    def _get_tool(self, id: str) -> _Open:
-        waiting = self._get(id)
+    def _get_tool_locked(self, id: str) -> _Open:
+        waiting = self._get_locked(id)
         if not isinstance(waiting.question, RunClientTool):
             raise BadInput(f"the question {id} is not about a tool that you run")
         return waiting
 
-    def _reply(self, id: str, waiting: _Open, reply: Reply) -> None:
+    def _reply_locked(self, id: str, waiting: _Open, reply: Reply) -> None:
+        """Keep the reply, tell that the question is closed, and wake whoever waits, in that order."""
         waiting.reply = None if isinstance(reply, Dismissed) else reply
         del self._open[id]
-        self._broadcast.publish([QuestionClosed(id, waiting.question, "answered")])
+        self._broadcast.publish_locked([QuestionClosed(id, waiting.question, "answered")])
         waiting.closed.set()
 
-    def _close(self, id: str, how: Literal["expired", "withdrawn"]) -> None:
+    def _close_locked(self, id: str, how: Literal["expired", "withdrawn"]) -> None:
+        """Close a question without an answer, unless it is closed."""
         waiting = self._open.pop(id, None)
         if waiting is not None:
-            self._broadcast.publish([QuestionClosed(id, waiting.question, how)])
+            self._broadcast.publish_locked([QuestionClosed(id, waiting.question, how)])

@@ -1,4 +1,4 @@
-"""Decides, before a tool runs, whether it may: by rules, by what was allowed before, or by asking."""
+"""Decides, before a tool call runs, whether it may: by rules, by what was allowed before, or by asking the client."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -24,13 +24,14 @@ NO_ANSWER = "Denied: nobody allowed this call to {}."
 
 
 class Called:
-    """A function of the program's own that decides. One that fails denies; an abort does not wait for it."""
+    """Has a function of the program decide. If it fails, the call is denied; an abort does not wait for it."""
 
     def __init__(self, callback: Callback, foreign: Foreign) -> None:
         self._callback = callback
         self._foreign = foreign
 
     def refusal(self, call: ToolCall, context: ToolContext) -> str:
+        """Return why the call may not run; empty if it may. Raises Cancelled."""
         try:
             answer = self._foreign.call(self._callback, context.cancel, call, preview(call, context))
         except Cancelled:
@@ -46,10 +47,10 @@ class Called:
 
 
 class PlacedRules:
-    """Rules with the folders that they are about.
+    """Rules with the folders that their patterns are about.
 
     Invariant: a rule that allows is about what its path led to when this was made, whatever links are made since; one
-    that asks or denies, also about what it leads to now.
+    that asks or denies is also about what the path leads to now.
     """
 
     def __init__(self, rules: Sequence[Rule], cwd: str) -> None:
@@ -58,12 +59,14 @@ class PlacedRules:
         self._then = [Placed(rule, self._globs(rule)) for rule in rules]
 
     def now(self) -> list[Placed]:
+        """Return the rules, with links followed as they are now where that makes them stricter."""
         return [
             each if each.rule.verdict == "allow" or not each.globs else Placed(each.rule, _with_links(each.globs))
             for each in self._then
         ]
 
     def _globs(self, rule: Rule) -> tuple[Glob, ...]:
+        """Return the patterns of paths that a rule is about; none if it is about no path."""
         if not rule.pattern or rule.tool == "bash":
             return ()
         strict = rule.verdict == "allow"
@@ -75,9 +78,9 @@ class PlacedRules:
 
 
 class Permissions:
-    """A gate in front of all tools. Invariants: it asks before anything happens; no answer is no.
+    """The gate in front of all tools. Invariants: it asks before anything happens; no answer means no.
 
-    Rules come first. Where none fits, or one says so, it is `called` that decides, or else the mode.
+    Rules come first. If none fits, or one says to ask, `called` decides if there is one, or else the mode.
     """
 
     def __init__(
@@ -93,13 +96,16 @@ class Permissions:
         self._questions = questions
         self._called = called
         self._timeout = timeout
-        self._allowed: set[tuple[str, str, bool]] = set()
+        self._allowed: set[tuple[str, str, bool]] = set()  # What somebody allowed for the whole session.
 
     def forget(self) -> None:
-        """What was allowed for a session is not allowed in another."""
+        """Forget what was allowed for the session: another one has begun."""
         self._allowed = set()
 
     def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
+        """Return why the call may not run; empty if it may. `own`: the tool is linnet's. May ask, and wait for the
+        answer. Raises Cancelled.
+        """
         verdict = decide(call, self._mode, self._rules.now(), _place(call, context.cwd), own=own)
         if verdict == "allow" or (verdict == "ask" and self._key(call, own) in self._allowed):
             return ""
@@ -108,6 +114,7 @@ class Permissions:
         return self._asked(call, context, own) if self._called is None else self._called.refusal(call, context)
 
     def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
+        """Return a function that says of each path whether a search may find it; None if it may find all."""
         if call.name not in SEARCHING:
             return None
         mode, rules = self._mode, self._rules.now()
@@ -116,6 +123,7 @@ class Permissions:
         return lambda path: finds(call, mode, rules, CallPlace(path, os.path.realpath(path)))
 
     def _asked(self, call: ToolCall, context: ToolContext, own: bool) -> str:
+        """Ask the client, and return why the call may not run; empty if it may. Raises Cancelled."""
         title = f"Allow {call.name}?"
         reply = self._questions.ask(Permit(call, title, preview(call, context)), context.cancel, self._timeout)
         if not isinstance(reply, Permitted):
@@ -128,17 +136,20 @@ class Permissions:
 
     @staticmethod
     def _key(call: ToolCall, own: bool) -> tuple[str, str, bool]:
-        """What a yes for the session covers: the same command, or the same tool."""
+        """Return what a yes for the whole session covers: the same command of `bash`, or any call of the same tool."""
         return call.name, subject(call) if call.name == "bash" else "", own
 
 
 def _with_links(globs: Sequence[Glob]) -> tuple[Glob, ...]:
+    """Return these patterns, and the same for what their folders lead to now."""
     real = (Glob(os.path.realpath(glob.folder), glob.rest, glob.strict) for glob in globs)
     return tuple(dict.fromkeys((*globs, *real)))
 
 
 def _place(call: ToolCall, cwd: str) -> CallPlace | None:
-    """Where the path leads that the call is about; None if it is about none, or about one that cannot be."""
+    """Return the path that a call is about, and where it leads; None if it is about none, or if that cannot
+    be a path.
+    """
     given = subject(call) or ("." if call.name in SEARCHING else "")
     if not given or SUBJECTS.get(call.name) != "path":
         return None

@@ -1,4 +1,4 @@
-"""All tools of a session, as one toolset: linnet's own, those that others bring, and the gate in front of them."""
+"""All tools of a session as one toolset: linnet's own, those that others bring, and the permission gate in front."""
 
 from collections.abc import Callable, Sequence
 from threading import Lock
@@ -28,7 +28,8 @@ CLIENT = "the client"
 
 
 class SessionTools(Listener):
-    """Built when it is first asked for, and again when other settings hold; what was allowed is asked about again then.
+    """The toolset is built when it is first asked for, and again when the client declares other tools, extensions come
+    or go, or other settings hold. In the last case, what was allowed for the session is asked about again.
 
     Without rules, a mode or a callback there is no gate, and it costs nothing.
     """
@@ -41,11 +42,12 @@ class SessionTools(Listener):
         self._client: ClientTools | None = None
         self._permissions: tuple[int, Permissions] | None = None  # With the edition of the settings, as below.
         self._placed: dict[tuple[Rule, ...], PlacedRules] = {}  # Where their paths led at first.
-        self._made: tuple[ClientTools | None, Chain | None, int, Toolset] | None = None
+        self._made: tuple[ClientTools | None, Chain | None, int, Toolset] | None = None  # With what it was built of.
         self._assembling = Lock()  # Taken by whoever may wait, never under the session's lock.
 
     @property
     def tools(self) -> "Toolset":
+        """Return all tools. What they need may take long to import, so it is not called under the session's lock."""
         # Each is looked at once: the client declares tools, and extensions come and go, at any moment in other threads.
         client, chain, settings = self._client, self.chain, self._live.now
         made = self._made
@@ -55,18 +57,20 @@ class SessionTools(Listener):
         return made[3]
 
     def offers_any(self) -> bool:
-        """Whether the model is offered tools; nothing is built to know it."""
+        """Return whether the model is offered any tools. Nothing is built to know that."""
         settings = self._live.now
         declared = self._client is not None and bool(self._client.specs)
         return settings.tools != () or bool(settings.functions or settings.mcp) or declared  # Extensions': likewise.
 
     def extend(self, chain: "Chain | None") -> None:
-        """These are the extensions from now on."""
+        """Have the tools of these extensions from now on; None if there are none any more."""
         self.chain = chain
         self._made = None
 
     def declare(self, specs: Sequence[ToolSpec]) -> None:
-        """The client runs these, instead of those it declared before. Raises BadInput if a name is taken."""
+        """Have these tools that the client runs, instead of those it declared before. Raises BadInput if a name is
+        taken.
+        """
         from linnet.runtime.tools.client_tools import ClientTools
         from linnet.tools.toolset import clash
 
@@ -77,7 +81,7 @@ class SessionTools(Listener):
         self._client.declare(specs)
 
     def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
-        """How a tool asks whoever drives the agent."""
+        """Return the function with which a tool asks the client something, until an abort comes."""
         return lambda question: self._questions.ask(question, cancel, self._live.now.question_timeout)
 
     def hear(self, events: Sequence[Event]) -> None:
@@ -85,7 +89,7 @@ class SessionTools(Listener):
             self._permissions[1].forget()
 
     def owners(self) -> list[tuple[str, str]]:
-        """The names of all tools but the client's and those of servers, and whose they are."""
+        """Return the names of all tools but the client's and those of MCP servers, each with its owner."""
         own = [(spec.name, OWN) for spec in self.resources.tools.specs]
         if self.resources.has_skill_tool:
             own.append(("skill", OWN))
@@ -96,6 +100,7 @@ class SessionTools(Listener):
         return [*own, *functions, *theirs]
 
     def _assembled(self, client: "ClientTools | None", chain: "Chain | None", settings: Settings) -> "Toolset":
+        """Build the toolset. Called with `_assembling` held."""
         tools = self._guarded(self.resources.tools, settings, own=True)
         instead: list[Toolset] = []
         others: list[tuple[str, Toolset]] = []
@@ -129,7 +134,9 @@ class SessionTools(Listener):
         return Hooked(tools, chain)  # Outermost: the gate sees what will really run.
 
     def _guarded(self, tools: "Toolset", settings: Settings, *, own: bool = False) -> "Toolset":
-        """Each owner's tools have the gate right before them, so that it knows whose tool it is about to let run."""
+        """Return these tools behind the gate, if there is one. Each owner's have it right in front, so that it knows
+        whose tool it is about to let run.
+        """
         if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
             return tools
         from linnet.tools.toolset import Guarded
@@ -137,6 +144,7 @@ class SessionTools(Listener):
         return Guarded(tools, self._gate(settings), own=own)
 
     def _gate(self, settings: Settings) -> "Permissions":
+        """Return the one gate for these settings: it remembers what was allowed."""
         from linnet.runtime.tools.permission import Called, Permissions, PlacedRules
 
         if self._permissions is None or self._permissions[0] != settings.edition:

@@ -1,4 +1,4 @@
-"""What the model is told before the conversation."""
+"""The system prompt: linnet's own words, hints for the tools, and what people add."""
 
 from collections.abc import Sequence
 
@@ -31,8 +31,8 @@ def system_prompt(
     *,
     sandbox: str = "",
 ) -> str:
-    """`replacement` stands in for linnet's own words, `addition` follows whichever was used, then come `sections`.
-    `sandbox` says what commands cannot do.
+    """Return the system prompt for a model that has these tools. `replacement` stands in for linnet's own words,
+    `addition` follows whichever was used, then come `sections`. `sandbox` says what commands cannot do.
     """
     parts = [BASE if replacement is None else replacement]
     if replacement is None:

@@ -1,1 +1,1 @@
-"""One prompt from the command line: its events, its text or its result, and an exit code."""
+"""Prompts from the command line: runs them, prints events, text or a result, and returns an exit code."""

@@ -1,4 +1,4 @@
-"""Prompts from the command line, one after another: their events as lines, or just the final text."""
+"""Runs prompts from the command line, one after another, and prints their events as lines, or what came of the last."""
 
 import gc
 import os
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
 
 EXIT: dict[StopReason, int] = {"end": 0, "tool_use": 0, "error": 1, "length": 3, "aborted": 130}
 Prints: TypeAlias = Literal["text", "value", "result"]
-LIMIT, REFUSED, SILENT = 4, 5, 6
-EVERY = 0.5  # Seconds after which the time that a terminal shows is drawn again.
+LIMIT, REFUSED, SILENT = 4, 5, 6  # Exit codes that no stop reason has.
+EVERY = 0.5  # Seconds after which the progress on a terminal is drawn again.
 WAITING = "reading stdin to its end, to add it to the prompt; if nothing is meant to come from there, add </dev/null"
 
 
 class _Asking(Requester):
-    """`ended` is how the last prompt ended."""
+    """Remembers how the last prompt ended."""
 
     def __init__(self) -> None:
         self.ended: Done | None = None
@@ -50,20 +50,20 @@ class _Asking(Requester):
 
 
 class _Listener(Listener):
-    """`text` is the last thing said, and `shown` what extensions had to show; `broken`: why a command of theirs failed.
-    `denied` and `ran` count the tool calls, `asked` the model calls of the last prompt, `steps` those of all.
-    """
+    """Writes events as they come, if there is a dialect, and remembers what came of the last prompt."""
 
     def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
         self._outlet = outlet
         self._wakeup = wakeup
         self._encoder = None if dialect is None else dialect.encoder()
         self._terminal = terminal
-        self.text = ""
-        self.unsaved = ""
-        self.shown: list[str] = []
-        self.broken = ""
-        self.denied = self.ran = self.asked = self.steps = 0
+        self.text = ""  # Of the last reply.
+        self.unsaved = ""  # Why the session is not saved.
+        self.shown: list[str] = []  # What extensions have shown.
+        self.broken = ""  # Why a command of an extension failed.
+        self.denied = self.ran = 0  # Tool calls of the last prompt.
+        self.asked = 0  # Model calls of the last prompt.
+        self.steps = 0  # Model calls of all prompts.
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._encoder is not None:
@@ -117,12 +117,14 @@ def once(
     names_session: bool = False,
     draws: bool = True,
 ) -> int:
-    """Without a dialect to tell the events in, `prints` is printed at the end: the final text, the value that it stands
-    for, or a JSON object with all that came of it. `prompts` is called with what was piped in.
-    `names_session`: say on stderr where it was kept, if it was. `draws`: show progress there, if that is a terminal.
+    """Run the prompts that `prompts` returns for what was piped in, and return the exit code.
 
-    The exit code says how the last one went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
-    reached, 5 refused, 6 nothing was said, 128 and more if a signal ended it.
+    With a dialect, events are printed as its lines. Without one, `prints` is printed at the end: the final text, the
+    value of an answer that has a form, or a JSON object with all that came of it. `names_session`: say on stderr where
+    the session is kept, if it is. `draws`: show progress there, if that is a terminal.
+
+    The exit code says how the last prompt went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
+    reached, 5 refused, 6 nothing was said, 128 plus the number of a signal that ended it.
     """
     gc.enable()
     stdio = claim()  # First: another descriptor could get the number of one that was closed.
@@ -180,14 +182,15 @@ def once(
 
 
 def _terminal() -> "Terminal | None":
+    """Return the terminal to draw on; None if stderr is none."""
     from linnet.server.one_shot.progress import Terminal
 
     return Terminal() if Terminal.is_there() else None
 
 
 def _printed(listener: _Listener, ended: Done | None, prints: Prints) -> bytes:
-    """The value, or nothing; otherwise the final text, or what a command of an extension's has to show instead. What it
-    shows beside an answer is for people.
+    """Return what is printed at the end: the value, if that is wanted; otherwise the final text, or if there is none,
+    what extensions have shown. If there is a text, that goes to stderr.
     """
     if prints == "value":
         value = UNSET if ended is None else ended.value
@@ -200,6 +203,7 @@ def _printed(listener: _Listener, ended: Done | None, prints: Prints) -> bytes:
 
 
 def _code(ended: Done, listener: _Listener) -> int:
+    """Return the exit code of a prompt that ended so."""
     if isinstance(ended.failure, LimitReached):
         return LIMIT
     if isinstance(ended.failure, ModelRefused):

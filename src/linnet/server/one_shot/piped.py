@@ -1,18 +1,18 @@
-"""What somebody pipes into a prompt from the command line, as into any filter."""
+"""Reads what is piped into a prompt from the command line."""
 
 import os
 from collections.abc import Callable
 
 from linnet.server.wakeup import Wakeup
 
-PATIENCE = 3.0  # Seconds without a byte after which whoever waits is told what for.
-CHUNK = 1 << 20
+PATIENCE = 3.0  # Seconds without a byte after which people are told what is waited for.
+CHUNK = 1 << 20  # Bytes of one read.
 
 
 def piped(source: int, wakeup: Wakeup, waits: Callable[[], None], patience: float = PATIENCE) -> str | None:
-    """All that comes from `source`, up to its end; nothing from a terminal, which is for people. None after a signal.
+    """Return all that comes from `source`, up to its end; an empty text if it is a terminal; None if a signal came.
 
-    `waits` is called once if nothing comes for a while.
+    `waits` is called once if nothing comes for `patience` seconds.
     """
     if os.isatty(source):
         return ""

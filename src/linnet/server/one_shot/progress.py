@@ -1,4 +1,4 @@
-"""What a prompt is doing, for somebody at a terminal: the step, the tool, the seconds."""
+"""Shows the progress of a prompt on a terminal: the step, the tool, the seconds."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,21 +23,21 @@ CLEAR = "\r\x1b[K"
 
 
 class ProgressLine:
-    """A line that is written over, and one that stays for each tool that has run.
+    """A line that is written over again and again, and one that stays for each tool that has run.
 
-    Invariant: what is heard is only noted; whoever draws, in a thread of its own, writes.
+    Events are heard in the thread of the run, and only noted; the main thread draws.
     """
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
         self._began = clock()
         self._step = 0
-        self._doing = ""
+        self._doing = ""  # What goes on besides steps and tools: a wait for a retry, a compaction.
         self._running: dict[str, tuple[ToolCall, float]] = {}
-        self._finished: list[str] = []
+        self._finished: list[str] = []  # Lines of tools that have run since the last time this was drawn.
 
     def hear(self, events: Sequence[Event]) -> bool:
-        """Whether there is something new to draw."""
+        """Note these events. Return whether there is something new to draw."""
         news = False
         for event in events:
             news = True
@@ -62,7 +62,7 @@ class ProgressLine:
         return news
 
     def drawn(self, width: int) -> str:
-        """What to write now: the tools that have run since, and the line for what goes on."""
+        """Return what to write now: a line for each tool that has run since the last time, and one for what goes on."""
         finished, self._finished = self._finished, []
         running = [_named(call) for call, _ in self._running.values()]
         parts = [
@@ -74,12 +74,12 @@ class ProgressLine:
         return f"{lines}{CLEAR}{' · '.join(parts)[: width - 1]}"
 
     def wiped(self) -> str:
-        """What to write at the end: the tools that have run since, and nothing after them."""
+        """Return what to write at the end: a line for each tool that has run since the last time, and nothing else."""
         return self.drawn(80).rpartition(CLEAR)[0] + CLEAR
 
 
 class Terminal:
-    """Draws on stderr, if that is a terminal that can be drawn on."""
+    """Draws the progress on stderr, which is a terminal."""
 
     def __init__(self, fd: int = 2) -> None:
         self._fd = fd
@@ -87,9 +87,11 @@ class Terminal:
 
     @staticmethod
     def is_there(fd: int = 2) -> bool:
+        """Return whether this is a terminal that can be drawn on."""
         return os.isatty(fd) and os.environ.get("TERM") != "dumb"
 
     def draw(self) -> None:
+        """Draw the line for what goes on over the one before."""
         try:
             width = os.get_terminal_size(self._fd).columns or 80
         except OSError:
@@ -97,6 +99,7 @@ class Terminal:
         self._write(self.progress.drawn(width))
 
     def wipe(self) -> None:
+        """Remove the line for what goes on."""
         self._write(self.progress.wiped())
 
     def _write(self, text: str) -> None:

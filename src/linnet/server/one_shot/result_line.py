@@ -1,4 +1,4 @@
-"""All that came of a prompt from the command line, as one line of JSON."""
+"""Encodes all that came of prompts from the command line as one line of JSON."""
 
 from typing import Any
 
@@ -14,7 +14,9 @@ from linnet.wire.zot.transcript import tokens
 
 
 class ResultLine(Struct, frozen=True, kw_only=True):
-    """The fields of the SDK's result that are of use to a program; each is always there, and null if there is none."""
+    """The fields of the SDK's result that are of use to a program. Each is always there, and null if it has
+    no value.
+    """
 
     text: str
     value: Any
@@ -28,7 +30,9 @@ class ResultLine(Struct, frozen=True, kw_only=True):
 
 
 def result_line(text: str, ended: Done, before: Usage, after: Usage, steps: int, session: str | None) -> bytes:
-    """`before` and `after` is what the session had cost by then; `session` is the file that it is kept in."""
+    """Return the line. `before` and `after` are what the session had cost before the prompts and after them; `session`
+    is the file that it is kept in.
+    """
     used = tokens(subtract(after, before))
     result = ResultLine(
         text=text,

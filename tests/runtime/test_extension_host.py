@@ -36,7 +36,7 @@ def test_a_note_to_a_session_that_is_closed_before_its_last_run_has_ended_waits_
     monkeypatch.setattr(module, "ENDING", 0.0)
     settings = resolve(Config(provider="scripted", cwd=str(tmp_path)), {"LINNET_HOME": str(tmp_path / "home")}, PI)
     session = Session(Resources(settings))
-    host = session._build_extending()._host
+    host = session._extensions._build_locked()._host
     session.submit(commands.Compact(), Asking())
     begun.wait()
     session.close(timeout=0.0)

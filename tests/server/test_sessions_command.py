@@ -1,4 +1,4 @@
-"""Sessions from the command line: `linnet sessions`, `linnet export`, and the drop_in' own flags for them."""
+"""Sessions from the command line: `linnet sessions`, `linnet export`, and the drop-ins' own flags for them."""
 
 import json
 import subprocess

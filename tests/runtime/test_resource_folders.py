@@ -10,7 +10,8 @@ import pytest
 from linnet.errors import BadInput, ConfigError
 from linnet.runtime.config.config import Config
 from linnet.runtime.project.instruction_files import MOST_OF_ONE, InstructionFiles
-from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
+from linnet.runtime.project.project import folders, repository
+from linnet.runtime.project.resource_folders import ResourceFolders
 from linnet.runtime.project.skills import DEEPEST, Skills
 from linnet.runtime.project.templates import Templates
 from linnet.runtime.settings.settings import resolve

@@ -13,7 +13,7 @@ from linnet.core.messages import ToolCall, ToolResult
 from linnet.errors import Cancelled
 from linnet.runtime.config.config import PI, Config
 from linnet.runtime.resources import Resources
-from linnet.runtime.run.parallel_tasks import SideBySide
+from linnet.runtime.run.parallel_tasks import ParallelTasks
 from linnet.runtime.run.runner import Runner
 from linnet.runtime.session import Session
 from linnet.runtime.settings.settings import resolve
@@ -27,7 +27,7 @@ def test_a_task_that_breaks_breaks_the_run_and_keeps_nobody_waiting() -> None:
     tasks = [RunTool(index, ToolCall(str(index), "ls", {})) for index in range(2)]
     for begun in (tasks[:1], tasks):
         with pytest.raises(OSError, match="no more files"):
-            SideBySide(carry_out).next(begun)
+            ParallelTasks(carry_out).next(begun)
 
 
 def test_what_goes_on_beside_a_task_that_breaks_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,5 @@
 """What a conversation is made of. How any wire or vendor spells it is not known here."""
 
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -38,6 +37,8 @@ class Image(Struct, frozen=True, tag="image"):
     def __post_init__(self) -> None:
         given: Any = self.data
         if isinstance(given, bytes | bytearray | memoryview):
+            from binascii import b2a_base64
+
             force_setattr(self, "data", b2a_base64(given, newline=False).decode())
 
     @property

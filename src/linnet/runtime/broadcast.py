@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from linnet.core import ui_events
-from linnet.core.cancel import Cancel
 from linnet.core.context.conversation import ADDING, identified
 from linnet.core.events import PASSING, Event
 from linnet.errors import Cancelled, LinnetError
@@ -19,6 +18,7 @@ from linnet.runtime.requester import Requester
 from linnet.runtime.state import SessionState
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
     from linnet.runtime.sessions.telling import Telling
 
 IDENTIFIED = ADDING | ui_events.KINDS
@@ -92,7 +92,7 @@ class Broadcast:
             return replace(event, id=f"shown-{next(self._shown)}")
         return identified(event, self._new_id)
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Wait, without the lock, until every listener has room for more, or an abort comes. Never raises."""
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
             for listener in self._listeners:

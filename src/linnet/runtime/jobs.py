@@ -4,7 +4,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
 from threading import Condition
 from typing import TYPE_CHECKING, assert_never
 
@@ -57,14 +56,10 @@ class Jobs:
         self._new_session_id = new_session_id
         self._schedule = Schedule(broadcast.state.queues)
         self._changed = Condition(broadcast.lock)
-        self._numbers = count(1)
         self._requests: dict[int, PendingRequest] = {}
         self._running: ActiveJob | None = None
         self._moves: Moves | None = None
         self.admission: Admission | None = None  # If there may be extensions.
-
-    def new_number(self) -> int:
-        return next(self._numbers)
 
     @property
     def busy(self) -> bool:
@@ -89,6 +84,19 @@ class Jobs:
     def tell(self, fact: facts.Fact) -> None:
         """Feed this to the schedule, and do what follows."""
         act(self.decide(fact))
+
+    def want_extensions(self) -> None:
+        self.tell(facts.ExtensionsWanted())
+
+    def outdate_extensions(self, *, outdated: bool = True) -> None:
+        """Have them read again before the next that needs them. Nothing follows at once, so the lock may be held."""
+        self.tell(facts.ExtensionsOutdated(outdated=outdated))
+
+    def end_input(self) -> None:
+        self.tell(facts.InputEnded())
+
+    def close(self) -> None:
+        self.tell(facts.CloseAsked())
 
     def decide(self, fact: facts.Fact, number: int | None = None, outcome: "Outcome | None" = None) -> Sequence[Action]:
         """Feed this to the schedule, in one step with the answer to that command. Returns what is to be done next."""

@@ -1,10 +1,13 @@
 """Who is told what happens: a store, a dialect, a program that hosts the runtime."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
 
 
 class Listener:
@@ -15,7 +18,7 @@ class Listener:
         then it is called when what came before is written.
         """
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Called by a run between its events: where there is no room for more, wait for it, or raise Cancelled."""
 
     def is_behind(self) -> bool:

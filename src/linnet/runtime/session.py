@@ -3,16 +3,16 @@
 import os
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
 from linnet.core.events import Cleared, Event, SessionEntered
-from linnet.core.loop.schedule_facts import CloseAsked, ExtensionsOutdated, ExtensionsWanted, InputEnded
 from linnet.core.messages import Usage
 from linnet.errors import BadInput, Closed, ConfigError
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
-from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import PendingRequest, Requester
@@ -26,6 +26,7 @@ from linnet.runtime.tools.session_tools import SessionTools
 if TYPE_CHECKING:
     from linnet.runtime.adoption import Adoption
     from linnet.runtime.extensions.session_extensions import SessionExtensions
+    from linnet.runtime.jobs import Jobs
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
@@ -84,8 +85,8 @@ class Session:
         self._broadcast.add(self._session_tools)
         state.has_tools = self._session_tools.offers_any
         self._adoption: Adoption | None = None
-        self._jobs = Jobs(live, self._session_tools, self._broadcast, storage, clock, new_session_id)
-        self._clock = clock
+        self._numbers = count(1)
+        self._clock, self._new_session_id = clock, new_session_id
         self._extensions: SessionExtensions | None = None
         self._looked = self._reloaded = False
         self._broadcast.begin()
@@ -96,7 +97,7 @@ class Session:
         With `may_wait` false, work is refused with Busy while other work is active. Returns a number to abort it by: a
         job is active from here on, so that an abort that follows will find it.
         """
-        number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
+        number, requester = next(self._numbers), self._broadcast.in_turn(requester)
         try:
             if isinstance(command, commands.Ordered) and self._may_have_extensions(command):
                 self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
@@ -159,11 +160,15 @@ class Session:
 
     def warm(self) -> None:
         """Import and build what the first run will need."""
-        import linnet.runtime.run.worker  # noqa: F401
+        import linnet.runtime.run.worker
+
+        _ = self._jobs
+        if self._storage.journal is not None:
+            import linnet.store.words  # noqa: F401
 
         self.survey(at_first=True)
         if self._may_have_extensions():
-            self._jobs.tell(ExtensionsWanted())
+            self._jobs.want_extensions()
         else:
             self.tell_doubts()
         with self._broadcast.lock:
@@ -180,7 +185,7 @@ class Session:
         Nor will anybody abort a command: one that goes on when all else is finished is ended.
         """
         self._questions.close()
-        self._jobs.tell(InputEnded())
+        self._jobs.end_input()
 
     def finish(self) -> None:
         """Wait until nothing runs and nothing waits."""
@@ -192,7 +197,7 @@ class Session:
         end. The last events of a run are waited for longer: whoever follows it depends on them. Idempotent.
         """
         self._questions.close()
-        self._jobs.tell(CloseAsked())
+        self._jobs.close()
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
@@ -202,6 +207,14 @@ class Session:
             self._storage.close()
         self._broadcast.close(ENDING)
         self._resources.close()
+
+    @cached_property
+    def _jobs(self) -> "Jobs":
+        """Made when it is first needed: the first question to be answered is seldom about a job."""
+        from linnet.runtime.jobs import Jobs
+
+        live, tools, broadcast, storage = self._live, self._session_tools, self._broadcast, self._storage
+        return Jobs(live, tools, broadcast, storage, self._clock, self._new_session_id)
 
     @property
     def _settings(self) -> Settings:
@@ -243,7 +256,7 @@ class Session:
             with self._broadcast.lock:
                 self._offer_locked(settings)
                 # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
-                self._jobs.tell(ExtensionsOutdated(outdated=False))
+                self._jobs.outdate_extensions(outdated=False)
         self.survey()
 
     @staticmethod
@@ -260,7 +273,7 @@ class Session:
         """Tell that other settings hold. Extensions were read by those before, and are read again."""
         self._looked = False
         if self._extensions is not None:
-            self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
+            self._jobs.outdate_extensions()  # It is kept for the next that needs them: nothing follows now.
         self._broadcast.publish(events)
         if self._settings.unheard_tools != before.unheard_tools:
             self.tell_doubts()
@@ -336,12 +349,12 @@ class Session:
         if isinstance(command, commands.GetCommands):
             self._resources.inputs.look()
         with self._broadcast.lock:
-            if self._jobs.closed and isinstance(command, _IN_THE_FILE):
+            if isinstance(command, _IN_THE_FILE) and self._jobs.closed:
                 raise Closed
             if isinstance(command, commands.Setting):
                 answer = self._set(command)
             else:
-                answer = self._queries.answer(command, busy=self._jobs.active)
+                answer = self._queries.answer(command, busy="_jobs" in vars(self) and self._jobs.active)
             requester.finished(answer)
 
     def _set(self, setting: commands.Setting) -> commands.Answer:

@@ -3,19 +3,22 @@
 import os
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.errors import BadInput, Closed, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
-from linnet.server.gate import TokenGate
 from linnet.server.outlet import Outlet
 from linnet.server.stdio import Stdio
 from linnet.server.terminal import say
 from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.server.gate import TokenGate
 
 CHUNK = 64 * 1024
 MOST_READS = 1024  # Of what was sent to an agent that turns out to be of no use; a client may never stop.
@@ -29,7 +32,9 @@ class Connection:
     over, they are closed. Lines are read by one thread; frames are written by whoever made them.
     """
 
-    def __init__(self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: TokenGate | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: "TokenGate | None" = None
+    ) -> None:
         """`wake` is called, in any thread, when whoever serves this should call `outcome` again."""
         self.source = stdio.source
         self._sink = stdio.sink
@@ -49,7 +54,7 @@ class Connection:
         """Open a session that commands reach under `name`. What happens in it is told here. Raises what opening it
         raises, Closed if the connection is over by then, BadInput if the name is taken; and then there is none.
         """
-        watcher = _Watcher(self, self._dialect.encoder(name), self._outlet)
+        watcher = _Watcher(self, lambda: self._dialect.encoder(name), self._outlet)
         session = open_session(watcher)
         with self._lock:
             refusal = Closed() if self._closed else BadInput(TAKEN.format(name)) if name in self._sessions else None
@@ -123,8 +128,7 @@ class Connection:
         """Do what the first runs would otherwise wait for. Called once, without any lock."""
         for session in self._opened:
             session.warm()
-        for _ in self._dialect.encoder().encode(()):  # To import what puts events into words.
-            pass
+        self._dialect.warm()
 
     def watch(self) -> None:
         """Notice a client that goes away, also while there is nothing to tell it."""
@@ -209,12 +213,15 @@ class _Watcher(Listener):
 
     session: Session | None = None
 
-    def __init__(self, connection: Connection, encoder: Encoder, outlet: Outlet) -> None:
+    def __init__(self, connection: Connection, make_encoder: Callable[[], Encoder], outlet: Outlet) -> None:
         self._connection = connection
-        self._encoder = encoder
+        self._make_encoder = make_encoder
+        self._encoder: Encoder | None = None  # Until something happens.
         self._outlet = outlet
 
     def hear(self, events: Sequence[Event]) -> None:
+        if self._encoder is None:
+            self._encoder = self._make_encoder()
         self._outlet.tell(self._encoder.encode(events), len(events))
 
     def warned(self, sentence: str) -> None:
@@ -226,7 +233,7 @@ class _Watcher(Listener):
     def idle(self) -> None:
         self._connection.idle()
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         self._outlet.pace(cancel)
 
     def is_behind(self) -> bool:

@@ -6,9 +6,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from stat import S_ISFIFO, S_ISSOCK
 from threading import Condition, Thread
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.wire.dialect import Buffers
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
@@ -67,7 +70,7 @@ class Outlet:
         """Lines that so many events will be put into, when there is room."""
         self.write(lines, SIZE_OF_EVENT * events)
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Wait while the reader is far behind. An abort ends the wait with Cancelled."""
         if not self.is_behind:
             return

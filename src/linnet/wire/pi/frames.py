@@ -5,14 +5,12 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.wire.pi.state import PermissionAsked, Plain
+
 Stop: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
-    pass
-
-
-class Plain(Struct, frozen=True, rename="camel"):
     pass
 
 
@@ -241,15 +239,6 @@ class QueueUpdate(Frame, frozen=True, tag="queue_update"):
     steering: list[str]
     follow_up: list[str]
     dropped: list[str] | UnsetType = UNSET
-
-
-class PermissionAsked(Plain, frozen=True):
-    """An addition: what a tool is about to do, for clients that show more than a title."""
-
-    tool_call_id: str
-    tool_name: str
-    args: dict[str, Any]
-    preview: str
 
 
 class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=True):

@@ -62,15 +62,20 @@ class Broadcast:
 
             self.telling = telling.Telling(listeners[1:], self.lock, ended)
             listeners = [*listeners[:1], self.telling]
-        self._listeners = list(listeners)
+        self._listeners: list[tuple[Listener, frozenset[type[Event]] | None]] = [(each, None) for each in listeners]
+        self._pacing = [each.pace for each in listeners if _paces(each)]
         self._new_id = new_id
         self._shown = count(1)
         self._warned: set[str] = set()
 
-    def add(self, listener: Listener) -> None:
-        """Let another hear what is published from now on, after all others."""
+    def add(self, listener: Listener, kinds: frozenset[type[Event]] | None = None) -> None:
+        """Let another hear what is published from now on, after all others; with `kinds`, only what comes together
+        with an event of these.
+        """
         with self.lock:
-            self._listeners.append(listener)
+            self._listeners.append((listener, kinds))
+            if _paces(listener):
+                self._pacing = [*self._pacing, listener.pace]
 
     def publish(self, events: Sequence[Event]) -> None:
         """Apply these events, then tell everybody. Messages, and what extensions show, get their ids here.
@@ -78,13 +83,14 @@ class Broadcast:
         Whoever calls this holds the lock.
         """
         if not PASSING.issuperset(map(type, events)):
-            events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
-            for event in events:
-                self.state.apply(event)
+            if not IDENTIFIED.isdisjoint(map(type, events)):
+                events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
+            self.state.apply(*events)
         if events:
             self.number += len(events)
-            for listener in self._listeners:
-                listener.hear(events)
+            for listener, kinds in self._listeners:
+                if kinds is None or not kinds.isdisjoint(map(type, events)):
+                    listener.hear(events)
 
     def _identified(self, event: Event) -> Event:
         """Give an event its id. Here and not in a dialect: all who are told, now or again, hear the same."""
@@ -95,8 +101,8 @@ class Broadcast:
     def pace(self, cancel: "Cancel") -> None:
         """Wait, without the lock, until every listener has room for more, or an abort comes. Never raises."""
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
-            for listener in self._listeners:
-                listener.pace(cancel)
+            for pace in self._pacing:
+                pace(cancel)
 
     def warn(self, sentence: str) -> None:
         """Tell everybody, once. Not to be called under the lock."""
@@ -104,12 +110,12 @@ class Broadcast:
             known = sentence in self._warned
             self._warned.add(sentence)
         if not known:
-            for listener in self._listeners:
+            for listener, _ in self._listeners:
                 listener.warned(sentence)
 
     def broke(self, error: LinnetError) -> None:
         """Tell everybody that nothing will be done any more. Not to be called under the lock."""
-        for listener in self._listeners:
+        for listener, _ in self._listeners:
             listener.broke(error)
 
     def begin(self) -> None:
@@ -143,9 +149,14 @@ class Broadcast:
             self.telling.close(timeout)
 
     def is_behind(self) -> bool:
-        return any(listener.is_behind() for listener in self._listeners)
+        return any(listener.is_behind() for listener, _ in self._listeners)
 
     def idle(self) -> None:
         """Tell everybody that nothing is left to do. Whoever calls this holds the lock."""
-        for listener in self._listeners:
+        for listener, _ in self._listeners:
             listener.idle()
+
+
+def _paces(listener: Listener) -> bool:
+    """Return whether it ever makes a run wait."""
+    return getattr(listener.pace, "__func__", None) is not Listener.pace

@@ -1,11 +1,13 @@
 """What went wrong, for whoever asked and for whoever looks after the program."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread, Timer
 
 from linnet.errors import LinnetError
 from linnet.logs import broke
+
+AT_ITS_LIMITS = "the system is at its limits: it gives this process no further thread"
 
 
 def as_error(fault: Exception, what: str) -> LinnetError:
@@ -25,16 +27,20 @@ def explained(fault: Exception, what: str) -> str:
 
 def start(thread: Thread) -> None:
     """Raises LinnetError where the system is at its limits: whoever asked can be told, and try again later."""
-    with _limits_told():
+    try:
         thread.start()
+    except RuntimeError:
+        raise LinnetError(AT_ITS_LIMITS) from None
 
 
 def hand_over(name: str, function: Callable[[], None]) -> None:
     """Have a thread call this that waits for work, or else a new one. Raises LinnetError, as `start` does."""
     from linnet.concurrency.threads import parked
 
-    with _limits_told():
+    try:
         parked.hand_over(function, name=name)
+    except RuntimeError:
+        raise LinnetError(AT_ITS_LIMITS) from None
 
 
 def park() -> None:
@@ -43,14 +49,6 @@ def park() -> None:
 
     with suppress(RuntimeError):
         parked.park(KEPT)
-
-
-@contextmanager
-def _limits_told() -> Iterator[None]:
-    try:
-        yield
-    except RuntimeError:
-        raise LinnetError("the system is at its limits: it gives this process no further thread") from None
 
 
 def later(seconds: float, act: Callable[[], None]) -> Timer:

@@ -229,7 +229,7 @@ class Jobs:
         return actions
 
     def _submit(self, number: int, work: commands.Work, request: PendingRequest, *, may_wait: bool) -> None:
-        with self._deciding() as feed:
+        with self._broadcast.lock:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 try:
                     self._get_moves().check(work)
@@ -238,9 +238,10 @@ class Jobs:
                     raise
             self._requests[number] = request
             job = Job(number, work, self._clock())
-            feed(facts.Submitted(job, self._broadcast.state.streaming, may_wait))
+            actions = self._feed_locked(facts.Submitted(job, self._broadcast.state.streaming, may_wait))
             if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.
                 self._requests.pop(number, None)
+        act(actions)
 
     def _begin_locked(self, job: Job, actions: list[Action]) -> list[facts.Effect]:
         """Begin a job. What goes wrong is told to whoever asked for it, and does not take the session along."""

@@ -68,7 +68,8 @@ class Session:
         self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources, self._storage = resources, storage
         ended = self.close if logs is not None and logs.may_wait else None
-        self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id, ended)
+        keeping = [storage] if settings.sessions.wanted or ended is not None else []
+        self._broadcast = storage.broadcast = Broadcast(state, [*keeping, *listeners], storage.new_id, ended)
         self.tell = self._broadcast.tell  # Calls something in the order of what is told.
         if settings.sessions.wanted:
             from linnet.runtime.sessions.first import open_first, sessions_of
@@ -82,7 +83,7 @@ class Session:
         self._slash.add(resources.inputs.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
         self._session_tools = SessionTools(live, resources, self._questions)
-        self._broadcast.add(self._session_tools)
+        self._broadcast.add(self._session_tools, frozenset((SessionEntered,)))
         state.has_tools = self._session_tools.offers_any
         self._adoption: Adoption | None = None
         self._numbers = count(1)

@@ -10,14 +10,13 @@ from linnet.errors import BadInput, Closed, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
-from linnet.server.outlet import Outlet
+from linnet.server.outlet import SIZE_OF_EVENT, Outlet
 from linnet.server.stdio import Stdio
 from linnet.server.terminal import say
 from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
 if TYPE_CHECKING:
-    from linnet.core.cancel import Cancel
     from linnet.server.gate import TokenGate
 
 CHUNK = 64 * 1024
@@ -218,11 +217,12 @@ class _Watcher(Listener):
         self._make_encoder = make_encoder
         self._encoder: Encoder | None = None  # Until something happens.
         self._outlet = outlet
+        self.pace = outlet.pace  # type: ignore[method-assign]  # Asked for each batch of events.
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._encoder is None:
             self._encoder = self._make_encoder()
-        self._outlet.tell(self._encoder.encode(events), len(events))
+        self._outlet.write(self._encoder.encode(events), SIZE_OF_EVENT * len(events))
 
     def warned(self, sentence: str) -> None:
         say(sentence)
@@ -232,9 +232,6 @@ class _Watcher(Listener):
 
     def idle(self) -> None:
         self._connection.idle()
-
-    def pace(self, cancel: "Cancel") -> None:
-        self._outlet.pace(cancel)
 
     def is_behind(self) -> bool:
         return self._outlet.is_behind

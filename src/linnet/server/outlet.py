@@ -5,7 +5,7 @@ import select
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from stat import S_ISFIFO, S_ISSOCK
-from threading import Condition, Thread
+from threading import Condition, RLock, Thread
 from typing import TYPE_CHECKING
 
 from linnet.wire.dialect import Buffers
@@ -32,7 +32,8 @@ class Outlet:
         self._fd = fd
         self._wake = wake
         self._write = _writer(fd)
-        self._changed = Condition()
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
         self._rest: memoryview | bytes = b""  # Of the line that is being written; cutting a view copies nothing.
         self._sources: deque[tuple[Iterator[Buffers], int]] = deque()
         self._unread = 0
@@ -54,8 +55,8 @@ class Outlet:
             return self._unread
 
     def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
-        """`size` is what lines that are not made yet count for."""
-        with self._changed:
+        """`size` is what lines that are not made yet count for: SIZE_OF_EVENT for each event."""
+        with self._lock:
             if self._broken:
                 return
             idle = not self._unread
@@ -66,13 +67,9 @@ class Outlet:
             if self._unread:
                 self._rouse()
 
-    def tell(self, lines: Iterable[Buffers], events: int) -> None:
-        """Lines that so many events will be put into, when there is room."""
-        self.write(lines, SIZE_OF_EVENT * events)
-
     def pace(self, cancel: "Cancel") -> None:
         """Wait while the reader is far behind. An abort ends the wait with Cancelled."""
-        if not self.is_behind:
+        if self._unread <= ROOM and len(self._sources) * self._line_size <= ROOM:  # As `is_behind`, for each batch.
             return
         with cancel.interrupting(self._notify), self._changed:
             self._changed.wait_for(lambda: not self.is_behind or self._broken or cancel.is_set)
@@ -131,20 +128,14 @@ class Outlet:
                     self._sources.popleft()
                     self._unread -= size + 1
                     continue
-                self._rest = self._put(buffers)
-                self._unread += len(self._rest)
-                if self._rest:
+                self._line_size = total = sum(map(len, buffers))
+                count = self._write(buffers)
+                if count < total:  # What did not fit is copied: the buffers may change once the next are asked for.
+                    self._rest = memoryview(b"".join(buffers))[count:]
+                    self._unread += len(self._rest)
                     return
         except OSError:
             self._break()
-
-    def _put(self, buffers: Buffers) -> memoryview | bytes:
-        """What of it did not fit. It is copied: the buffers may change once the next are asked for."""
-        self._line_size = total = sum(map(len, buffers))
-        count = self._write(buffers)
-        if count == total:
-            return b""
-        return memoryview(b"".join(buffers))[count:]
 
     def _notify(self) -> None:
         with self._changed:

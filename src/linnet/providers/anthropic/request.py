@@ -172,8 +172,8 @@ def _stubs(messages: Sequence[Sendable]) -> list[dict[str, Any]]:
 
 def _image_bytes(messages: Sequence[Sendable]) -> int:
     """Images are priced by their area, not by their length."""
-    contents = (m.content for m in messages if isinstance(m, UserMessage | ToolResult))
-    return sum(len(part.data) for content in contents for part in content if isinstance(part, Image))
+    contents = [m.content for m in messages if isinstance(m, UserMessage | ToolResult)]
+    return sum([len(part.data) for content in contents for part in content if isinstance(part, Image)])
 
 
 def _id(call_id: str) -> str:

@@ -1,9 +1,10 @@
 """What people wrote for the model to be told before the conversation: AGENTS.md, SYSTEM.md, APPEND_SYSTEM.md."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from linnet.core.project.instructions import Instructions
+from linnet.core.slash import Location
 from linnet.files.reading import Open
 from linnet.runtime.project.resource_folders import ResourceFolders, folders, repository
 from linnet.runtime.project.text_files import TextFile, TextFiles, is_inside
@@ -28,8 +29,9 @@ class InstructionFiles:
     def look(self) -> None:
         """Look again. A file is read only if it has changed."""
         self.instructions = tuple(self._found()) if self._resource_folders.context_files else ()
-        self.system = self._first("SYSTEM.md")
-        self.addition = self._first("APPEND_SYSTEM.md")
+        own = self._resource_folders.own_folders
+        self.system = self._first("SYSTEM.md", own)
+        self.addition = self._first("APPEND_SYSTEM.md", own)
 
     @property
     def section(self) -> str:
@@ -62,8 +64,8 @@ class InstructionFiles:
                     yield found
                     break
 
-    def _first(self, name: str) -> str | None:
-        for folder, _ in self._resource_folders.own_folders:
+    def _first(self, name: str, own: Sequence[tuple[str, Location]]) -> str | None:
+        for folder, _ in own:
             if text := self._others.get(os.path.join(folder, name)):
                 return text
         return None

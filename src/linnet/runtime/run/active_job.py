@@ -110,7 +110,9 @@ class ActiveJob:
     @property
     def over(self) -> LimitReached | None:
         """Return why nothing more may be begun for its sake; None if something may."""
-        return self.limit or self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
+        if self.limit is not None or self.limits.cost is None:
+            return self.limit
+        return self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
 
     def cut_short(self) -> tuple[StopReason, str]:
         """Return how a reply stops that was interrupted, and why."""

@@ -5,7 +5,6 @@ machine is always spoken to directly.
 """
 
 from collections.abc import Mapping
-from urllib.parse import unquote_to_bytes
 
 from linnet.errors import ConfigError
 from linnet.providers.http.urls import Url, parse
@@ -27,12 +26,15 @@ def authorization(proxy: Url) -> str | None:
     if not proxy.user:
         return None
     from base64 import b64encode
+    from urllib.parse import unquote_to_bytes  # It takes longer to import than all else here.
 
     return "Basic " + b64encode(unquote_to_bytes(proxy.user)).decode()
 
 
 def secrets(proxy: Url) -> list[str]:
     """What is sent to the proxy to be let in, as it is and as it was written in the URL."""
+    from urllib.parse import unquote_to_bytes
+
     password = proxy.user.partition(":")[2]
     found = [
         (authorization(proxy) or "").removeprefix("Basic "),

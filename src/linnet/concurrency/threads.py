@@ -1,10 +1,10 @@
 """Threads that are kept for the next thing to do: a new one waits for a processor, one that waits is there at once."""
 
 import os
+from _queue import SimpleQueue  # `queue` imports `heapq` besides, for queues of other kinds.
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import Any, TypeAlias
 

@@ -5,20 +5,18 @@ Names and errors of others are in them, so they are spelled out like everything 
 
 from typing import TYPE_CHECKING
 
-from linnet.core.text.terminal_text import spelled_out
-
 if TYPE_CHECKING:
     from logging import Logger, LogRecord
 
 
 def warn(logger: str, sentence: str) -> None:
     """Log a sentence for people."""
-    _logger(logger).warning("%s", spelled_out(sentence), stacklevel=2)
+    _logger(logger).warning("%s", _spelled_out(sentence), stacklevel=2)
 
 
 def broke(logger: str, what: str) -> None:
     """Log the exception that is being handled, with its traceback: nobody foresaw it."""
-    _logger(logger).error("%s", spelled_out(what), exc_info=True, stacklevel=2)
+    _logger(logger).error("%s", _spelled_out(what), exc_info=True, stacklevel=2)
 
 
 def _logger(name: str) -> "Logger":
@@ -35,5 +33,11 @@ def _spell(record: "LogRecord") -> bool:
     if record.exc_info and not record.exc_text:
         from traceback import format_exception
 
-        record.exc_text = spelled_out("".join(format_exception(record.exc_info[1]))).rstrip("\n")
+        record.exc_text = _spelled_out("".join(format_exception(record.exc_info[1]))).rstrip("\n")
     return True
+
+
+def _spelled_out(text: str) -> str:
+    from linnet.core.text.terminal_text import spelled_out
+
+    return spelled_out(text)

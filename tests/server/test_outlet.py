@@ -8,7 +8,7 @@ from threading import Thread
 import pytest
 
 from linnet.server import outlet as module
-from linnet.server.outlet import FULL, ROOM, Outlet
+from linnet.server.outlet import FULL, ROOM, SIZE_OF_EVENT, Outlet
 
 
 @pytest.fixture
@@ -20,17 +20,17 @@ def pipe() -> "tuple[Outlet, int]":
 def test_long_lines_that_wait_count_for_what_they_will_be(pipe: tuple[Outlet, int]) -> None:
     outlet, _ = pipe
     line = b"x" * (ROOM // 2)
-    outlet.tell([[line]], 1)
+    outlet.write([[line]], SIZE_OF_EVENT)
     assert not outlet.is_behind
-    outlet.tell([[line]], 1)
-    outlet.tell([[line]], 1)
-    outlet.tell([[line]], 1)
+    outlet.write([[line]], SIZE_OF_EVENT)
+    outlet.write([[line]], SIZE_OF_EVENT)
+    outlet.write([[line]], SIZE_OF_EVENT)
     assert outlet.is_behind  # A hundred bytes for each event would have let thousands of them wait.
 
 
 def test_a_long_line_keeps_no_command_from_being_read(pipe: tuple[Outlet, int]) -> None:
     outlet, _ = pipe
-    outlet.tell([[b"x" * (FULL + 100_000)]], 1)
+    outlet.write([[b"x" * (FULL + 100_000)]], SIZE_OF_EVENT)
     assert outlet.is_behind
     assert not outlet.is_full
     outlet.write([[b"y"]], FULL + 1)
@@ -42,7 +42,7 @@ def test_a_long_line_is_not_copied_for_each_piece_that_fits(pipe: tuple[Outlet, 
     size = 8 << 20
     tracemalloc.start()
     try:
-        outlet.tell([[b"x" * size]], 1)
+        outlet.write([[b"x" * size]], SIZE_OF_EVENT)
         tracemalloc.reset_peak()
         before = tracemalloc.get_traced_memory()[0]
         left = size

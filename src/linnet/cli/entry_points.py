@@ -2,18 +2,26 @@
 
 import _signal  # type: ignore[import-not-found]  # `signal` takes 5 ms more, for names of constants.
 import gc
+import os
 import sys
-from typing import Any, NoReturn
+
+TYPE_CHECKING = False  # As in `linnet/__init__.py`: what `typing` makes should not be looked through for garbage.
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+    from typing import Any, NoReturn
+else:
+    ModuleType = type(sys)
 
 
-def main() -> NoReturn:
+def main() -> "NoReturn":
     prepare()
     from linnet.cli.main import main
 
     main()
 
 
-def pi() -> NoReturn:
+def pi() -> "NoReturn":
     """Run `linnet-pi`, for clients that spawn pi."""
     prepare()
     from linnet.cli.drop_in import PI
@@ -22,7 +30,7 @@ def pi() -> NoReturn:
     main(PI)
 
 
-def zot() -> NoReturn:
+def zot() -> "NoReturn":
     """Run `linnet-zot`, for clients that spawn zot."""
     prepare()
     from linnet.cli.drop_in import ZOT
@@ -37,12 +45,36 @@ def prepare() -> None:
     _signal.pthread_sigmask(_signal.SIG_SETMASK, ())
     _signal.signal(_signal.SIGCHLD, _signal.SIG_DFL)
     gc.disable()  # Nothing that is made while starting is garbage. The server turns it on again.
-    # Where typing_extensions is installed msgspec imports it, at 10 ms, for type hints that linnet does not use.
-    absent: Any = None
-    hiding = "typing_extensions" not in sys.modules
-    if hiding:
-        sys.modules["typing_extensions"] = absent
+    _import_msgspec()
+
+
+def _import_msgspec() -> None:
+    """Import it without what it imports for others: that is 15 ms where typing_extensions is installed, otherwise 5."""
+    absent: Any = None  # For type hints that linnet does not use.
+    system, schemas = ModuleType("platform"), ModuleType("msgspec._json_schema")
+    vars(system)["system"] = lambda: os.uname().sysname  # All that `uuid` asks it.
+    vars(schemas).update({name: _later(schemas.__name__, name) for name in ("schema", "schema_components")})
+    others = [_Later(f"msgspec.{name}") for name in ("inspect", "msgpack", "toml", "yaml")]
+    instead = {"typing_extensions": absent, **{each.__name__: each for each in (system, schemas, *others)}}
+    hiding = [name for name in instead if name not in sys.modules]
+    sys.modules.update({name: instead[name] for name in hiding})
     import msgspec  # noqa: F401
 
-    if hiding:
-        del sys.modules["typing_extensions"]
+    for name in hiding:
+        del sys.modules[name]
+
+
+class _Later(ModuleType):
+    """Stands for a module, which is imported when something of it is used."""
+
+    def __getattr__(self, name: str) -> "Any":
+        return getattr(_imported(self.__name__), name)
+
+
+def _later(module: str, name: str) -> "Callable[..., Any]":
+    return lambda *args, **kwargs: getattr(_imported(module), name)(*args, **kwargs)
+
+
+def _imported(name: str) -> ModuleType:
+    __import__(name)
+    return sys.modules[name]

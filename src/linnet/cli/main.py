@@ -156,7 +156,6 @@ def _token(*, watching: bool) -> str:
 
 def _rpc(flags: Flags, program: Program, token: str) -> int:
     """Serve a client on stdin and stdout, and return the exit code."""
-    from linnet.server.gate import TokenGate
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
 
@@ -174,7 +173,11 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
         say(f"waiting for commands of the {name} protocol, one JSON object a line, such as {PING}; Ctrl-D ends")
     stdio = claim()  # Before anything else is opened: it could get the number of a descriptor that was closed.
     server = Server(owns_process=True)
-    gate = TokenGate(token) if token and name == "zot" else None
+    gate = None
+    if token and name == "zot":
+        from linnet.server.gate import TokenGate
+
+        gate = TokenGate(token)
 
     def open_session(listener: "Listener") -> "Session":
         return _opened(factory, settings, listener, debug=flags.debug, answerable=spoken.asks)

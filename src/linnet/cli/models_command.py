@@ -136,7 +136,7 @@ def _print_json(rows: Sequence[ModelRow]) -> None:
     from msgspec import to_builtins
 
     from linnet.wire.jsonl import encode_lines
-    from linnet.wire.pi.to_pi import model
+    from linnet.wire.pi.state import model
 
     if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
         known = [

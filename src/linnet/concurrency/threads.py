@@ -4,10 +4,10 @@ Idle threads are kept because they begin at once, while a new one has to wait fo
 """
 
 import os
+from _queue import SimpleQueue  # `queue` imports `heapq` besides, for queues of other kinds.
 from collections import deque
 from collections.abc import Callable
 from functools import partial
-from queue import SimpleQueue
 from threading import Thread, current_thread
 from typing import Any, TypeAlias
 

@@ -1,7 +1,7 @@
 """What commands are answered with. Each dialect in `wire` puts these into the words of its protocol."""
 
 from collections.abc import Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from msgspec import UNSET, Struct
 
@@ -9,9 +9,11 @@ from linnet.core.events import Compaction, QueueMode
 from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import QuestionAsked
-from linnet.core.session_info import OutlineEntry, SessionInfo
 from linnet.core.slash import SlashCommand
 from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.core.session_info import OutlineEntry, SessionInfo
 
 
 class Greeting(Struct, frozen=True):
@@ -177,7 +179,7 @@ class BranchMessages(Struct, frozen=True):
 class Outline(Struct, frozen=True):
     """All entries of a session, in the order of its file."""
 
-    entries: Sequence[OutlineEntry]
+    entries: "Sequence[OutlineEntry]"
     leaf: str | None
     """Where the conversation stands; None at its beginning."""
 
@@ -192,7 +194,7 @@ class EntryList(Struct, frozen=True):
 class SessionList(Struct, frozen=True):
     """Sessions, the newest first."""
 
-    sessions: Sequence[SessionInfo]
+    sessions: "Sequence[SessionInfo]"
     current: str | None = None
     """The file of the one that is open."""
 

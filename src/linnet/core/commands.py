@@ -41,10 +41,10 @@ from linnet.core.messages import Image, Sent, Usage
 from linnet.core.models import Reasoning
 from linnet.core.questions import Given, ToolReturned
 from linnet.core.slash import Fetch, RunNamed
-from linnet.core.toolspec import ToolSpec
 
 if TYPE_CHECKING:
     from linnet.core.left_off import LeftOff
+    from linnet.core.toolspec import ToolSpec
 
 
 class Hello(Struct, frozen=True):
@@ -241,7 +241,7 @@ class ReportToolProgress(Struct, frozen=True):
 class SetTools(Struct, frozen=True):
     """Declare the tools that the client runs, instead of those it declared before."""
 
-    tools: tuple[ToolSpec, ...]
+    tools: "tuple[ToolSpec, ...]"
 
 
 class SetSessionName(Struct, frozen=True):

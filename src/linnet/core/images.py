@@ -1,7 +1,5 @@
 """Checks of images that clients and tools send, and the type of an image by its first bytes."""
 
-from binascii import Error, a2b_base64
-
 from linnet.core.messages import Image
 from linnet.errors import BadInput
 
@@ -16,9 +14,11 @@ UNSEEN = "it is no image that models see: PNG, JPEG, GIF or WebP"
 
 def image(data: str, mime_type: str = "") -> Image:
     """Return a checked image. Its bytes win over `mime_type`: vendors refuse a mismatch. Raises BadInput."""
+    from binascii import a2b_base64  # Most who look here have no image.
+
     try:
         head = a2b_base64(data, strict_mode=True)[:16]
-    except (Error, ValueError) as error:
+    except ValueError as error:
         raise BadInput(f"image data is not base64: {error}") from None
     if not head:
         raise BadInput("image data is empty")
@@ -34,6 +34,8 @@ def checked_image(given: Image) -> Image:
         raise BadInput('an image needs a type such as "image/png", and bytes or base64')
     if given.url:
         return linked_image(given.url)
+    from binascii import a2b_base64
+
     checked = image(given.data, given.mime_type)
     if not sniffed(a2b_base64(checked.data[:24])):
         raise BadInput(UNSEEN)

@@ -1,6 +1,5 @@
 """The messages that a conversation is made of, and their parts. How a protocol or a vendor spells them is not here."""
 
-from binascii import b2a_base64
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
@@ -37,6 +36,8 @@ class Image(Struct, frozen=True, tag="image"):
     def __post_init__(self) -> None:
         given: Any = self.data
         if isinstance(given, bytes | bytearray | memoryview):
+            from binascii import b2a_base64
+
             force_setattr(self, "data", b2a_base64(given, newline=False).decode())
 
     @property

@@ -22,6 +22,7 @@ from linnet.processes.descendants import (
 )
 
 STREAMS = 3  # stdin, stdout and stderr.
+PROMPT_EXITS = 3  # So many milliseconds, at most, those that were killed with the group have to end.
 
 
 class Reaper:
@@ -137,9 +138,20 @@ class SpawnOrder:
         # is in its group.
         if not self._exited or (not self._adopting and group_exists(self._root)):
             kill_group(self._root)
+            if self._adopting and self._are_gone():
+                return
         kill_everyone(self._exits)
         if not self._exited and not self._adopting:
             wait_for(self._root)
+
+    def _are_gone(self) -> bool:
+        """Whether its group was all there was: then we soon have no child left, and need not look for anybody."""
+        for _ in range(PROMPT_EXITS):
+            self._exits.wait(1)
+            self._exits.clear()
+            if not reap_children()[1]:
+                return True
+        return False
 
     def _read_order(self) -> "tuple[list[bytes], bytes, dict[bytes, bytes], dict[int, bytes]] | None":
         """Return words, folder, environment and files to open; None if the agent has changed its mind."""

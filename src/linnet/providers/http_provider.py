@@ -45,23 +45,19 @@ class HttpProvider:
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         """Yield the deltas of one reply. No error that leaves through here has our key in it, whoever worded it."""
         cancel.check()
+        reply: HttpReply | None = None
         try:
-            yield from self._stream(request, cancel)
-        except ProviderError as error:
-            error.args = (self._told(error),)
-            raise
-
-    def _stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
-        reply = self._client.post(self._write(request), cancel)
-        reader = self._reader(request)
-        try:
+            reply = self._client.post(self._write(request), cancel)
+            reader = self._reader(request)
             yield from self._batches(reply, reader)
-        except BaseException:
-            reply.close()
+            if reader.failure is not None:
+                raise reader.failure
+        except BaseException as error:
+            if reply is not None:
+                reply.close()
+            if isinstance(error, ProviderError):
+                error.args = (self._told(error),)
             raise
-        if reader.failure is not None:
-            reply.close()
-            raise reader.failure
         reply.release()
 
     def limit(self, max_reply: int) -> None:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, TypeAlias
 from msgspec.structs import replace
 
 from linnet.core import ui_events
-from linnet.core.cancel import Cancel
 from linnet.core.context.conversation import ADDING, identified
 from linnet.core.events import PASSING, Event
 from linnet.errors import Cancelled, LinnetError
@@ -21,6 +20,7 @@ from linnet.runtime.requester import Requester
 from linnet.runtime.state import SessionState
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
     from linnet.runtime.sessions.telling import Telling
 
 IDENTIFIED = ADDING | ui_events.KINDS
@@ -65,28 +65,34 @@ class Broadcast:
 
             self.telling = telling.Telling(listeners[1:], self.lock, ended)
             listeners = [*listeners[:1], self.telling]
-        self._listeners = list(listeners)
+        self._listeners: list[tuple[Listener, frozenset[type[Event]] | None]] = [(each, None) for each in listeners]
+        self._pacing = [each.pace for each in listeners if _paces(each)]
         self._new_id = new_id
         self._shown = count(1)
         self._warned: set[str] = set()
 
-    def add(self, listener: Listener) -> None:
-        """Have another listener hear what is published from now on, after those there are."""
+    def add(self, listener: Listener, kinds: frozenset[type[Event]] | None = None) -> None:
+        """Have another listener hear what is published from now on, after those there are; with `kinds`, only what
+        comes together with an event of these.
+        """
         with self.lock:
-            self._listeners.append(listener)
+            self._listeners.append((listener, kinds))
+            if _paces(listener):
+                self._pacing = [*self._pacing, listener.pace]
 
     def publish_locked(self, events: Sequence[Event]) -> None:
         """Apply these events to the state, then tell all listeners. Messages, and what extensions show, get their ids
         here.
         """
         if not PASSING.issuperset(map(type, events)):  # Deltas change no state: most calls need not look at each event.
-            events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
-            for event in events:
-                self.state.apply(event)
+            if not IDENTIFIED.isdisjoint(map(type, events)):
+                events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
+            self.state.apply(*events)
         if events:
             self.number += len(events)
-            for listener in self._listeners:
-                listener.hear(events)
+            for listener, kinds in self._listeners:
+                if kinds is None or not kinds.isdisjoint(map(type, events)):
+                    listener.hear(events)
 
     def _identified(self, event: Event) -> Event:
         """Return the event with an id. Here and not in a dialect, so that all listeners hear the same one."""
@@ -94,13 +100,13 @@ class Broadcast:
             return replace(event, id=f"shown-{next(self._shown)}")
         return identified(event, self._new_id)
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Wait until every listener has room for more, or an abort comes. Not to be called under the lock. Never
         raises.
         """
         with suppress(Cancelled):  # Whoever runs notices an abort by itself.
-            for listener in self._listeners:
-                listener.pace(cancel)
+            for pace in self._pacing:
+                pace(cancel)
 
     def warn(self, sentence: str) -> None:
         """Tell all listeners this sentence, unless they were told it before. Not to be called under the lock."""
@@ -108,12 +114,12 @@ class Broadcast:
             known = sentence in self._warned
             self._warned.add(sentence)
         if not known:
-            for listener in self._listeners:
+            for listener, _ in self._listeners:
                 listener.warned(sentence)
 
     def broke(self, error: LinnetError) -> None:
         """Tell all listeners that the session can do nothing any more. Not to be called under the lock."""
-        for listener in self._listeners:
+        for listener, _ in self._listeners:
             listener.broke(error)
 
     def begin(self) -> None:
@@ -151,9 +157,14 @@ class Broadcast:
 
     def is_behind(self) -> bool:
         """Return whether a listener has no room for more now."""
-        return any(listener.is_behind() for listener in self._listeners)
+        return any(listener.is_behind() for listener, _ in self._listeners)
 
     def idle_locked(self) -> None:
         """Tell all listeners that no job and no background command is left."""
-        for listener in self._listeners:
+        for listener, _ in self._listeners:
             listener.idle()
+
+
+def _paces(listener: Listener) -> bool:
+    """Return whether it ever makes a run wait."""
+    return getattr(listener.pace, "__func__", None) is not Listener.pace

@@ -1,11 +1,13 @@
 """Turns exceptions into errors for clients, and starts threads so that a system without any is such an error, too."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from threading import Thread, Timer
 
 from linnet.errors import LinnetError
 from linnet.logs import broke
+
+AT_ITS_LIMITS = "the system is at its limits: it gives this process no further thread"
 
 
 def as_error(fault: Exception, what: str) -> LinnetError:
@@ -27,8 +29,10 @@ def explained(fault: Exception, what: str) -> str:
 
 def start(thread: Thread) -> None:
     """Start the thread. Raises LinnetError if the system gives none: whoever asked is told, and may try again later."""
-    with _limits_told():
+    try:
         thread.start()
+    except RuntimeError:
+        raise LinnetError(AT_ITS_LIMITS) from None
 
 
 def hand_over(name: str, function: Callable[[], None]) -> None:
@@ -37,8 +41,10 @@ def hand_over(name: str, function: Callable[[], None]) -> None:
     """
     from linnet.concurrency.threads import parked
 
-    with _limits_told():
+    try:
         parked.hand_over(function, name=name)
+    except RuntimeError:
+        raise LinnetError(AT_ITS_LIMITS) from None
 
 
 def park() -> None:
@@ -47,15 +53,6 @@ def park() -> None:
 
     with suppress(RuntimeError):
         parked.park(KEPT)
-
-
-@contextmanager
-def _limits_told() -> Iterator[None]:
-    """Raise LinnetError for the RuntimeError with which Python says that there is no further thread."""
-    try:
-        yield
-    except RuntimeError:
-        raise LinnetError("the system is at its limits: it gives this process no further thread") from None
 
 
 def later(seconds: float, act: Callable[[], None]) -> Timer:

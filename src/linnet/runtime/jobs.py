@@ -6,7 +6,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
-from itertools import count
 from threading import Condition
 from typing import TYPE_CHECKING, TypeAlias, assert_never
 
@@ -60,15 +59,10 @@ class Jobs:
         self._new_session_id = new_session_id
         self._schedule = Schedule(broadcast.state.queues)
         self._changed = Condition(broadcast.lock)  # Notified when a job ends and when nothing is left to do.
-        self._numbers = count(1)
         self._requests: dict[int, PendingRequest] = {}  # All that is not answered yet, by number.
         self._running: ActiveJob | None = None  # A prompt or a compaction; moves are over before the lock is released.
         self._moves: Moves | None = None
         self.admission: Admission | None = None  # If there may be extensions.
-
-    def new_number(self) -> int:
-        """Return a number for a command, by which it can be aborted. It is never given twice."""
-        return next(self._numbers)
 
     @property
     def busy(self) -> bool:
@@ -98,6 +92,26 @@ class Jobs:
         nothing.
         """
         act(self.decide(fact))
+
+    def abort(self, number: int) -> None:
+        """Abort that job, if it is the active one."""
+        self.tell(facts.AbortAsked(number))
+
+    def want_extensions(self) -> None:
+        """Have extensions loaded, if they are not."""
+        self.tell(facts.ExtensionsWanted())
+
+    def outdate_extensions(self, *, outdated: bool = True) -> None:
+        """Have them read again before the next that needs them. Nothing follows at once, so the lock may be held."""
+        self.tell(facts.ExtensionsOutdated(outdated=outdated))
+
+    def end_input(self) -> None:
+        """Take note that the client sends nothing any more."""
+        self.tell(facts.InputEnded())
+
+    def close(self) -> None:
+        """Refuse what waits and abort what runs; nothing begins from here on."""
+        self.tell(facts.CloseAsked())
 
     def decide(self, fact: facts.Fact, number: int | None = None, outcome: "Outcome | None" = None) -> Sequence[Action]:
         """Answer that command, if there is an outcome, and feed the schedule, in one step. Returns what to do next."""
@@ -223,7 +237,7 @@ class Jobs:
                     self._changed.notify_all()
                     self._broadcast.idle_locked()
                 case facts.CallOff(number):
-                    self._call_off_locked(self._requests.pop(number))
+                    self._get_moves().call_off_locked(self._requests.pop(number))
                 case effect:
                     assert self.admission is not None
                     actions.append(self.admission.action_locked(effect, self._requests))
@@ -231,7 +245,7 @@ class Jobs:
 
     def _submit(self, number: int, work: commands.Work, request: PendingRequest, *, may_wait: bool) -> None:
         """Feed work to the schedule. Raises LinnetError for a move that is bound to fail."""
-        with self._deciding() as feed:
+        with self._broadcast.lock:
             if isinstance(work, commands.Move) and not (self._schedule.leaving or self._schedule.closed):
                 try:
                     self._get_moves().check_locked(work)
@@ -240,9 +254,10 @@ class Jobs:
                     raise
             self._requests[number] = request
             job = Job(number, work, self._clock())
-            feed(facts.Submitted(job, self._broadcast.state.streaming, may_wait))
+            actions = self._feed_locked(facts.Submitted(job, self._broadcast.state.streaming, may_wait))
             if not self._schedule.holds(number):  # It was said to the active job, and that is all that becomes of it.
                 self._requests.pop(number, None)
+        act(actions)
 
     def _begin_locked(self, job: Job, actions: list[Action]) -> list[facts.Effect]:
         """Begin a job, and add to `actions` what to do without the lock. Returns the effects that follow."""
@@ -251,7 +266,7 @@ class Jobs:
         work = job.work
         if isinstance(work, commands.Prompt | commands.Compact):
             return self._begin_run_locked(job.number, work, request, actions)
-        self._move_locked(work, request)
+        self._get_moves().move_locked(work, request)
         del self._requests[job.number]
         return self._schedule.feed(facts.JobEnded())
 
@@ -337,24 +352,6 @@ class Jobs:
         request.refuse(error)
         self._changed.notify_all()
         return self._schedule.feed(facts.JobEnded())
-
-    def _call_off_locked(self, request: PendingRequest) -> None:
-        """Answer a move that an extension cancelled."""
-        assert isinstance(request.command, commands.Move)
-        try:
-            request.answer(self._get_moves().called_off_locked(request.command))
-        except LinnetError as error:
-            request.refuse(error)
-
-    def _move_locked(self, work: commands.Move, request: PendingRequest) -> None:
-        """Carry out a move, and answer whoever asked for it."""
-        try:
-            answer = self._get_moves().carry_out_locked(work, request.place)
-        except Exception as fault:
-            request.refuse(as_error(fault, "a session could not be opened"))
-            return
-        self._storage.sync()  # What is answered is on disk.
-        request.answer(answer)
 
     def _launch(self, number: int, request: PendingRequest) -> None:
         """Have a thread run a background command, or refuse it if there is none. Not to be called under the lock."""

@@ -1,10 +1,13 @@
 """The interface of those who are told what happens in a session: its store, clients, a program that uses the SDK."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
 
 
 class Listener:
@@ -15,7 +18,7 @@ class Listener:
         its log may wait, when all that came before is written.
         """
 
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Wait until there is room for more. Called between events in the thread of a run, without the session's lock.
 
         Raises Cancelled if an abort comes first.

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 from linnet.concurrency.cancel import CancelToken
 from linnet.core.commands import Answer, Ordered
-from linnet.core.loop.schedule_facts import Why
 from linnet.errors import BadInput, Busy, Closed, LinnetError, NotRunning
 
 if TYPE_CHECKING:
+    from linnet.core.loop.schedule_facts import Why
     from linnet.runtime.run.background import Task
     from linnet.runtime.sessions.places import Place
 
 AT_WORK = "Extensions are read again between runs; wait for the last event of this one, or abort it."
-_REFUSALS: dict[Why, Callable[[], LinnetError]] = {
+_REFUSALS: "dict[Why, Callable[[], LinnetError]]" = {
     "busy": Busy,
     "idle": NotRunning,
     "at_work": lambda: BadInput(AT_WORK),
@@ -23,7 +23,7 @@ _REFUSALS: dict[Why, Callable[[], LinnetError]] = {
 }
 
 
-def refusal(why: Why) -> LinnetError:
+def refusal(why: "Why") -> LinnetError:
     """Return the error with which a command is refused for this reason."""
     return _REFUSALS[why]()
 

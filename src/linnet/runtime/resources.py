@@ -64,6 +64,7 @@ class Resources:
         self._instruction_files: InstructionFiles | None = None
         self._templates: Templates | None = None
         self._skills: Skills | None = None
+        self._told: tuple[str, object] = "", None  # The last system prompt, and what it was made of.
         self._expecting = False  # Whether commands were made ready for, or are being.
         self.slash_names = SlashNames(self)
         self._closed = False
@@ -161,8 +162,16 @@ class Resources:
 
     def look(self) -> None:
         """Read instructions and skills again, before a run: people may have changed the files since the last one."""
-        self.instruction_files.look()
-        self.skills.look()
+        instruction_files, skills = self._written()
+        instruction_files.look()
+        skills.look()
+
+    def _written(self) -> "tuple[InstructionFiles, Skills]":
+        """Return what people wrote for the model to be told before the conversation."""
+        with self._lock:
+            if self._renewed_locked() and self._instruction_files is not None and self._skills is not None:
+                return self._instruction_files, self._skills
+            return self.instruction_files, self.skills
 
     def begin(self, cancel: "Cancel") -> None:
         """Close what earlier settings left; start the MCP servers, if there are any, and wait for them. Called by a run
@@ -208,16 +217,26 @@ class Resources:
 
     def system(self, tools: Sequence[str]) -> str:
         """Return the system prompt for a step in which the model has these tools, as of the last look."""
+        settings, (files, skills) = self.live.now, self._written()
+        made_of = settings.edition, list(tools), files.system, files.addition, files.instructions, skills.found
+        told, known = self._told
+        if known != made_of:
+            told = self._put_together(settings, tools, files, skills)
+            self._told = told, made_of
+        return told
+
+    def _put_together(
+        self, settings: Settings, tools: Sequence[str], files: "InstructionFiles", skills: "Skills"
+    ) -> str:
         from linnet.runtime.tools.system_prompt import system_prompt
 
-        settings, instruction_files = self.live.now, self.instruction_files
         replacement, addition = settings.system_prompt, settings.append_system_prompt
         return system_prompt(
             settings.cwd,
             tools,
-            instruction_files.system if replacement is None else replacement,
-            instruction_files.addition if addition is None else addition,
-            (instruction_files.section, self.skills.section(tools, tool=self.has_skill_tool)),
+            files.system if replacement is None else replacement,
+            files.addition if addition is None else addition,
+            (files.section, skills.section(tools, tool=self.has_skill_tool)),
             sandbox=self._sandbox.described if self._sandbox is not None else "",
         )
 
@@ -247,9 +266,9 @@ class Resources:
         """
         with self._lock:
             self._renewed_locked()
-            is_open = name in self._providers
-        key = "" if is_open else self._key(name, cancel)
-        return self._provider(name, key)
+            if (provider := self._providers.get(name)) is not None:
+                return provider
+        return self._provider(name, self._key(name, cancel))
 
     def warm(self) -> None:
         """Import and build what the first step of a run will need. Files of people are read again when the run begins,

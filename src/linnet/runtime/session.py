@@ -5,17 +5,17 @@ It knows no protocol: listeners and requesters do.
 
 import time
 from collections.abc import Callable, Sequence
+from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
 from linnet.core.events import Cleared, SessionEntered
-from linnet.core.loop.schedule_facts import AbortAsked, CloseAsked, ExtensionsWanted, InputEnded
 from linnet.core.messages import Usage
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
 from linnet.runtime.extensions.lazy_extensions import LazyExtensions
-from linnet.runtime.jobs import Jobs
 from linnet.runtime.listener import Listener
 from linnet.runtime.queries import Queries
 from linnet.runtime.requester import PendingRequest, Requester
@@ -27,6 +27,7 @@ from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
 if TYPE_CHECKING:
+    from linnet.runtime.jobs import Jobs
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
@@ -67,7 +68,8 @@ class Session:
         self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources, self._storage = resources, storage
         ended = self.close if logs is not None and logs.may_wait else None
-        self._broadcast = storage.broadcast = Broadcast(state, [storage, *listeners], storage.new_id, ended)
+        keeping = [storage] if settings.sessions.wanted or ended is not None else []
+        self._broadcast = storage.broadcast = Broadcast(state, [*keeping, *listeners], storage.new_id, ended)
         self.tell = self._broadcast.tell  # Calls a function in its turn among all that is told.
         if settings.sessions.wanted:
             from linnet.runtime.sessions.first import open_first, sessions_of
@@ -81,9 +83,10 @@ class Session:
         self._slash.add(resources.slash_names.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
         self._session_tools = SessionTools(live, resources, self._questions)
-        self._broadcast.add(self._session_tools)
+        self._broadcast.add(self._session_tools, frozenset((SessionEntered,)))
         state.has_tools = self._session_tools.offers_any
-        self._jobs = Jobs(live, self._session_tools, self._broadcast, storage, clock, new_session_id)
+        self._numbers = count(1)
+        self._clock, self._new_session_id = clock, new_session_id
         self._extensions = LazyExtensions(
             self,
             self._session_tools,
@@ -91,12 +94,12 @@ class Session:
             storage,
             self._questions,
             self._slash,
-            self._jobs,
+            lambda: self._jobs,
             clock,
             self._carry_out,
             before_reload=lambda: self._project.decide_again(),
         )
-        self._project = SessionProject(live, self._broadcast, self._jobs, self._extensions)
+        self._project = SessionProject(live, self._broadcast, lambda: self._jobs, self._extensions)
         self._broadcast.begin()  # Last: from here on, another thread may tell listeners what has waited.
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
@@ -106,7 +109,7 @@ class Session:
         With `may_wait` false, work is refused with Busy while other work is active. Returns a number to abort it by: it
         is known to the schedule when this returns, so that an abort that follows finds it.
         """
-        number, requester = self._jobs.new_number(), self._broadcast.in_turn(requester)
+        number, requester = next(self._numbers), self._broadcast.in_turn(requester)
         try:
             if isinstance(command, commands.Ordered) and self._extensions.may_exist(command):
                 self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
@@ -118,7 +121,7 @@ class Session:
 
     def abort(self, number: int) -> None:
         """Abort that job, if it is the active one."""
-        self._jobs.tell(AbortAsked(number))
+        self._jobs.abort(number)
 
     @property
     def busy(self) -> bool:
@@ -160,11 +163,14 @@ class Session:
         """Import and build what the first run will need, and tell what clients should know before it. Called once, in a
         thread that nobody waits for, after the first answer.
         """
-        import linnet.runtime.run.worker  # noqa: F401
+        import linnet.runtime.run.worker
 
+        _ = self._jobs
+        if self._storage.journal is not None:
+            import linnet.store.words  # noqa: F401
         self._project.survey(at_first=True)
         if self._extensions.may_exist():
-            self._jobs.tell(ExtensionsWanted())
+            self._jobs.want_extensions()
         else:
             self.tell_doubts()
         with self._broadcast.lock:
@@ -180,7 +186,7 @@ class Session:
         and a background command that goes on when all else is finished is ended after a while.
         """
         self._questions.close()
-        self._jobs.tell(InputEnded())
+        self._jobs.end_input()
 
     def finish(self) -> None:
         """Wait until nothing runs, nothing waits, and all is told."""
@@ -193,7 +199,7 @@ class Session:
         """
         # Inwards: those who wait for people, what runs, what hears of it, the log, and at last what runs were run with.
         self._questions.close()
-        self._jobs.tell(CloseAsked())
+        self._jobs.close()
         self._jobs.wait(timeout)
         self._jobs.wait_inactive(max(0.0, ENDING - timeout))
         self._jobs.abandon()
@@ -202,6 +208,14 @@ class Session:
             self._storage.close()
         self._broadcast.close(ENDING)
         self._resources.close()
+
+    @cached_property
+    def _jobs(self) -> "Jobs":
+        """Make what carries out jobs when one is first asked for: what a client asks first is seldom about a job."""
+        from linnet.runtime.jobs import Jobs
+
+        live, tools, broadcast, storage = self._resources.live, self._session_tools, self._broadcast, self._storage
+        return Jobs(live, tools, broadcast, storage, self._clock, self._new_session_id)
 
     def _carry_out(self, number: int, command: commands.Command, requester: Requester, may_wait: bool) -> None:
         """Pass a command that waits for no extensions to whom it is for. Raises LinnetError if it is refused
@@ -240,12 +254,12 @@ class Session:
         if isinstance(command, commands.GetCommands):
             self._resources.slash_names.look()
         with self._broadcast.lock:
-            if self._jobs.closed and isinstance(command, _IN_THE_FILE):
+            if isinstance(command, _IN_THE_FILE) and self._jobs.closed:
                 raise Closed
             if isinstance(command, commands.Setting):
                 answer = self._set_locked(command)
             else:
-                answer = self._queries.answer(command, busy=self._jobs.active)
+                answer = self._queries.answer(command, busy="_jobs" in vars(self) and self._jobs.active)
             requester.finished(answer)
 
     def _set_locked(self, setting: commands.Setting) -> commands.Answer:

@@ -7,22 +7,26 @@ from typing import TYPE_CHECKING
 
 from linnet.core import commands
 from linnet.core.events import Event
-from linnet.core.loop.schedule_facts import ExtensionsOutdated
 from linnet.errors import BadInput, ConfigError
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.extensions.lazy_extensions import LazyExtensions
-from linnet.runtime.jobs import Jobs
 from linnet.runtime.requester import Requester
 from linnet.runtime.settings.settings import LiveSettings, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from linnet.runtime.adoption import Adoption
+    from linnet.runtime.jobs import Jobs
 
 
 class SessionProject:
     """The project's files are read without the session's lock, and settings are changed under it."""
 
-    def __init__(self, live: LiveSettings, broadcast: Broadcast, jobs: Jobs, extensions: LazyExtensions) -> None:
+    def __init__(
+        self, live: LiveSettings, broadcast: Broadcast, jobs: "Callable[[], Jobs]", extensions: LazyExtensions
+    ) -> None:
+        """`jobs` returns what carries out jobs."""
         self._live = live
         self._broadcast = broadcast
         self._jobs = jobs
@@ -71,7 +75,7 @@ class SessionProject:
             with self._broadcast.lock:
                 self._offer_locked(settings)
                 # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
-                self._jobs.tell(ExtensionsOutdated(outdated=False))
+                self._jobs().outdate_extensions(outdated=False)
         self.survey()
 
     def _offer_locked(self, settings: Settings) -> None:
@@ -81,7 +85,7 @@ class SessionProject:
         if self._adoption is None:
             self._adoption = Adoption(self._live, self._changed_locked)
             self._broadcast.add(self._adoption)
-        self._adoption.offer_locked(settings, active=self._jobs.active)
+        self._adoption.offer_locked(settings, active=self._jobs().active)
 
     def _changed_locked(self, before: Settings, events: list[Event]) -> None:
         """Tell that other settings hold. Extensions were read by those before, and are read again."""

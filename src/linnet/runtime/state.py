@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from linnet.core.context.conversation import Conversation
+from linnet.core.context.conversation import CHANGING, Conversation
 from linnet.core.events import (
     AutoCompactionSet,
     AutoRetrySet,
@@ -62,55 +62,57 @@ class SessionState:
         """Return the same for another model."""
         return possible(self.asked_thinking, model, with_tools=self.has_tools())
 
-    def apply(self, event: Event) -> None:
+    def apply(self, *events: Event) -> None:
         """Change the state by what has happened."""
-        (self._detached or self.conversation).apply(event)
-        match event:
-            case UserSaid(message):
-                if message.sent is not None:
-                    self._sent[event.id] = message
-            case ReplyEnded():
-                self.spent = event.total
-            case RunStarted() | RetryScheduled() | JobContinued():
-                self.streaming = True
-            case RunEnded() | RetryEnded():
-                self.streaming = False
-            case CompactionStarted():
-                self.compacting = True
-            case CompactionEnded():
-                self.compacting = False
-                self.streaming = self.streaming or event.will_retry  # The run goes on.
-                self.spent = event.spent or self.spent
-            case JobStarted(kind):
-                self._working = True
-                self.streaming = kind == "prompt"
-            case Settled():
-                self._working = self.streaming = self.compacting = False
-                self._detached = None
-            case ModelSet(model):
-                self.model = model
-            case ThinkingSet(level):
-                self.asked_thinking = level
-            case SteeringModeSet(mode):
-                self.queues.steering_mode = mode
-            case FollowUpModeSet(mode):
-                self.queues.follow_up_mode = mode
-            case AutoCompactionSet(enabled):
-                self.auto_compaction = enabled
-            case AutoRetrySet(enabled):
-                self.auto_retry = enabled
-            case Cleared():
-                self._detached = (self._detached or self.conversation) if self._working else None
-                self.conversation = Conversation()
-                self._sent = {}
-            case Navigated(_, past):
-                self.conversation = Conversation(past, self._sent)
-                self.conversation.read()
-            case SessionEntered():
-                self._sent = {} if event.reason == "new" else self._sent
-                self.conversation = Conversation(event.past, self._sent)
-                self.session_id = event.session_id
-                self.session_file = event.file
-                self.spent = event.spent
-            case _:
-                pass
+        for event in events:
+            if type(event) in CHANGING:
+                (self._detached or self.conversation).apply(event)
+            match event:
+                case UserSaid(message):
+                    if message.sent is not None:
+                        self._sent[event.id] = message
+                case ReplyEnded():
+                    self.spent = event.total
+                case RunStarted() | RetryScheduled() | JobContinued():
+                    self.streaming = True
+                case RunEnded() | RetryEnded():
+                    self.streaming = False
+                case CompactionStarted():
+                    self.compacting = True
+                case CompactionEnded():
+                    self.compacting = False
+                    self.streaming = self.streaming or event.will_retry  # The run goes on.
+                    self.spent = event.spent or self.spent
+                case JobStarted(kind):
+                    self._working = True
+                    self.streaming = kind == "prompt"
+                case Settled():
+                    self._working = self.streaming = self.compacting = False
+                    self._detached = None
+                case ModelSet(model):
+                    self.model = model
+                case ThinkingSet(level):
+                    self.asked_thinking = level
+                case SteeringModeSet(mode):
+                    self.queues.steering_mode = mode
+                case FollowUpModeSet(mode):
+                    self.queues.follow_up_mode = mode
+                case AutoCompactionSet(enabled):
+                    self.auto_compaction = enabled
+                case AutoRetrySet(enabled):
+                    self.auto_retry = enabled
+                case Cleared():
+                    self._detached = (self._detached or self.conversation) if self._working else None
+                    self.conversation = Conversation()
+                    self._sent = {}
+                case Navigated(_, past):
+                    self.conversation = Conversation(past, self._sent)
+                    self.conversation.read()
+                case SessionEntered():
+                    self._sent = {} if event.reason == "new" else self._sent
+                    self.conversation = Conversation(event.past, self._sent)
+                    self.session_id = event.session_id
+                    self.session_file = event.file
+                    self.spent = event.spent
+                case _:
+                    pass

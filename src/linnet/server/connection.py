@@ -5,19 +5,21 @@ lines.
 import os
 from collections.abc import Callable, Sequence
 from threading import Lock
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.errors import BadInput, Closed, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
-from linnet.server.gate import TokenGate
-from linnet.server.outlet import Outlet
+from linnet.server.outlet import SIZE_OF_EVENT, Outlet
 from linnet.server.stdio import Stdio
 from linnet.server.terminal import say
 from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
+
+if TYPE_CHECKING:
+    from linnet.server.gate import TokenGate
 
 CHUNK = 64 * 1024  # Bytes of one read.
 MOST_READS = 1024  # After a session broke, of what was sent before that; a client may never stop sending.
@@ -35,7 +37,9 @@ class Connection:
     blocks.
     """
 
-    def __init__(self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: TokenGate | None = None) -> None:
+    def __init__(
+        self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: "TokenGate | None" = None
+    ) -> None:
         """`wake` is called, in any thread, when the server should call `outcome` again."""
         self.source = stdio.source
         self._sink = stdio.sink
@@ -56,7 +60,7 @@ class Connection:
         in any thread. Raises what opening it raises, Closed if the connection has ended by then, BadInput if the name
         is taken; and then there is none.
         """
-        watcher = _Watcher(self, self._dialect.encoder(name), self._outlet)
+        watcher = _Watcher(self, lambda: self._dialect.encoder(name), self._outlet)
         session = open_session(watcher)
         with self._lock:
             refusal = Closed() if self._closed else BadInput(TAKEN.format(name)) if name in self._sessions else None
@@ -133,8 +137,7 @@ class Connection:
         """Import and build what the first run would otherwise wait for. Called once, in a thread of its own."""
         for session in self._opened:
             session.warm()
-        for _ in self._dialect.encoder().encode(()):  # To import what puts events into words.
-            pass
+        self._dialect.warm()
 
     def watch(self) -> None:
         """Start to notice a client that goes away while there is nothing to tell it."""
@@ -220,13 +223,17 @@ class _Watcher(Listener):
 
     session: Session | None = None
 
-    def __init__(self, connection: Connection, encoder: Encoder, outlet: Outlet) -> None:
+    def __init__(self, connection: Connection, make_encoder: Callable[[], Encoder], outlet: Outlet) -> None:
         self._connection = connection
-        self._encoder = encoder
+        self._make_encoder = make_encoder
+        self._encoder: Encoder | None = None  # Until something happens.
         self._outlet = outlet
+        self.pace = outlet.pace  # type: ignore[method-assign]  # Asked for each batch of events.
 
     def hear(self, events: Sequence[Event]) -> None:
-        self._outlet.tell(self._encoder.encode(events), len(events))
+        if self._encoder is None:
+            self._encoder = self._make_encoder()
+        self._outlet.write(self._encoder.encode(events), SIZE_OF_EVENT * len(events))
 
     def warned(self, sentence: str) -> None:
         say(sentence)
@@ -236,9 +243,6 @@ class _Watcher(Listener):
 
     def idle(self) -> None:
         self._connection.idle()
-
-    def pace(self, cancel: Cancel) -> None:
-        self._outlet.pace(cancel)
 
     def is_behind(self) -> bool:
         return self._outlet.is_behind

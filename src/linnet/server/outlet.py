@@ -7,10 +7,13 @@ import select
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from stat import S_ISFIFO, S_ISSOCK
-from threading import Condition, Thread
+from threading import Condition, RLock, Thread
+from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.wire.dialect import Buffers
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
@@ -35,7 +38,8 @@ class Outlet:
         self._fd = fd
         self._wake = wake
         self._write = _writer(fd)
-        self._changed = Condition()
+        self._lock = RLock()
+        self._changed = Condition(self._lock)
         self._rest: memoryview | bytes = b""  # Of the line that is being written; cutting a view copies nothing.
         self._sources: deque[tuple[Iterator[Buffers], int]] = deque()  # Lines to be made, and what they count for.
         self._unread = 0  # Bytes of the line that is being written, and what the sources count for.
@@ -57,8 +61,10 @@ class Outlet:
             return self._unread
 
     def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
-        """Write these lines after all others. `size` is what they count for, in bytes, until they are made."""
-        with self._changed:
+        """Write these lines after all others. `size` is what they count for, in bytes, until they are made:
+        SIZE_OF_EVENT for each event.
+        """
+        with self._lock:
             if self._broken:
                 return
             idle = not self._unread  # Or else the pipe is full, and the thread writes this in its turn.
@@ -69,15 +75,11 @@ class Outlet:
             if self._unread:
                 self._rouse()
 
-    def tell(self, lines: Iterable[Buffers], events: int) -> None:
-        """Write the lines that so many events will be encoded as, when there is room."""
-        self.write(lines, SIZE_OF_EVENT * events)
-
-    def pace(self, cancel: Cancel) -> None:
+    def pace(self, cancel: "Cancel") -> None:
         """Wait while the reader is far behind. Raises Cancelled if an abort comes. Not to be called under the session's
         lock.
         """
-        if not self.is_behind:
+        if self._unread <= ROOM and len(self._sources) * self._line_size <= ROOM:  # As `is_behind`, for each batch.
             return
         with cancel.interrupting(self._notify), self._changed:
             self._changed.wait_for(lambda: not self.is_behind or self._broken or cancel.is_set)
@@ -137,20 +139,14 @@ class Outlet:
                     self._sources.popleft()
                     self._unread -= size + 1
                     continue
-                self._rest = self._put(buffers)
-                self._unread += len(self._rest)
-                if self._rest:
+                self._line_size = total = sum(map(len, buffers))
+                count = self._write(buffers)
+                if count < total:  # What did not fit is copied: the buffers may change once the next are asked for.
+                    self._rest = memoryview(b"".join(buffers))[count:]
+                    self._unread += len(self._rest)
                     return
         except OSError:
             self._break()
-
-    def _put(self, buffers: Buffers) -> memoryview | bytes:
-        """Write a line, and return what did not fit. That is copied: the buffers may change once the next are made."""
-        self._line_size = total = sum(map(len, buffers))
-        count = self._write(buffers)
-        if count == total:
-            return b""
-        return memoryview(b"".join(buffers))[count:]
 
     def _notify(self) -> None:
         with self._changed:

@@ -5,16 +5,19 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from threading import Thread
+from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import explained, start
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.connection import Connection
-from linnet.server.gate import TokenGate
 from linnet.server.stdio import Stdio
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect
+
+if TYPE_CHECKING:
+    from linnet.server.gate import TokenGate
 
 LAST_WORDS = 1.0  # Seconds that a client has to read what was said before a signal came.
 
@@ -38,7 +41,11 @@ class Server:
         self._code = 0  # The largest exit code of the connections that have ended.
 
     def connect(
-        self, dialect: Dialect, stdio: Stdio, open_session: Callable[[Listener], Session], gate: TokenGate | None = None
+        self,
+        dialect: Dialect,
+        stdio: Stdio,
+        open_session: Callable[[Listener], Session],
+        gate: "TokenGate | None" = None,
     ) -> Connection:
         """Serve a client from now on, with one session; the connection can open more. May be called in any thread, also
         while `run` goes on. Raises what opening the session raises, and then there is no connection.

@@ -8,8 +8,6 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
-from linnet.core.text.terminal_text import spelled_out
-
 
 def say(sentence: str, program: str = "linnet") -> None:
     """Write a line to stderr, for whoever started the program. Never fails on a full disk or a closed pipe."""
@@ -37,5 +35,7 @@ def hand_over(text: str) -> None:
 
 def _write(stream: TextIO | None, text: str) -> None:
     if stream is not None:  # A spawner may have closed it.
+        from linnet.core.text.terminal_text import spelled_out  # Most starts say nothing.
+
         stream.write(spelled_out(text))
         stream.flush()

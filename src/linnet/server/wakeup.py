@@ -1,8 +1,8 @@
 """Lets one thread wait for input, for signals, and for other threads that wake it."""
 
+import _signal  # type: ignore[import-not-found]  # As in `cli/entry_points.py`.
 import os
 import select
-import signal
 from contextlib import suppress
 from types import FrameType
 
@@ -30,12 +30,12 @@ class Wakeup:
         def note(number: int, frame: FrameType | None) -> None:
             self.signal = number
 
-        signal.signal(signal.SIGTERM, note)
-        for number in (signal.SIGINT, signal.SIGHUP):
+        _signal.signal(_signal.SIGTERM, note)
+        for number in (_signal.SIGINT, _signal.SIGHUP):
             # `nohup`, and a shell that starts something in its background, have them ignored: that stays.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                signal.signal(number, note)
-        signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
+            if _signal.getsignal(number) != _signal.SIG_IGN:
+                _signal.signal(number, note)
+        _signal.set_wakeup_fd(self._write, warn_on_full_buffer=False)
 
     def heed(self, source: int) -> None:
         """Have `wait` return also when there is something to read from `source`."""

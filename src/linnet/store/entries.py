@@ -4,13 +4,12 @@ Those of the file form a union that is tagged by `type`. Their fields have the n
 can read what linnet wrote and the other way round. `lines.py` makes one of the other.
 """
 
-from typing import Annotated, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, TypeAlias, TypeVar
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from linnet.core import messages
 from linnet.core.events import Compaction
-from linnet.wire.pi import frames
 from linnet.wire.pi.from_pi import Spelled, SpelledContent, SpelledUsage
 
 MOVED = "linnet.moved"
@@ -88,17 +87,20 @@ ReadEntry: TypeAlias = (
     | LabelEntry
     | CustomEntry[SpelledUsage]
 )
-WrittenEntry: TypeAlias = (
-    MessageEntry[frames.Message]
-    | CompactionEntry[frames.Usage]
-    | BranchSummaryEntry
-    | CustomMessageEntry[list[frames.UserBlock]]
-    | ModelChangeEntry
-    | ThinkingLevelChangeEntry
-    | SessionInfoEntry
-    | LabelEntry
-    | CustomEntry[frames.Usage]
-)
+if TYPE_CHECKING:
+    from linnet.wire.pi import frames
+
+    WrittenEntry: TypeAlias = (
+        MessageEntry[frames.Message]
+        | CompactionEntry[frames.Usage]
+        | BranchSummaryEntry
+        | CustomMessageEntry[list[frames.UserBlock]]
+        | ModelChangeEntry
+        | ThinkingLevelChangeEntry
+        | SessionInfoEntry
+        | LabelEntry
+        | CustomEntry[frames.Usage]
+    )
 
 
 class Said(Struct, frozen=True):

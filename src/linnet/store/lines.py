@@ -6,9 +6,9 @@ What a line says beyond what is known stays in the file, and goes along when lin
 from collections.abc import Sequence
 from functools import cache
 from operator import itemgetter
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from msgspec import UNSET, MsgspecError, Struct, UnsetType, structs
+from msgspec import UNSET, MsgspecError, Struct, UnsetType
 from msgspec.json import Decoder, encode
 
 from linnet.core import messages
@@ -43,11 +43,12 @@ from linnet.store.entries import (
     ThinkingChanged,
     ThinkingLevelChangeEntry,
     Unknown,
-    WrittenEntry,
 )
 from linnet.wire.jsonl import decode_line, encode_lines
-from linnet.wire.pi import frames, to_pi
 from linnet.wire.pi.from_pi import Spelled, SpelledUsage, message, rounded, usage, user_parts
+
+if TYPE_CHECKING:
+    from linnet.store.entries import WrittenEntry
 
 T = TypeVar("T")
 
@@ -91,33 +92,6 @@ class _Files(Struct, frozen=True, rename="camel"):
     modified_files: tuple[str, ...] = ()
 
 
-class _DiskWords(to_pi.Words):
-    """Spells messages as on the wire, with these exceptions: a command's output has its colours, beside the text that
-    pi shows; a call has what the model wrote where that was no JSON object; attachments are a part of the content.
-    """
-
-    def sent_as(self, message: messages.UserMessage) -> None:
-        return None
-
-    def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
-        told = super().bash(run)
-        return told if told.output == run.output else structs.replace(told, raw_output=run.output)
-
-    def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
-        told = super().assistant(message)
-        if not any(call.unparsed for call in message.calls):
-            return told
-        return structs.replace(told, content=[_with_unparsed(part) for part in message.content])
-
-
-def _with_unparsed(part: messages.ReplyPart) -> frames.ReplyBlock:
-    told = to_pi.part(part)
-    if isinstance(part, messages.ToolCall) and isinstance(told, frames.ToolCall):
-        return structs.replace(told, unparsed=part.unparsed or UNSET)
-    return told
-
-
-_words = _DiskWords()
 _glance = decoder_of(Glance)
 _place = decoder_of(_Place)
 _any = decoder_of(Any)
@@ -249,25 +223,9 @@ def _compaction(found: CompactionEntry[SpelledUsage], stamp: str) -> Compaction:
     return Compaction(summary, 0, found.first_kept_entry_id, files.read_files, files.modified_files, total)
 
 
-def _written(id: str, parent: str | None, time: str, content: Content) -> WrittenEntry:
+def _written(id: str, parent: str | None, time: str, content: Content) -> "WrittenEntry":
     at: Any = {"id": id, "parent_id": parent, "timestamp": time}
     match content:
-        case Said(messages.BranchSummary(text, from_id)):
-            return BranchSummaryEntry(**at, summary=text, from_id=from_id)
-        case Said(messages.Note(kind, said, _, display, details)):
-            told = to_pi.blocks(said)
-            return CustomMessageEntry(**at, custom_type=kind, content=told, display=display, details=_filled(details))
-        case Said(said):
-            return MessageEntry(**at, message=_words.message(said))
-        case Compacted(result):
-            return CompactionEntry(
-                **at,
-                summary=result.summary.text,
-                first_kept_entry_id=result.first_kept,
-                tokens_before=result.summary.tokens_before,
-                details=frames.Files(result.read_files, result.modified_files),
-                usage=_words.usage(result.total),
-            )
         case ModelChanged(provider, model):
             return ModelChangeEntry(**at, provider=provider, model_id=model)
         case ThinkingChanged(level):
@@ -278,15 +236,39 @@ def _written(id: str, parent: str | None, time: str, content: Content) -> Writte
             return LabelEntry(**at, target_id=target, label=label or UNSET)
         case Moved():
             return CustomEntry(**at, custom_type=MOVED)
-        case Ran(run):
-            return CustomEntry(**at, custom_type=RAN, data=_words.bash(run))
-        case Spent(paid):
-            return CustomEntry(**at, custom_type=SPENT, usage=_words.usage(paid))
-        case Custom(kind, data, paid):
-            used = UNSET if paid is None else _words.usage(paid)
-            return CustomEntry(**at, custom_type=kind, data=_filled(data), usage=used)
         case Unknown():
             raise ValueError("what is not known cannot be written anew")
+        case _:
+            return _spelled(at, content)
+
+
+def _spelled(at: Any, content: Said | Compacted | Ran | Spent | Custom) -> "WrittenEntry":
+    from linnet.store import words  # A new session says nothing yet.
+
+    match content:
+        case Said(messages.BranchSummary(text, from_id)):
+            return BranchSummaryEntry(**at, summary=text, from_id=from_id)
+        case Said(messages.Note(kind, said, _, display, details)):
+            told = words.blocks(said)
+            return CustomMessageEntry(**at, custom_type=kind, content=told, display=display, details=_filled(details))
+        case Said(said):
+            return MessageEntry(**at, message=words.DISK.message(said))
+        case Compacted(result):
+            return CompactionEntry(
+                **at,
+                summary=result.summary.text,
+                first_kept_entry_id=result.first_kept,
+                tokens_before=result.summary.tokens_before,
+                details=words.Files(result.read_files, result.modified_files),
+                usage=words.DISK.usage(result.total),
+            )
+        case Ran(run):
+            return CustomEntry(**at, custom_type=RAN, data=words.DISK.bash(run))
+        case Spent(paid):
+            return CustomEntry(**at, custom_type=SPENT, usage=words.DISK.usage(paid))
+        case Custom(kind, data, paid):
+            used = UNSET if paid is None else words.DISK.usage(paid)
+            return CustomEntry(**at, custom_type=kind, data=_filled(data), usage=used)
 
 
 def _present(value: T | UnsetType | None) -> T | None:

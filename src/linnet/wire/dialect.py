@@ -85,5 +85,8 @@ class Dialect(Protocol):
     def session(self, opened: Opened) -> bytes:
         """Return the line that comes before the events of a prompt from the command line; empty if there is none."""
 
+    def warm(self) -> None:
+        """Import what the first prompt will need and the first answer does not."""
+
     def encoder(self, session: str = "") -> Encoder:
         """Return a fresh encoder, for a session that the client watches from now on and calls by this name."""

@@ -39,6 +39,9 @@ class Lines:
 
     def feed(self, chunk: bytes) -> list[bytes | Overlong]:
         """Return the lines that `chunk` completes, without their LF."""
+        if not self._size and chunk[-1:] == b"\n" and len(chunk) <= self._limit:  # Whole lines, as most clients write.
+            whole: list[bytes | Overlong] = [*chunk[:-1].split(b"\n")]
+            return whole
         *complete, rest = chunk.split(b"\n")
         lines: list[bytes | Overlong] = []
         for line in complete:

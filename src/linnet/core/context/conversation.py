@@ -46,7 +46,8 @@ class Conversation:
 
     @property
     def messages(self) -> list[Message]:
-        self.read()
+        if self._unread is not None:
+            self.read()
         return self._messages
 
     @property
@@ -98,7 +99,8 @@ class Conversation:
                 pass
 
     def _add(self, message: Message, id: str) -> None:
-        self.read()
+        if self._unread is not None:
+            self.read()
         self._messages.append(message)
         self._ids.append(id)
         self._compacted_before, self.compacted = self.compacted, False
@@ -121,6 +123,9 @@ class Conversation:
 
 ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, CompactionEnded))
 """Kinds of events that may add a message to the conversation."""
+
+CHANGING = ADDING | {RetryScheduled}
+"""Events that may change it at all."""
 
 
 def identified(event: Event, new_id: Callable[[], str]) -> Event:

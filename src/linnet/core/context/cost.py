@@ -23,10 +23,10 @@ def priced(usage: Usage, prices: Prices | None) -> Usage:
         usage.cache_read,
         usage.cache_write,
         Cost(
-            _dollars(usage.input, prices.input),
-            _dollars(usage.output, prices.output),
-            _dollars(usage.cache_read, prices.cache_read),
-            _dollars(usage.cache_write, prices.cache_write),
+            round(usage.input * prices.input / 1_000_000, 10),
+            round(usage.output * prices.output / 1_000_000, 10),
+            round(usage.cache_read * prices.cache_read / 1_000_000, 10),
+            round(usage.cache_write * prices.cache_write / 1_000_000, 10),
         ),
     )
 
@@ -91,7 +91,3 @@ def subtract(a: Usage, b: Usage) -> Usage:
 
 def _negated(cost: Cost) -> Cost:
     return Cost(-cost.input, -cost.output, -cost.cache_read, -cost.cache_write)
-
-
-def _dollars(tokens: int, price: float) -> float:
-    return round(tokens * price / 1_000_000, 10)

@@ -17,7 +17,7 @@ class _Part:
     Its pieces are kept apart until the end: joining them as they come would cost the square of their number.
     """
 
-    __slots__ = ("call_id", "closed", "index", "kind", "name", "pieces", "redacted", "signature")
+    __slots__ = ("call_id", "ended", "index", "kind", "name", "pieces", "redacted", "signature")
 
     def __init__(self, index: int, kind: PartKind, call_id: str = "", name: str = "") -> None:
         self.index = index
@@ -27,7 +27,7 @@ class _Part:
         self.pieces: list[str] = []
         self.signature = ""
         self.redacted = False
-        self.closed = False
+        self.ended: ReplyPart | None = None  # As it was told when it ended.
 
     def whole(self) -> ReplyPart:
         text = "".join(self.pieces)
@@ -60,7 +60,7 @@ class Draft:
                     events.append(TextGrew(part.index, delta.text))
                 case deltas.CallDelta():
                     call = self._calls.get(delta.id)
-                    if call is not None and not call.closed and delta.text:
+                    if call is not None and call.ended is None and delta.text:
                         call.pieces.append(delta.text)
                         events.append(CallGrew(call.index, delta.id, delta.text))
                 case deltas.ThinkingDelta():
@@ -75,14 +75,14 @@ class Draft:
                     self._close_block(events)
                     self._calls[delta.id] = self._begin("tool_call", events, delta.id, delta.name)
                 case deltas.PartClosed():
-                    if self._parts and not self._parts[-1].closed:
+                    if self._parts and self._parts[-1].ended is None:
                         self._close(self._parts[-1], events)
                 case deltas.UsageReported():
                     self._usage = delta.usage
                 case deltas.Stopped():
                     self._stop = delta.reason
                     for part in self._parts:
-                        if not part.closed:
+                        if part.ended is None:
                             self._close(part, events)
                 case deltas.ReplyOpened():
                     pass
@@ -108,14 +108,14 @@ class Draft:
         error: str = "",
     ) -> AssistantMessage:
         """Return the reply as it stands. One that was cut short loses its calls: none of them will run."""
-        parts = [part.whole() for part in self._parts]
+        parts = [part.ended or part.whole() for part in self._parts]
         stop = stop or self._stop
         if stop in ("error", "aborted", "length"):
             parts = [part for part in parts if not isinstance(part, ToolCall)]
         else:
             # Vendors disagree with themselves: a stop for tools without one, and tools with another stop.
-            stop = "tool_use" if any(isinstance(part, ToolCall) for part in parts) else "end"
-        content = tuple(part for part in parts if not (isinstance(part, Text) and not part.text))
+            stop = "tool_use" if self._calls else "end"
+        content = tuple([part for part in parts if not (isinstance(part, Text) and not part.text)])
         return AssistantMessage(content, time, model.provider, model.id, usage, stop, error, model.api)
 
     def _block(self, kind: PartKind, events: list[Event]) -> _Part:
@@ -136,10 +136,10 @@ class Draft:
             self._close(self._open, events)
 
     def _close(self, part: _Part, events: list[Event]) -> None:
-        part.closed = True
+        part.ended = part.whole()
         if part is self._open:
             self._open = None
-        events.append(PartEnded(part.index, part.whole()))
+        events.append(PartEnded(part.index, part.ended))
 
 
 def _arguments(text: str) -> tuple[dict[str, Any], str]:

@@ -21,14 +21,18 @@ class Queues:
 
     def take_steering(self) -> list[Input]:
         """Take out and return what is to be said at the next interruption; empty if nobody steers."""
+        if not self.steering:
+            return []
         taken, self.steering = _cut(self.steering, self.steering_mode)
         return taken
 
     def take_next(self) -> list[Input]:
         """Take out and return what is to be said to an agent that has nothing left to do: steering, else follow-ups."""
-        taken = self.take_steering()
-        if not taken:
-            taken, self.follow_ups = _cut(self.follow_ups, self.follow_up_mode)
+        if self.steering:
+            return self.take_steering()
+        if not self.follow_ups:
+            return []
+        taken, self.follow_ups = _cut(self.follow_ups, self.follow_up_mode)
         return taken
 
     def clear(self) -> list[Input]:

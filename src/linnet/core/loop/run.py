@@ -205,9 +205,7 @@ class Run:
         self._total = cost.add(self._total, message.usage)
         self._reply = message
         self._said.append(message)
-        self._begun = 0
-        self._results = []
-        self._told = set()
+        self._begun, self._results, self._told = 0, [], set()
         ended = Emit(ReplyEnded(message, self._total))
         if message.calls:
             return [ended, *self._next(message.time)]
@@ -242,13 +240,14 @@ class Run:
 
     def _leave_step(self, reply: AssistantMessage) -> list[Effect]:
         """Go on from the end of a step to the next one, or end."""
-        if not reply.calls and reply.stop in ("error", "aborted"):  # It has told of the interruption itself.
+        # It has told of the interruption itself.
+        if not (calls := reply.calls) and reply.stop in ("error", "aborted"):
             return self._finish(reply.stop, reply.error)
         cut = self._aborted
         if cut is not None:
             self._said.append(cut)
             return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
-        if not reply.calls:
+        if not calls:
             return self._go_on(reply.stop)
         self.limit = self._reached()
         if self.limit is not None:
@@ -282,6 +281,8 @@ class Run:
         return self._finish(self._stopped, "")
 
     def _reached(self) -> LimitReached | None:
+        if self._limits.steps is None and self._limits.cost is None:
+            return None
         return self._limits.between_steps(self._step, self._total.cost.total - self._earlier)
 
     def _hear(self, heard: list[Input]) -> list[Effect]:

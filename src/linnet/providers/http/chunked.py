@@ -6,7 +6,10 @@ a call and a write per delta. Here one network read, however many chunks it brou
 
 _MAX_LINE = 16 * 1024
 _CACHED = 4096
+_SHORT = 16
 _DIGITS = b"0123456789abcdefABCDEF"
+
+_sizes: dict[bytes, int] = {}  # Most chunks, of all replies, are of a few sizes: each line is parsed once.
 
 
 class BadChunk(ValueError):
@@ -18,7 +21,7 @@ class ChunkedDecoder:
     `excess`.
     """
 
-    __slots__ = ("_left", "_pending", "_sizes", "_trailers", "excess", "finished")
+    __slots__ = ("_left", "_pending", "_trailers", "excess", "finished")
 
     def __init__(self) -> None:
         self.finished = False
@@ -26,7 +29,6 @@ class ChunkedDecoder:
         self._left = 0  # The remaining bytes of the open chunk, its CRLF included.
         self._pending = b""  # An incomplete line.
         self._trailers = False
-        self._sizes: dict[bytes, int] = {}  # Most chunks of a reply are of a few sizes: parse each line once.
 
     def feed(self, data: bytes) -> bytes:
         """Return what these bytes bring of the body. Raises BadChunk."""
@@ -41,7 +43,7 @@ class ChunkedDecoder:
             data = self._pending + data
             self._pending = b""
 
-        sizes = self._sizes
+        sizes = _sizes
         end = len(data)
         while pos < end and not self._trailers:
             line_end = data.find(b"\r\n", pos)
@@ -88,8 +90,8 @@ class ChunkedDecoder:
         if not 0 < len(digits) <= 15 or digits.strip(_DIGITS):
             raise BadChunk(f"{line[:40]!r} is not the size of a chunk")
         size = int(digits, 16)
-        if len(self._sizes) < _CACHED:
-            self._sizes[line] = size
+        if len(_sizes) < _CACHED and len(line) < _SHORT:
+            _sizes[line] = size
         return size
 
     def _skip_trailers(self, data: bytes, pos: int) -> None:

@@ -195,7 +195,7 @@ class HttpReply:
         try:
             while not body.finished:
                 # A reader that is behind finds more waiting; a long reply then goes on in fewer, larger pieces.
-                with self._cancel.interrupting(connection.interrupt):
+                with self._cancel.interrupting(connection.interrupt_reading):
                     data = connection.sock.recv(max(_READ, self.heard >> 6))
                 self.heard += len(data)
                 if self.heard > self._client.max_reply:
@@ -272,12 +272,24 @@ class _Connection:
         self._open = True
 
     def interrupt(self) -> None:
+        """Wake whoever sends or reads."""
+        import socket
+
+        self._shut(socket.SHUT_RDWR)
+
+    def interrupt_reading(self) -> None:
+        """Wake whoever reads. The other side hears nothing of it until the reader closes: to tell it takes longer."""
+        import socket
+
+        self._shut(socket.SHUT_RD)
+
+    def _shut(self, how: int) -> None:
         import socket
 
         with self._lock:  # A number that was closed may already belong to another file.
             if self._open:
                 with suppress(OSError):  # The other side was quicker.
-                    socket.socket.shutdown(self.sock, socket.SHUT_RDWR)
+                    socket.socket.shutdown(self.sock, how)
 
     def close(self) -> None:
         with self._lock:

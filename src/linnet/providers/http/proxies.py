@@ -5,7 +5,6 @@ machine is always spoken to directly.
 """
 
 from collections.abc import Mapping
-from urllib.parse import unquote_to_bytes
 
 from linnet.errors import ConfigError
 from linnet.providers.http.urls import Url, parse
@@ -29,6 +28,7 @@ def authorization(proxy: Url) -> str | None:
     if not proxy.user:
         return None
     from base64 import b64encode
+    from urllib.parse import unquote_to_bytes  # It takes longer to import than all else here.
 
     return "Basic " + b64encode(unquote_to_bytes(proxy.user)).decode()
 
@@ -37,6 +37,8 @@ def secrets(proxy: Url) -> list[str]:
     """Return what is sent to the proxy to be let in: the header's value, and the password as it is and as the URL has
     it.
     """
+    from urllib.parse import unquote_to_bytes
+
     password = proxy.user.partition(":")[2]
     found = [
         (authorization(proxy) or "").removeprefix("Basic "),

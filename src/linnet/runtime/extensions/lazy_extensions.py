@@ -4,9 +4,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from linnet.core import commands
-from linnet.core.loop.schedule_facts import ExtensionsOutdated
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.jobs import Jobs
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.slash_commands import SlashCommands
 from linnet.runtime.tools.open_questions import OpenQuestions
@@ -15,6 +13,7 @@ from linnet.runtime.tools.session_tools import SessionTools
 if TYPE_CHECKING:
     from linnet.runtime.extensions.admission import CarryOut
     from linnet.runtime.extensions.session_extensions import SessionExtensions
+    from linnet.runtime.jobs import Jobs
     from linnet.runtime.session import Session
 
 
@@ -31,12 +30,14 @@ class LazyExtensions:
         storage: Storage,
         questions: OpenQuestions,
         slash: SlashCommands,
-        jobs: Jobs,
+        jobs: "Callable[[], Jobs]",
         clock: Callable[[], int],
         carry_out: "CarryOut",
         before_reload: Callable[[], None],
     ) -> None:
-        """`carry_out` and `before_reload` are for Admission, which says what they do."""
+        """`jobs` returns what carries out jobs. `carry_out` and `before_reload` are for Admission, which says what they
+        do.
+        """
         self._session = session
         self._live = session_tools.resources.live
         self._broadcast = broadcast
@@ -68,7 +69,7 @@ class LazyExtensions:
         """Take note that other settings hold: look again, and have extensions read again before they are next used."""
         self._looked = False
         if self._built is not None:
-            self._jobs.tell(ExtensionsOutdated())  # It is kept for the next that needs them: nothing follows now.
+            self._jobs().outdate_extensions()  # It is kept for the next that needs them: nothing follows now.
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has; if there may be extensions, leave it to those, who tell
@@ -97,13 +98,12 @@ class LazyExtensions:
             self._broadcast,
             self._storage,
             self._questions,
-            self._jobs,
+            self._jobs(),
             self._clock,
         )
         extensions = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
         self._broadcast.add(extensions)
         self._slash.add(extensions.commands)
-        self._jobs.admission = Admission(
-            extensions, self._jobs, self._carry_out, self._before_reload, self._broadcast.broke
-        )
+        jobs = self._jobs()
+        jobs.admission = Admission(extensions, jobs, self._carry_out, self._before_reload, self._broadcast.broke)
         return extensions

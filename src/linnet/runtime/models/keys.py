@@ -8,9 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import MsgspecError, Struct
 
-from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
-from linnet.files.reading import MOST, read
 
 Source: TypeAlias = Literal["flag", "variable", "file"]
 COMMAND = "!"
@@ -112,6 +110,9 @@ def _state(path: str) -> tuple[int, int, int] | None:
 
 def _entries(path: str) -> dict[str, Any]:
     """Return what the file says. Raises ConfigError if it cannot be used, or if others can read it."""
+    from linnet.decoding import decoder_of
+    from linnet.files.reading import MOST, read
+
     try:
         found = read(path, MOST)
     except FileNotFoundError:

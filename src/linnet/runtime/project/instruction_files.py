@@ -1,9 +1,10 @@
 """Finds and reads the files that people write for the system prompt: AGENTS.md, SYSTEM.md, APPEND_SYSTEM.md."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from linnet.core.project.instructions import Instructions
+from linnet.core.slash import Location
 from linnet.files.reading import Open
 from linnet.runtime.project.project import folders, repository
 from linnet.runtime.project.resource_folders import ResourceFolders
@@ -29,8 +30,9 @@ class InstructionFiles:
     def look(self) -> None:
         """Look for the files again. One is read only if it has changed."""
         self.instructions = tuple(self._found()) if self._resource_folders.context_files else ()
-        self.system = self._first("SYSTEM.md")
-        self.addition = self._first("APPEND_SYSTEM.md")
+        own = self._resource_folders.own_folders
+        self.system = self._first("SYSTEM.md", own)
+        self.addition = self._first("APPEND_SYSTEM.md", own)
 
     @property
     def section(self) -> str:
@@ -65,9 +67,9 @@ class InstructionFiles:
                     yield found
                     break
 
-    def _first(self, name: str) -> str | None:
+    def _first(self, name: str, own: Sequence[tuple[str, Location]]) -> str | None:
         """Return the text of that file in the first folder that has one which is not empty; None if none has."""
-        for folder, _ in self._resource_folders.own_folders:
+        for folder, _ in own:
             if text := self._others.get(os.path.join(folder, name)):
                 return text
         return None

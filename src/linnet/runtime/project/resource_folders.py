@@ -1,7 +1,7 @@
 """The folders in which instructions, templates and skills are looked for: the user's, the project's, other agents'."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from msgspec import Struct
 
@@ -40,18 +40,20 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
     skill_paths: tuple[str, ...]
 
     @property
-    def own_folders(self) -> Iterator[tuple[str, Location]]:
-        """Yield linnet's folders and those of the agent that it stands in for: the project's, if it is trusted, then
+    def own_folders(self) -> list[tuple[str, Location]]:
+        """Return linnet's folders and those of the agent that it stands in for: the project's, if it is trusted, then
         the user's.
         """
+        found: list[tuple[str, Location]] = []
         resources = self.project.resources  # Asked once: trust may come and go meanwhile.
         if resources is not None:
-            yield resources, "project"
+            found.append((resources, "project"))
         if self.peer is not None and self.project.admits(theirs := os.path.join(self.project.root, f".{self.peer}")):
-            yield theirs, "project"
-        yield self.home, "user"
+            found.append((theirs, "project"))
+        found.append((self.home, "user"))
         if self.peer is not None:
-            yield self.peer_home, "user"
+            found.append((self.peer_home, "user"))
+        return found
 
     @property
     def template_places(self) -> list[ResourceFolder]:
@@ -70,26 +72,27 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
         named = [_named(path) for path in self.skill_paths]
         if not self.skills:
             return named
+        loose = (self.peer_home, os.path.join(self.project.root, ".pi")) if self.peer == "pi" else ()
         own = [
-            ResourceFolder(os.path.join(base, "skills"), where, base, self._is_loose(base))
-            for base, where in self.own_folders
+            ResourceFolder(os.path.join(base, "skills"), where, base, base in loose) for base, where in self.own_folders
         ]
         shared = [ResourceFolder(os.path.join(base, "skills"), where, base) for base, where in self._shared_folders]
         found = [*own, *shared]
-        return [*named, *(place for where in ("project", "user") for place in found if place.location == where)]
-
-    def _is_loose(self, base: str) -> bool:
-        return self.peer == "pi" and base in (self.peer_home, os.path.join(self.project.root, ".pi"))
+        theirs = [place for place in found if place.location == "project"]
+        users = [place for place in found if place.location == "user"]
+        return [*named, *theirs, *users]
 
     @property
-    def _shared_folders(self) -> Iterator[tuple[str, Location]]:
+    def _shared_folders(self) -> list[tuple[str, Location]]:
         root, names = self.project.root, (".claude", ".agents") if self.peer == "zot" else (".agents",)
+        shared: list[tuple[str, Location]] = []
         if self.project.trusted:
             above = [root] if self.peer == "zot" else reversed(folders(root, repository(root)))
             found = [os.path.join(folder, name) for folder in above for name in names]
-            yield from ((path, "project") for path in found if self.project.admits(path))
+            shared += [(path, "project") for path in found if self.project.admits(path)]
         if self.peer is not None:
-            yield from ((os.path.join(os.path.expanduser("~"), name), "user") for name in names)
+            shared += [(os.path.join(os.path.expanduser("~"), name), "user") for name in names]
+        return shared
 
 
 def resource_folders(

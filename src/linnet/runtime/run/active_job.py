@@ -118,7 +118,9 @@ class ActiveJob:
     @property
     def over(self) -> LimitReached | None:
         """Return the limit that keeps the job from beginning anything more; None if none does."""
-        return self.limit or self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
+        if self.limit is not None or self.limits.cost is None:
+            return self.limit
+        return self.limits.after_spending(self.spent.cost.total - self.earlier.cost.total)
 
     def cut_short(self) -> tuple[StopReason, str]:
         """Return the stop reason and the error of a reply that was interrupted: by an abort, or by a limit."""

@@ -223,7 +223,8 @@ class Worker:
                 if self._wait(delay, [ended, scheduled]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
-            closing: list[Event] = [*self._output(self._done(ended, failure)), ended, *_retried(ended, attempt)]
+            output = self._output(self._done(ended, failure)) if self._form is not None else []
+            closing: list[Event] = [*output, ended, *_retried(ended, attempt)]
             if ended.stop not in ("error", "aborted") and self._is_full():
                 self._try_compact("threshold", closing)
                 closing = []

@@ -8,13 +8,15 @@ from typing import TYPE_CHECKING, assert_never
 from linnet.core import commands
 from linnet.core.commands import Branch, CloneSession, Move, Navigate, NewSession, SwitchSession
 from linnet.core.events import Entered, Event, Navigated, SessionEntered
-from linnet.errors import BadInput, SessionError, SessionInUse
+from linnet.errors import BadInput, LinnetError, SessionError, SessionInUse
 from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.error_report import as_error
 from linnet.runtime.sessions.journal import Journal, user_text
 from linnet.runtime.sessions.places import Place, remembered
 from linnet.runtime.sessions.storage import Storage
 
 if TYPE_CHECKING:
+    from linnet.runtime.requester import PendingRequest
     from linnet.runtime.settings.settings import LiveSettings
 
 
@@ -70,7 +72,25 @@ class Moves:
                 raise
             return None  # Another switch to it waits. By then, it has closed it, or entered it.
 
-    def carry_out_locked(self, work: Move, fetched: Place | None) -> commands.Answer:
+    def call_off_locked(self, request: "PendingRequest") -> None:
+        """Answer a move that an extension cancelled."""
+        assert isinstance(request.command, Move)
+        try:
+            request.answer(self._called_off_locked(request.command))
+        except LinnetError as error:
+            request.refuse(error)
+
+    def move_locked(self, work: Move, request: "PendingRequest") -> None:
+        """Carry out a move, and answer whoever asked for it."""
+        try:
+            answer = self._carry_out_locked(work, request.place)
+        except Exception as fault:
+            request.refuse(as_error(fault, "a session could not be opened"))
+            return
+        self._storage.sync()  # What is answered is on disk.
+        request.answer(answer)
+
+    def _carry_out_locked(self, work: Move, fetched: Place | None) -> commands.Answer:
         """Make the move, while no job runs, and publish what has changed. Raises LinnetError, and then nothing has."""
         self._flush_locked(work)  # What ran until now may have left something.
         storage = self._storage
@@ -100,7 +120,7 @@ class Moves:
             case _:
                 assert_never(work)
 
-    def called_off_locked(self, work: Move) -> commands.Answer:
+    def _called_off_locked(self, work: Move) -> commands.Answer:
         """Return the answer to a move that an extension cancelled. Raises BadInput if it names no entry."""
         match work:
             case Branch(entry):

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from linnet.core.events import QueueMode
 from linnet.core.loop.limits import Limits
 from linnet.core.models import Model, Reasoning
-from linnet.core.permissions.rule import Mode, Rule
 from linnet.core.setting_names import Spelling
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.config.config import ZOT, Callback, Config, Path, flag, layered
@@ -23,6 +22,7 @@ from linnet.runtime.settings.layers import Layers, found
 from linnet.runtime.settings.session_options import SessionOptions, session_options
 
 if TYPE_CHECKING:
+    from linnet.core.permissions.rule import Mode, Rule
     from linnet.extensions.mcp.config import ServerConfig
     from linnet.providers.scripted.script import Script
     from linnet.tools.functions.function import FunctionTool
@@ -49,7 +49,7 @@ class _AsSaid(Struct, frozen=True, kw_only=True):
     calls_at_once: int
     needs_key: bool
     wording: Literal["zot", "pi"]
-    permission: Mode
+    permission: "Mode"
     permission_callback: "Callback | None"
     question_timeout: float | None
     steering_mode: QueueMode
@@ -87,7 +87,7 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
     sessions: SessionOptions
-    rules: tuple[Rule, ...]
+    rules: "tuple[Rule, ...]"
     unheard_tools: tuple[str, ...]
     """Tools that rules name and that nobody has so far."""
     shell: str | None
@@ -193,8 +193,11 @@ def _resolved(
             f"leave out {spelled('provider')}"
         )
     check_reasoning(config.reasoning)
-    with layers.blaming("permission"):
-        _check_word("permission", config.permission, Mode, spelled)
+    if config.permission != "auto":
+        from linnet.core.permissions.rule import Mode
+
+        with layers.blaming("permission"):
+            _check_word("permission", config.permission, Mode, spelled)
     limits = _limits(config, spelled)
     for name in ("bash_timeout", "question_timeout"):
         _seconds(config, name, spelled)

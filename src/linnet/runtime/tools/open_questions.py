@@ -3,14 +3,16 @@
 from collections.abc import Callable, Sequence
 from threading import Event as Signal
 from time import monotonic
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from linnet.core.cancel import Cancel
 from linnet.core.commands import AnswerQuestion, Control, ReportToolProgress, ReturnTool
 from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.core.questions import Dismissed, Given, Question, Reply, RunClientTool, ToolReturned, understood
 from linnet.errors import BadInput, Cancelled
 from linnet.runtime.broadcast import Action, Broadcast
+
+if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
 
 NOT_OPEN = "the question {} is not open: it was answered, withdrawn, or never asked"
 
@@ -53,7 +55,7 @@ class OpenQuestions:
     def ask(
         self,
         question: Question,
-        cancel: Cancel,
+        cancel: "Cancel",
         timeout: float | None = None,
         progress: Callable[[str], None] = lambda text: None,
     ) -> Reply | None:

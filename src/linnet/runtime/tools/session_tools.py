@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from linnet.core.cancel import Cancel
 from linnet.core.events import Event, SessionEntered
-from linnet.core.permissions.rule import Rule
 from linnet.core.questions import Question, Reply
-from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
@@ -16,6 +13,9 @@ from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.tools.open_questions import OpenQuestions
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
+    from linnet.core.permissions.rule import Rule
+    from linnet.core.toolspec import ToolSpec
     from linnet.extensions.chain import Chain
     from linnet.runtime.tools.client_tools import ClientTools
     from linnet.runtime.tools.permission import Permissions, PlacedRules
@@ -67,7 +67,7 @@ class SessionTools(Listener):
         self.chain = chain
         self._made = None
 
-    def declare(self, specs: Sequence[ToolSpec]) -> None:
+    def declare(self, specs: "Sequence[ToolSpec]") -> None:
         """Have these tools that the client runs, instead of those it declared before. Raises BadInput if a name is
         taken.
         """
@@ -80,7 +80,7 @@ class SessionTools(Listener):
             self._client = ClientTools(self._questions, self._live)
         self._client.declare(specs)
 
-    def asking(self, cancel: Cancel) -> Callable[[Question], Reply | None]:
+    def asking(self, cancel: "Cancel") -> Callable[[Question], Reply | None]:
         """Return the function with which a tool asks the client something, until an abort comes."""
         return lambda question: self._questions.ask(question, cancel, self._live.now.question_timeout)
 

@@ -18,7 +18,7 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.server.one_shot.piped import piped
-from linnet.server.outlet import Outlet
+from linnet.server.outlet import SIZE_OF_EVENT, Outlet
 from linnet.server.stdio import claim
 from linnet.server.terminal import say
 from linnet.server.wakeup import Wakeup
@@ -67,7 +67,7 @@ class _Listener(Listener):
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._encoder is not None:
-            self._outlet.tell(self._encoder.encode(events), len(events))
+            self._outlet.write(self._encoder.encode(events), SIZE_OF_EVENT * len(events))
         elif self._terminal is not None and self._terminal.progress.hear(events):
             self._wakeup.wake()
         for event in events:

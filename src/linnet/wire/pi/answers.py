@@ -1,37 +1,21 @@
-"""Builds the line that answers a command in the pi protocol."""
+"""Says in pi's words what commands are answered."""
 
-from collections.abc import Sequence
 from typing import Any, assert_never
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
 from linnet.core import commands, messages, session_info, slash
-from linnet.core.questions import QuestionAsked
 from linnet.core.text.printable import printable
-from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.jsonl import encode_lines
-from linnet.wire.pi import responses, to_pi
+from linnet.wire.pi import responses, state, to_pi
 
 _words = to_pi.Words()
-
-
-def answer(asked: Asked, answer: commands.Answer) -> bytes:
-    """Return the response to a command that succeeded."""
-    told = data(answer)
-    response = responses.Response(id=_id(asked.id), command=asked.name, success=True, data=told)
-    return encode_lines([response])
-
-
-def refuse(asked: Asked | Rejected, reason: str) -> bytes:
-    """Return the response to a command that was refused or failed."""
-    return encode_lines([responses.Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
 def data(answer: commands.Answer) -> Any:
     """Return the `data` of a response; UNSET if it has none."""
     match answer:
         case commands.AgentState():
-            return _state(answer)
+            return state.state(answer)
         case commands.Transcript(transcript):
             return responses.MessagesData([_words.message(message) for message in transcript])
         case commands.SessionStats():
@@ -39,11 +23,11 @@ def data(answer: commands.Answer) -> Any:
         case commands.LastText(text):
             return responses.TextData(text)
         case commands.ModelChosen(model):
-            return to_pi.model(model)
+            return state.model(model)
         case commands.ModelCycled(model, thinking):
-            return model and responses.CycleModelData(to_pi.model(model), thinking, is_scoped=False)
+            return model and responses.CycleModelData(state.model(model), thinking, is_scoped=False)
         case commands.ModelList(models):
-            return responses.ModelsData([to_pi.model(model) for model in models])
+            return responses.ModelsData([state.model(model) for model in models])
         case commands.ThinkingCycled(level):
             return level and responses.LevelData(level)
         case commands.Compacted(result):
@@ -82,32 +66,6 @@ def data(answer: commands.Answer) -> Any:
             assert_never(answer)
 
 
-def _state(state: commands.AgentState) -> responses.StateData:
-    return responses.StateData(
-        model=to_pi.model(state.model),
-        thinking_level=state.thinking,
-        is_streaming=state.streaming,
-        is_compacting=state.compacting,
-        steering_mode=state.steering_mode,
-        follow_up_mode=state.follow_up_mode,
-        session_file=state.session_file or UNSET,
-        session_id=state.session_id,
-        auto_compaction_enabled=state.auto_compaction,
-        message_count=len(state.messages),
-        pending_message_count=state.pending,
-        session_name=state.session_name or UNSET,
-        session_error=state.session_error or UNSET,
-        waiting_for=_waiting(state.waiting_for) if state.waiting_for else UNSET,
-        sandbox=state.sandbox or UNSET,
-    )
-
-
-def _waiting(asked: Sequence[QuestionAsked]) -> list[responses.WaitingFor]:
-    from linnet.wire.pi.questions import waiting
-
-    return [waiting(each) for each in asked]
-
-
 def _stats(stats: commands.SessionStats) -> responses.StatsData:
     said = stats.messages
     spent = stats.spent
@@ -121,7 +79,7 @@ def _stats(stats: commands.SessionStats) -> responses.StatsData:
         total_messages=len(said),
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
-        cost_known=to_pi.known(cost=spent.cost_known),
+        cost_known=state.known(cost=spent.cost_known),
     )
 
 
@@ -156,11 +114,7 @@ def session_item(session: session_info.SessionInfo, current: str | None = None) 
         model_id=session.model,
         tokens=session.tokens,
         cost=session.known_cost,
-        cost_known=to_pi.known(cost=session.cost_known),
+        cost_known=state.known(cost=session.cost_known),
         parent_session=session.parent or UNSET,
         current=session.path == current,
     )
-
-
-def _id(id: Raw) -> Raw | UnsetType:
-    return id if bytes(id) else UNSET

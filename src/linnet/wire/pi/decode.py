@@ -12,14 +12,26 @@ from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import Field, saving
 from linnet.wire.jsonl import Overlong
-from linnet.wire.pi.encode import Stream
 from linnet.wire.pi.line import Line, read
-from linnet.wire.pi.prompts import WhenBusy, prompt
 
 if TYPE_CHECKING:
     from linnet.core.form import Form
+    from linnet.wire.pi.prompts import WhenBusy
 
+Stream: TypeAlias = Literal["full", "deltas"]
 _Behavior: TypeAlias = Literal["steer", "followUp"]
+
+
+class Manner:
+    """How one client wants to be told: `deltas` leaves the message so far out of the updates, `settled` says when a
+    prompt is over. It may change at any time, and holds for the lines that are made from then on.
+    """
+
+    __slots__ = ("settled", "stream")
+
+    def __init__(self, stream: Stream = "full", *, settled: bool = False) -> None:
+        self.stream = stream
+        self.settled = settled
 
 
 class SetStream(commands.Ping, frozen=True):
@@ -57,7 +69,7 @@ _since: Field[str] = Field("since", _text, "the id of an entry")
 _name: Field[str] = Field("name", _text, "a string")
 _all: Field[bool] = Field("all", decoder_of(bool), "true or false")
 
-_BEHAVIORS: dict[_Behavior | None, WhenBusy] = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
+_BEHAVIORS: "dict[_Behavior | None, WhenBusy]" = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {
     "abort": commands.Abort(),
     "get_state": commands.GetState(),
@@ -165,7 +177,9 @@ def _named(fields: Line) -> commands.SetSessionName:
     return commands.SetSessionName(name)
 
 
-def _prompt(fields: Line, when_busy: WhenBusy, slash: Literal["at_once", "refuse"]) -> commands.Prompt:
+def _prompt(fields: Line, when_busy: "WhenBusy", slash: Literal["at_once", "refuse"]) -> commands.Prompt:
+    from linnet.wire.pi.prompts import prompt  # The first answer needs none of it.
+
     said = prompt(fields, when_busy, slash)
     form = _form(fields)
     if form is not None and when_busy != "refuse":

@@ -4,9 +4,8 @@ from linnet import errors
 from linnet.core import commands
 from linnet.wire.dialect import Asked, Encoder, Moment, Opened, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
-from linnet.wire.pi import answers
-from linnet.wire.pi.decode import SetStream, decode
-from linnet.wire.pi.encode import Manner, PiEncoder, Stream
+from linnet.wire.pi import state
+from linnet.wire.pi.decode import Manner, SetStream, Stream, decode
 
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
@@ -28,7 +27,7 @@ class Pi:
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
         if isinstance(asked.command, SetStream):
             self._set_stream(asked.command)
-        return answers.answer(asked, answer)
+        return state.answer(asked, answer)
 
     def _set_stream(self, command: SetStream) -> None:
         self._manner.stream = command.mode or self._manner.stream
@@ -36,7 +35,7 @@ class Pi:
             self._manner.settled = command.settled
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
-        return answers.refuse(asked, reason)
+        return state.refuse(asked, reason)
 
     def explain(self, error: errors.LinnetError) -> str:
         match error:
@@ -53,5 +52,10 @@ class Pi:
         shown = {"id": opened.id, "timestamp": opened.timestamp, "cwd": opened.cwd, **file}
         return encode_lines([{"type": "session", "version": 3, **shown}])
 
+    def warm(self) -> None:
+        from linnet.wire.pi import answers, encode, prompts  # noqa: F401
+
     def encoder(self, session: str = "") -> Encoder:
+        from linnet.wire.pi.encode import PiEncoder  # Not needed before something happens.
+
         return PiEncoder(self._manner)

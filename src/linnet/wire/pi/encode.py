@@ -5,7 +5,7 @@ a message repeat the message so far. So the encoder remembers what is open.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Literal, TypeAlias
+from typing import TypeAlias
 
 from msgspec import UNSET, Raw, structs
 
@@ -14,9 +14,9 @@ from linnet.core.inputs import Input
 from linnet.wire.dialect import Buffers
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, to_pi
+from linnet.wire.pi.decode import Manner as Manner
 from linnet.wire.pi.reply import Reply
 
-Stream: TypeAlias = Literal["full", "deltas"]
 Outside: TypeAlias = (
     events.RetryScheduled
     | events.RetryEnded
@@ -53,16 +53,6 @@ class _Running:
 
     def add(self, text: str) -> None:
         self.output = tail(self.output + text[-MOST_BYTES:])
-
-
-class Manner:
-    """How one client wants to be told. It may change at any time, and holds for the lines that are made after that."""
-
-    __slots__ = ("settled", "stream")
-
-    def __init__(self, stream: Stream = "full", *, settled: bool = False) -> None:
-        self.stream = stream  # `deltas` leaves the message so far out of the updates.
-        self.settled = settled  # The client is told when a prompt is over.
 
 
 class PiEncoder:

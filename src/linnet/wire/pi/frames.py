@@ -8,15 +8,13 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
+from linnet.wire.pi.state import PermissionAsked, Plain
+
 Stop: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
     """An object with a `type`."""
-
-
-class Plain(Struct, frozen=True, rename="camel"):
-    """An object without a `type`."""
 
 
 class Text(Frame, frozen=True, tag="text"):
@@ -238,15 +236,6 @@ class QueueUpdate(Frame, frozen=True, tag="queue_update"):
     steering: list[str]
     follow_up: list[str]
     dropped: list[str] | UnsetType = UNSET  # An addition: what an abort or a new session did away with.
-
-
-class PermissionAsked(Plain, frozen=True):
-    """What a tool is about to do, for clients that show more than a title. An addition."""
-
-    tool_call_id: str
-    tool_name: str
-    args: dict[str, Any]
-    preview: str
 
 
 class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=True):

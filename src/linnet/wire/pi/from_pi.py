@@ -7,8 +7,8 @@ from msgspec import Struct, field
 from linnet.core import messages
 from linnet.core.text.timestamps import END
 from linnet.wire.pi.source import ImageSource
-from linnet.wire.pi.to_pi import ABORTED
 
+ABORTED = "Request was aborted."
 _STOP: dict[str, messages.StopReason] = {
     "stop": "end",
     "toolUse": "tool_use",

@@ -9,8 +9,9 @@ from linnet.core.events import QuestionAsked, QuestionClosed
 from linnet.decoding import decoder_of
 from linnet.wire.dialogs import milliseconds, replies
 from linnet.wire.fields import Field
-from linnet.wire.pi import frames, responses
+from linnet.wire.pi import frames
 from linnet.wire.pi.line import Line
+from linnet.wire.pi.state import PermissionAsked, WaitingFor
 
 _id: Field[str] = Field("id", decoder_of(str), "the id of the question")
 _request: Field[str] = Field("requestId", decoder_of(str), "the requestId of the tool_request")
@@ -32,7 +33,7 @@ def asked(event: QuestionAsked) -> frames.Frame:
         case questions.Permit(call, title, preview):
             # Clients that know nothing of permissions show the title, so all that matters is in it.
             shown = f"{title}\n\n{preview}" if preview else title
-            permission = frames.PermissionAsked(call.id, call.name, call.args, preview)
+            permission = PermissionAsked(call.id, call.name, call.args, preview)
             options = questions.PERMISSIONS
             return frames.UiRequest(event.id, "select", shown, options=options, timeout=timeout, permission=permission)
         case questions.RunClientTool(call):
@@ -41,16 +42,16 @@ def asked(event: QuestionAsked) -> frames.Frame:
             assert_never(question)
 
 
-def waiting(event: QuestionAsked) -> responses.WaitingFor:
+def waiting(event: QuestionAsked) -> WaitingFor:
     """Return an open question with all that it takes to put it again."""
     told = asked(event)
     if isinstance(told, frames.ToolRequest):
         name, call = told.tool_name, told.tool_call_id
-        return responses.WaitingFor(event.id, "tool", name, call, timeout=told.timeout, tool_name=name, args=told.args)
+        return WaitingFor(event.id, "tool", name, call, timeout=told.timeout, tool_name=name, args=told.args)
     assert isinstance(told, frames.UiRequest)
     permission = told.permission
     kind, id = ("question", UNSET) if permission is UNSET else ("permission", permission.tool_call_id)
-    return responses.WaitingFor(
+    return WaitingFor(
         event.id,
         kind,
         told.title if isinstance(told.title, str) else "",

@@ -3,70 +3,12 @@
 An addition is something that pi itself does not print.
 """
 
-from collections.abc import Sequence
-from typing import Any, Literal
+from typing import Literal
 
-from msgspec import UNSET, Raw, Struct, UnsetType
+from msgspec import UNSET, Raw, UnsetType
 
-from linnet.core.answers import SandboxState
-from linnet.wire.pi.frames import Message, PermissionAsked, Plain
-
-
-class Prices(Plain, frozen=True):
-    input: float
-    output: float
-    cache_read: float
-    cache_write: float
-
-
-class Model(Plain, frozen=True):
-    id: str
-    name: str
-    api: str
-    provider: str
-    base_url: str
-    reasoning: bool
-    input: list[str]
-    context_window: int
-    max_tokens: int
-    cost: Prices
-    cost_known: Literal[False] | UnsetType = UNSET
-
-
-class WaitingFor(Plain, frozen=True):
-    """A question that nobody has answered, as the `extension_ui_request` or `tool_request` put it. An addition."""
-
-    id: str
-    kind: str  # permission, question or tool.
-    title: str
-    tool_call_id: str | UnsetType = UNSET
-    method: str | UnsetType = UNSET
-    message: str | UnsetType = UNSET
-    options: Sequence[str] | UnsetType = UNSET
-    placeholder: str | UnsetType = UNSET
-    prefill: str | UnsetType = UNSET
-    timeout: int | UnsetType = UNSET  # What is left of it, in milliseconds.
-    permission: PermissionAsked | UnsetType = UNSET
-    tool_name: str | UnsetType = UNSET
-    args: dict[str, Any] | UnsetType = UNSET
-
-
-class StateData(Plain, frozen=True):
-    model: Model | None
-    thinking_level: str
-    is_streaming: bool
-    is_compacting: bool
-    steering_mode: str
-    follow_up_mode: str
-    session_file: str | UnsetType
-    session_id: str
-    auto_compaction_enabled: bool
-    message_count: int
-    pending_message_count: int
-    session_name: str | UnsetType = UNSET
-    session_error: str | UnsetType = UNSET
-    waiting_for: list[WaitingFor] | UnsetType = UNSET
-    sandbox: SandboxState | UnsetType = UNSET
+from linnet.wire.pi.frames import Message
+from linnet.wire.pi.state import Model, Plain
 
 
 class MessagesData(Plain, frozen=True):
@@ -210,14 +152,3 @@ class StatsData(Plain, frozen=True):
 
 class TextData(Plain, frozen=True):
     text: str | None
-
-
-class Response(Struct, frozen=True, kw_only=True):
-    """The answer to a command."""
-
-    id: Raw | UnsetType  # The client's own, whatever it is; left out if there was none.
-    type: Literal["response"] = "response"
-    command: str
-    success: bool
-    data: Any = UNSET
-    error: str | UnsetType = UNSET

@@ -1,17 +1,18 @@
 """Converts messages, models and compactions from the core's shape to pi's; `from_pi` is the reverse for messages."""
 
 from collections.abc import Iterable
-from typing import Any, Literal, assert_never
+from typing import Any, assert_never
 
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw
 
-from linnet.core import messages, models
+from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.text.printable import printable
-from linnet.wire.pi import frames, responses
+from linnet.wire.pi import frames
+from linnet.wire.pi.from_pi import ABORTED
+from linnet.wire.pi.state import known
 
 NO_ATTACHMENTS = Raw(b"[]")
-ABORTED = "Request was aborted."
 _STOP: dict[messages.StopReason, frames.Stop] = {
     "end": "stop",
     "tool_use": "toolUse",
@@ -126,30 +127,8 @@ def _image(image: messages.Image) -> frames.Image:
     return frames.Image(image.data, image.mime_type, frames.Link(image.url) if image.url else UNSET)
 
 
-def known(*, cost: bool) -> Literal[False] | UnsetType:
-    """Return the value of `costKnown`, which is left out where all costs are known."""
-    return UNSET if cost else False
-
-
 def cost(cost: messages.Cost) -> frames.Cost:
     return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
-
-
-def model(model: models.Model) -> responses.Model:
-    prices = model.prices or models.Prices()
-    return responses.Model(
-        model.id,
-        model.name or model.id,
-        model.api,
-        model.provider,
-        model.base_url,
-        model.reasoning,
-        ["text", "image"] if model.images else ["text"],
-        model.context_window,
-        model.max_output,
-        responses.Prices(prices.input, prices.output, prices.cache_read, prices.cache_write),
-        known(cost=model.prices is not None),
-    )
 
 
 def compaction(result: Compaction) -> frames.CompactionResult:

@@ -4,8 +4,8 @@ from linnet import errors
 from linnet.core.commands import Answer
 from linnet.wire.dialect import Asked, Encoder, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
+from linnet.wire.pi.decode import Stream
 from linnet.wire.pi.dialect import Pi
-from linnet.wire.pi.encode import Stream
 from linnet.wire.pi_legacy.decode import decode
 from linnet.wire.pi_legacy.encode import Error, LegacyEncoder
 

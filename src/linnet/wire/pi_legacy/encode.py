@@ -6,7 +6,8 @@ from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import events, messages
 from linnet.wire.pi import frames, to_pi
-from linnet.wire.pi.encode import Manner, Outside, PiEncoder
+from linnet.wire.pi.decode import Manner
+from linnet.wire.pi.encode import Outside, PiEncoder
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):

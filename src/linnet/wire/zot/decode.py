@@ -5,7 +5,6 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from linnet.core import commands
-from linnet.core.images import image
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
@@ -15,6 +14,7 @@ from linnet.wire.zot.line import Line
 
 if TYPE_CHECKING:
     from linnet.core.form import Form
+    from linnet.core.messages import Image
 
 
 class _Image(Struct, frozen=True):
@@ -85,10 +85,17 @@ def _command(name: str, fields: Line) -> commands.Command:
 
 def _prompt(fields: Line) -> commands.Prompt:
     text = _message.optional(fields.message) or ""
-    images = each("image", _images.optional(fields.images), lambda sent: image(sent.data, sent.mime_type))
+    sent = _images.optional(fields.images)
+    images = _pictures(sent) if sent else []
     if not text.strip() and not images:
         raise BadInput("a prompt needs a message or an image")
     return commands.Prompt(text, tuple(images), form=_form(fields))
+
+
+def _pictures(sent: list[_Image]) -> "list[Image]":
+    from linnet.core.images import image  # Most prompts are words.
+
+    return each("image", sent, lambda one: image(one.data, one.mime_type))
 
 
 def _form(fields: Line) -> "Form | None":

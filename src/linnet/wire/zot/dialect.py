@@ -55,5 +55,8 @@ class Zot:
             return b""
         return encode_lines([{"type": "session", "id": opened.id, "session_file": opened.file}])
 
+    def warm(self) -> None:
+        from linnet.wire.zot import encode  # noqa: F401
+
     def encoder(self, session: str = "") -> Encoder:
         return ZotEncoder(show_thinking=self._show_thinking)

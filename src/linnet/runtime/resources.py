@@ -201,7 +201,7 @@ class Resources:
                 from linnet.processes.shared_spawner import shared
 
                 shared.adopts = shared.adopts or self._own_process
-                self._processes = Processes(_hidden(settings), shared, self._sandbox)
+                self._processes = Processes(settings.hidden_variables, shared, self._sandbox)
                 self._processes.confines_extensions = settings.sandbox_extensions
                 if self._closed:
                     self._processes.close()
@@ -321,7 +321,7 @@ class Resources:
                 self._retired.append(self._servers)
                 self._servers = None
             if self._processes is not None:
-                self._processes.hide(_hidden(settings))
+                self._processes.hide(settings.hidden_variables)
         return settings
 
     def _close_retired(self) -> None:
@@ -387,11 +387,6 @@ def _neutral_folder(settings: Settings) -> str:
     home = os.path.realpath(settings.sessions.home)
     inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
     return "/" if inside else os.path.join(home, "mcp")
-
-
-def _hidden(settings: Settings) -> list[str]:
-    """Return the variables that children do not get: those in which keys may be."""
-    return [] if settings.pass_keys else settings.accounts.key_variables
 
 
 def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":

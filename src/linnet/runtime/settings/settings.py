@@ -125,6 +125,11 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
         return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
 
     @property
+    def hidden_variables(self) -> list[str]:
+        """Return the variables that children do not get: those in which keys may be."""
+        return [] if self.pass_keys else self.accounts.key_variables
+
+    @property
     def may_have_extensions(self) -> bool:
         """Return whether there may be extensions, in folders or in installed packages. Loads none."""
         if self.has_extensions or not self.find_extensions:

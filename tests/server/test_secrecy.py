@@ -17,6 +17,7 @@ from linnet import Runtime
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.suite import forked
+from tests.suite.forked import ForkedAgentWithMcp
 
 KEY = f"sk-planted-{os.urandom(8).hex()}"  # Others run these tests at the same time, and a command sees all.
 TOKEN = f"token-planted-{os.urandom(8).hex()}"
@@ -207,18 +208,20 @@ def test_the_sdk_decides_in_the_same_way_and_leaves_its_host_alone(
     assert os.environ["ANTHROPIC_API_KEY"] == KEY
 
 
+@pytest.mark.xdist_group("mcp")  # One process that has loaded the package for them.
 @pytest.mark.parametrize("passing", [(), ("--pass-keys",)])
 def test_an_mcp_server_sees_no_key_unless_it_is_told(
-    passing: tuple[str, ...], spawn: Callable[..., Agent], server: ModelServer, tmp_path: Path
+    passing: tuple[str, ...], server: ModelServer, tmp_path: Path
 ) -> None:
     entry = {"command": sys.executable, "args": [str(MCP)], "startTimeout": 100}
     told = {**entry, "env": {"ANTHROPIC_API_KEY": "${ANTHROPIC_API_KEY}"}}
     (tmp_path / "mcp.json").write_text(json.dumps({"mcpServers": {"odd": entry, "told": told}}))
     flags = ("--mcp-config", str(tmp_path / "mcp.json"), "--mcp-wait", "100", *passing)
-    agent = spawn("rpc", "--base-url", server.url, *flags, env={"ANTHROPIC_API_KEY": KEY})
-    for name, sees in (("odd", bool(passing)), ("told", True)):
-        frames = agent.prompt(f'!tool mcp__{name}__env {{"name": "ANTHROPIC_API_KEY"}}')
-        assert (KEY in str(frames)) is sees
+    env = {"ANTHROPIC_API_KEY": KEY}
+    with ForkedAgentWithMcp("rpc", "--base-url", server.url, *flags, cwd=tmp_path, env=env) as agent:
+        for name, sees in (("odd", bool(passing)), ("told", True)):
+            frames = agent.prompt(f'!tool mcp__{name}__env {{"name": "ANTHROPIC_API_KEY"}}')
+            assert (KEY in str(frames)) is sees
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

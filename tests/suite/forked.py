@@ -41,13 +41,13 @@ LIMITS = (
 class Mother:
     """The process that forks. It may be asked from any thread, and answers one after another."""
 
-    def __init__(self, language: Mapping[str, str]) -> None:
+    def __init__(self, language: Mapping[str, str], also: Sequence[str] = ()) -> None:
         base = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
         ours, theirs = socket.socketpair()
         with theirs:
             # Its stdout is of the kind that its children have: Python asks once whether one can seek in it.
             self._process = subprocess.Popen(
-                [sys.executable, "-EP", str(MOTHER)],
+                [sys.executable, "-EP", str(MOTHER), *also],
                 stdin=theirs.fileno(),
                 stdout=subprocess.PIPE,
                 env={**base, **language},
@@ -77,18 +77,19 @@ class Mother:
 
 
 @cache
-def mother_of(language: tuple[tuple[str, str], ...]) -> Mother:
-    return Mother(dict(language))
+def mother_of(language: tuple[tuple[str, str], ...], also: tuple[str, ...]) -> Mother:
+    return Mother(dict(language), also)
 
 
-def mother(env: Mapping[str, str]) -> Mother:
-    """Return the one whose children can have this environment."""
-    return mother_of(tuple(sorted(each for each in env.items() if each[0].startswith(LANGUAGE) and each[1])))
+def mother(env: Mapping[str, str], also: tuple[str, ...] = ()) -> Mother:
+    """Return the one whose children can have this environment, and have these packages loaded."""
+    return mother_of(tuple(sorted(each for each in env.items() if each[0].startswith(LANGUAGE) and each[1])), also)
 
 
 class Popen(subprocess.Popen[Any]):
     """`subprocess.Popen`, which forks where it would have started a linnet of this environment."""
 
+    also: tuple[str, ...] = ()
     _mother: Mother
     _over: int | None = None  # Can be read when it has ended.
 
@@ -102,7 +103,7 @@ class Popen(subprocess.Popen[Any]):
             return
         ends, (session, group) = given[10:16], given[-2:]
         stdio = {number: number if end == -1 else end for number, end in enumerate((ends[0], ends[3], ends[5]))}
-        self._mother = mother(variables)
+        self._mother = mother(variables, self.also)
         self.pid = self._mother.fork(
             stdio | {number: number for number in pass_fds},
             program=Path(command[0]).name,
@@ -180,3 +181,13 @@ class ForkedAgent(Agent):
     """An `Agent` that starts faster."""
 
     _popen = Popen
+
+
+class PopenWithMcp(Popen):
+    """For those who will speak to servers: what they import for it takes ten times as long as all else."""
+
+    also = ("linnet.extensions.mcp",)
+
+
+class ForkedAgentWithMcp(Agent):
+    _popen = PopenWithMcp

@@ -23,7 +23,7 @@ from typing import Any, NoReturn
 import linnet
 from linnet.cli import entry_points
 
-LEFT_OUT = ("linnet.__main__", "linnet.testing", "linnet.extensions.mcp")
+LEFT_OUT = ("linnet.__main__", "linnet.testing", "linnet.extensions.mcp")  # The last, unless it is asked for.
 LENGTH = 8  # Bytes that say how long a request is.
 ABOVE = 200  # Where files wait until each has its number.
 
@@ -94,11 +94,11 @@ def _become(request: dict[str, Any], files: list[int], link: socket.socket) -> N
         os._exit(code)
 
 
-def load() -> None:
+def load(also: tuple[str, ...]) -> None:
     """Import all that an agent may need, as its launcher would have it imported."""
     entry_points.prepare()
     for module in walk_packages(linnet.__path__, "linnet."):
-        if not module.name.startswith(LEFT_OUT):
+        if module.name.startswith(also) or not module.name.startswith(LEFT_OUT):
             import_module(module.name)
     assert active_count() == 1, "a fork has only the thread that forked it"
 
@@ -108,6 +108,7 @@ if __name__ == "__main__":
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
+    also = tuple(sys.argv[1:])
     sys.argv[0] = "-c"
-    load()
+    load(also)
     serve(link)

@@ -2,7 +2,7 @@
 
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from threading import Thread
@@ -15,8 +15,10 @@ from linnet.core.messages import Text, ToolCall
 from linnet.extensions.mcp.config import ServerConfig, StdioServer, servers
 from linnet.extensions.mcp.servers import McpServers
 from linnet.processes.process import Processes
+from linnet.testing.agent import Agent
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
+from tests.suite.forked import ForkedAgentWithMcp
 
 SCRIPTED = Path(__file__).with_name("scripted_server.py")
 LONG = (
@@ -103,3 +105,12 @@ def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     with ExitStack() as stack:
         stack.callback(processes.close)
         yield Bench(cwd, processes, stack)
+
+
+@pytest.fixture
+def spawn(tmp_path: Path) -> Iterator[Callable[..., Agent]]:
+    """As for all others, by one who has the package for such servers loaded."""
+    folder = tmp_path / "work"
+    folder.mkdir()
+    with ExitStack() as stack:
+        yield lambda *flags, **options: stack.enter_context(ForkedAgentWithMcp(*flags, **{"cwd": folder, **options}))

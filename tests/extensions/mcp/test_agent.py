@@ -19,6 +19,7 @@ from linnet.testing.processes import alive, wait_until
 SCRIPTED = Path(__file__).with_name("scripted_server.py")
 Spawn = Callable[..., Agent]
 LONG = ("--mcp-wait", "100")
+pytestmark = pytest.mark.xdist_group("mcp")  # One process that has loaded the package for them.
 
 
 def entry(*behaviours: str, **fields: Any) -> dict[str, Any]:

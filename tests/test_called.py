@@ -4,7 +4,9 @@ import ast
 from functools import cache
 from pathlib import Path
 
-from tests.suite.sources import parsed
+from tests.suite.sources import nodes, parsed, reads_sources
+
+pytestmark = reads_sources
 
 ROOT = Path(__file__).parent.parent / "src" / "linnet"
 MODULES = sorted(ROOT.rglob("*.py"))
@@ -15,7 +17,7 @@ PURE = [path for path in MODULES if path.relative_to(ROOT).parts[0] in ("core", 
 def named(path: Path) -> frozenset[str]:
     """All that a module names, outside of its definitions, and all that it imports, with dots."""
     found: set[str] = set()
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Name):
             found.add(node.id)
         elif isinstance(node, ast.Attribute):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.suite.sources import parsed
+from tests.suite.sources import parsed, reads_sources
 from tests.test_layers import MODULES, ROOT
 
 # While Outer is worked out, so is Inner, and with it the annotation of its field: a function, in which the first
@@ -112,6 +112,7 @@ def types_read(tree: ast.AST) -> list[int]:
     return lines
 
 
+@reads_sources
 def test_only_one_module_has_msgspec_work_out_a_type() -> None:
     found = {path.relative_to(ROOT): lines for path in MODULES if (lines := types_read(parsed(path)))}
     assert list(found) == [Path("decoding.py")], f"ask linnet.decoding instead: {found}"

@@ -5,7 +5,9 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.suite.sources import parsed
+from tests.suite.sources import nodes, parsed, reads_sources
+
+pytestmark = reads_sources
 
 ROOT = Path(__file__).parent.parent / "src" / "linnet"
 ANYTHING = {"*"}
@@ -112,7 +114,7 @@ def room(path: Path) -> str:
 
 def imports(path: Path) -> Iterator[str]:
     """Dotted names of everything a module imports, at its top or inside a function, for checking types or for real."""
-    for node in ast.walk(parsed(path)):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

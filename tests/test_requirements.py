@@ -19,6 +19,7 @@ from linnet.wire.pi import frames as pi_frames
 from linnet.wire.pi_legacy import decode as legacy_decode
 from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import decode, frames
+from tests.suite.sources import parsed
 
 HERE = Path(__file__).parent
 SOURCES = {
@@ -56,24 +57,23 @@ REQUIREMENTS: list[dict[str, Any]] = tomllib.loads((HERE / "requirements.toml").
 
 
 @cache
+def definitions(path: Path) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Return the functions of a module, and those of its classes."""
+    body = parsed(path).body
+    inside = [node for kind in body if isinstance(kind, ast.ClassDef) for node in kind.body]
+    return [node for node in (*body, *inside) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+
+
 def functions(path: Path) -> set[str]:
-    return {
-        node.name
-        for node in ast.walk(ast.parse(path.read_text("utf-8")))
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
-    }
+    return {node.name for node in definitions(path)}
 
 
 @cache
 def left_out(path: Path) -> set[str]:
     """The functions of this module that `make test` does not run."""
-    tree = ast.parse(path.read_text("utf-8"))
-    own = {
-        node.name
-        for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and any(map(_is_left_out, node.decorator_list))
-    }
-    marked = [node.value for node in tree.body if isinstance(node, ast.Assign) and "pytestmark" in ast.dump(node)]
+    own = {node.name for node in definitions(path) if any(map(_is_left_out, node.decorator_list))}
+    assigned = [node for node in parsed(path).body if isinstance(node, ast.Assign)]
+    marked = [node.value for node in assigned if ast.unparse(node.targets[0]) == "pytestmark"]
     return functions(path) if any(map(_is_left_out, marked)) else own
 
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.suite.sources import nodes, reads_sources
+
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "linnet"
 PAGE = (ROOT / "docs" / "architecture.md").read_text()
@@ -43,7 +45,7 @@ def names_of_threads() -> Iterator[str]:
     for path in SOURCE.rglob("*.py"):
         if path.is_relative_to(SOURCE / "testing"):
             continue
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and getattr(node.func, "id", None) in THREADS:
                 given = [each.value for each in node.keywords if each.arg in ("name", "thread_name_prefix")]
                 for value in given or node.args[:1]:
@@ -56,6 +58,7 @@ def names_of_threads() -> Iterator[str]:
                             pass
 
 
+@reads_sources
 def test_every_thread_is_in_the_table_of_threads() -> None:
     listed = {re.sub("NAME|PID", "*", name) for name in first_cells("thread")}
     started = set(names_of_threads())

@@ -16,6 +16,7 @@ import pytest
 from linnet.cli import trust_command
 from linnet.server import terminal
 from tests.suite import forked
+from tests.suite.sources import parsed, reads_sources
 
 ROOT = Path(__file__).parent.parent.parent / "src" / "linnet"
 LINNET = str(Path(sys.executable).with_name("linnet"))
@@ -72,13 +73,14 @@ def writers(tree: ast.AST) -> Iterator[str]:
                 yield from (f"sys.{alias.name}" for alias in node.names if alias.name in ("stdout", "stderr"))
 
 
+@reads_sources
 def test_no_module_writes_past_the_one_function() -> None:
     found: set[str] = set()
     for path in sorted(ROOT.rglob("*.py")):
         name = str(path.relative_to(ROOT))
         if name.startswith("testing/"):
             continue
-        for writer in set(writers(ast.parse(path.read_text()))):
+        for writer in set(writers(parsed(path))):
             if name not in ALLOWED and not (
                 writer == "os.write" and (name in OWN_DESCRIPTORS or name.startswith(("tools/", "processes/")))
             ):

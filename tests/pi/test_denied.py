@@ -16,9 +16,11 @@ from hypothesis import strategies as st
 from linnet.testing.agent import Agent, Frame
 from linnet.testing.model_server import ModelServer
 from tests.suite.forked import ForkedAgent
+from tests.suite.times import times
 
 CALLS = 80  # Of each prompt.
-EXAMPLES = 12
+DENIED = times(1000)
+EXAMPLES = times(12)
 
 
 class Words(NamedTuple):
@@ -134,6 +136,7 @@ class Client:
             self.send(dict(self.words.said.get(what, {"type": what})))
 
 
+@pytest.mark.drawn
 @pytest.mark.parametrize("words", [PI, ZOT], ids=["pi", "zot"])
 def test_nothing_that_was_denied_has_run(tmp_path: Path, server: ModelServer, words: Words) -> None:
     numbers = count()
@@ -163,10 +166,10 @@ def test_nothing_that_was_denied_has_run(tmp_path: Path, server: ModelServer, wo
             st.dictionaries(st.integers(0, FRAMES), moments, max_size=3),
         )(play)
     )()
-    for _ in range(1000 // CALLS + 1):
-        if denied < 1000 or not ran:  # How many were ended early is a matter of chance.
+    for _ in range(DENIED // CALLS + 1):
+        if denied < DENIED or not ran:  # How many were ended early is a matter of chance.
             play([NO[0]], {7: [YES[0]]}, {})
-    assert denied >= 1000
+    assert denied >= DENIED
     assert ran, "what was allowed has run: one that was denied would have been seen"
 
 

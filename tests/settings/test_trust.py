@@ -389,22 +389,30 @@ def test_an_answer_during_a_run_is_for_the_next_one(bench: Bench) -> None:
 def test_one_prompt_says_in_a_line_what_was_left_out(
     bench: Bench, words: tuple[str, ...], flags: tuple[str, ...]
 ) -> None:
+    words = (*words, "--script", one_reply(bench))
     bench.plant(SETTINGS, '{"max_steps": "wrong"}')
-    done = bench.run(*words, "--provider", "scripted")
+    done = bench.run(*words)
     assert done.returncode == 0
     assert done.stderr == (
         f"linnet: what {bench.work} brings is left out, since nobody has said that it is trusted; see linnet trust\n"
     )
-    assert bench.run(*words, "--provider", "scripted", "--no-trust").stderr == ""
-    refused = bench.run(*words, "--provider", "scripted", *flags)
+    assert bench.run(*words, "--no-trust").stderr == ""
+    refused = bench.run(*words, *flags)
     assert (refused.returncode, refused.stderr.count("\n")) == (1, 1)
     assert f"{bench.work / SETTINGS}:1: max_steps: expected a whole number" in refused.stderr
+
+
+def one_reply(bench: Bench) -> str:
+    """A model that says a word, instead of doing the built-in job."""
+    script = bench.home.parent / "script.json"
+    script.write_text('{"turns": [[{"text": "hi"}]], "loop": true}')
+    return str(script)
 
 
 def in_terminal(bench: Bench, answer: bytes) -> tuple[str, int]:
     """Run `linnet -p` with a terminal for stdin and stderr, and type this."""
     main, end = pty.openpty()
-    command = [str(Path(sys.executable).with_name("linnet")), "-p", "hello", "--provider", "scripted"]
+    command = [str(Path(sys.executable).with_name("linnet")), "-p", "hello", "--script", one_reply(bench)]
     child = forked.Popen(
         command, cwd=bench.work, env=bench.env, stdin=end, stderr=end, stdout=subprocess.DEVNULL, start_new_session=True
     )

@@ -21,11 +21,12 @@ from linnet.tools.search.matches import Matches
 from linnet.tools.search.pattern import Pattern
 from linnet.tools.search.searcher import search
 from linnet.tools.search.walk import walk
+from tests.suite.times import times
 
 RG = os.environ.get("RG") or shutil.which("rg")
 pytestmark = pytest.mark.skipif(RG is None, reason="ripgrep is not installed")
 often = settings(
-    deadline=None, suppress_health_check=list(HealthCheck), max_examples=int(os.environ.get("EXAMPLES", "100"))
+    deadline=None, suppress_health_check=list(HealthCheck), max_examples=int(os.environ.get("EXAMPLES", times(60)))
 )
 
 # A few names, so that rules and files meet.

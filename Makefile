@@ -28,7 +28,7 @@ judges: .venv/.dev $(JUDGES)  ## All pairs, all examples, and every agent by its
 	@LINNET_TEST_SPAWN=1 $(PYTEST) -m "not chaos" $(ARGS)
 
 chaos: .venv/.dev .venv/.system  ## All faults, and ten times as much by chance
-	@LINNET_TEST_TIMES=10 $(PYTEST) -m "chaos or hypothesis or drawn" --override-ini faulthandler_timeout=3600 $(ARGS)
+	@LINNET_TEST_TIMES=10 $(PYTEST) -m "chaos or hypothesis or drawn" $(ARGS)
 
 check: .venv/.dev  ## Format, lint and types, in seconds
 	@.venv/bin/ruff format --check --quiet .

@@ -39,7 +39,7 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _python3() -> None:
-    """What is called `python3` is the Python that runs the tests: a shim of pyenv's takes ten times as long to start."""
+    """What is called `python3` is the Python that runs the tests: a shim of pyenv takes nine times as long to start."""
     found = shutil.which("python3")
     if found is None or not os.path.samefile(os.path.realpath(found), os.path.realpath(sys.executable)):
         os.environ["PATH"] = f"{sys.base_prefix}/bin:{os.environ['PATH']}"

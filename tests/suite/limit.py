@@ -1,12 +1,16 @@
 """No test goes on for ever: when its time is up it fails, shows what every thread was doing, and the next one runs.
 
 `@pytest.mark.timeout(seconds)` is for those that need more time than most. What a signal cannot interrupt ends its
-process, which pytest sees to (`faulthandler_timeout` in pyproject.toml); others take over what that had left.
+process, and shows as much; others take over what that had left. pytest's own `faulthandler_timeout` would do that, too,
+but starts a thread for each test and waits a millisecond for its end: here one goes on for as long as a minute.
 """
 
+import faulthandler
+import os
 import signal
 import sys
 import threading
+import time
 import traceback
 from collections.abc import Generator
 from types import FrameType
@@ -18,8 +22,36 @@ from tests.suite.times import patience
 SECONDS = 120.0  # Many times what the slowest takes: a busy machine is no failure.
 
 
+class Watch:
+    """Ends the process when no test has begun for a long time."""
+
+    SECONDS = 600.0
+    OFTEN = 60.0
+
+    def __init__(self) -> None:
+        assert sys.__stderr__
+        self._stderr = os.dup(sys.__stderr__.fileno())  # While tests run, theirs is another.
+        self._began = -self.OFTEN
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self) -> None:
+        if (now := time.monotonic()) - self._began >= self.OFTEN:
+            self._began = now
+            faulthandler.dump_traceback_later(patience(self.SECONDS), file=self._stderr, exit=True)
+
+    @pytest.hookimpl(trylast=True)
+    def pytest_exception_interact(self) -> None:
+        """pytest has stopped it, in case somebody wants to look at what was raised."""
+        self._began = -self.OFTEN
+
+    def pytest_unconfigure(self) -> None:
+        faulthandler.cancel_dump_traceback_later()
+        os.close(self._stderr)
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", f"timeout(seconds): the time that a test has, if not {SECONDS:g} s.")
+    config.pluginmanager.register(Watch())
 
 
 @pytest.hookimpl(wrapper=True)

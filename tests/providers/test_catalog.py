@@ -12,8 +12,6 @@ from linnet.errors import ConfigError, MissingKey, UnknownProvider
 from linnet.providers import catalog
 from linnet.providers.factory import build
 
-pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
-
 
 @pytest.mark.parametrize("provider", catalog.PROVIDERS)
 def test_every_providers_default_model_comes_first_in_its_list(provider: str) -> None:
@@ -48,6 +46,8 @@ def deprecated() -> dict[str, str]:
     return {id: strftime("%Y-%m-%d", day) for id, day in days.items()}
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 def test_the_days_on_which_models_end_are_those_that_vendors_have_announced() -> None:
     announced = deprecated()
     assert len(announced) > 50
@@ -59,6 +59,8 @@ def test_no_default_has_an_end() -> None:
     assert [info.default_model for info in catalog.PROVIDERS.values() if catalog.models(info.name)[0].ends] == []
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])
 def test_the_vendors_packages_know_the_defaults(provider: str) -> None:
     from anthropic.types import ModelParam

@@ -16,13 +16,13 @@ from linnet.testing.model_server import ModelServer
 
 HELLO = "Hello from the scripted model."
 
-pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
-
 
 def told(text: str) -> list[Any]:
     return [{"role": "user", "content": text}]
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 @pytest.mark.parametrize("prompt", ["hi", "!text 500", "!utf8", "!crlf", "!split", "!think", "!length", "!toolargs 50"])
 def test_anthropics_own_client_understands_every_stream(server: ModelServer, prompt: str) -> None:
     import anthropic
@@ -57,6 +57,8 @@ def test_anthropics_own_client_understands_every_stream(server: ModelServer, pro
             raise AssertionError(prompt)
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 @pytest.mark.parametrize("prompt", ["hi", "!text 500", "!utf8", "!crlf", "!split", "!length", "!toolargs 50", "!cache"])
 def test_openais_own_client_understands_every_stream(server: ModelServer, prompt: str) -> None:
     import openai
@@ -95,6 +97,8 @@ def test_openais_own_client_understands_every_stream(server: ModelServer, prompt
             raise AssertionError(prompt)
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 def test_the_vendors_own_clients_recognise_its_refusals(server: ModelServer) -> None:
     import anthropic
     import openai

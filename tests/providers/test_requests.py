@@ -40,8 +40,6 @@ LEVELS: list[Reasoning] = ["off", "minimal", "low", "medium", "high", "xhigh"]
 
 THEN = {"anthropic": "claude-sonnet-4-5", "openai": "gpt-5", "deepseek": "deepseek-chat"}
 
-pytestmark = pytest.mark.xdist_group("vendors")  # Their packages take long to import.
-
 
 def model(provider: str = "anthropic", id: str = "") -> Model:
     found = catalog.find(provider, id or THEN[provider])
@@ -332,6 +330,8 @@ def openai_type() -> TypeAdapter[Any]:
 once = settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 @once
 @given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
 def test_any_history_is_a_request_that_anthropics_types_and_rules_accept(
@@ -341,6 +341,8 @@ def test_any_history_is_a_request_that_anthropics_types_and_rules_accept(
     assert consumed(anthropic_type.validate_python(body)) == body
 
 
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
 @once
 @given(histories(), st.sampled_from(LEVELS), st.sampled_from([(READ, LS), ()]))
 def test_any_history_is_a_request_that_openais_types_and_rules_accept(

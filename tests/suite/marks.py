@@ -6,7 +6,8 @@ leaves out other people's programs, too. What `make test` leaves out is no promi
 import pytest
 
 FOREIGN = (
-    "is about a program of others: pi, Go, Node, a browser, a type checker, bubblewrap, MCP servers. Not in `quick`."
+    "is about a program of others: pi, Go, Node, a browser, a type checker, bubblewrap, MCP servers, a vendor's own "
+    "client. Not in `quick`."
 )
 JUDGE = "one more pair, or one more example, of what `make test` has one of. Only in `judges`."
 CHAOS = "one more fault. Only in `chaos`."

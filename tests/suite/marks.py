@@ -3,6 +3,8 @@ leaves out other people's programs, too. What `make test` leaves out is no promi
 (`tests/test_requirements.py`).
 """
 
+from typing import Any
+
 import pytest
 
 FOREIGN = (
@@ -22,7 +24,18 @@ def pytest_configure(config: pytest.Config) -> None:
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Have what takes longest begin first: no worker is left with it at the end, when the others have nothing to do."""
+    for item in items:
+        _keep_group(item)
     items.sort(key=_turn)
+
+
+def _keep_group(item: Any) -> None:
+    """Put a test's group where pytest 9.2 looks for it. pytest-xdist 3.8 writes it where earlier ones did, and tests of
+    one group ran anywhere (pytest-xdist#1386): several browsers, and what is imported once in each worker.
+    """
+    written = getattr(item, "_nodeid", item.nodeid)
+    if written != item.nodeid:
+        item._id = type(item._id).parse(written)
 
 
 def _turn(item: pytest.Item) -> int:

@@ -134,6 +134,28 @@ def test_what_hangs_fails_shows_every_thread_and_lets_the_next_one_run(run: Run,
     assert re.search(r"Thread MainThread:\n(.*\n)+?.* in left_behind", said)
 
 
+GROUP = """
+import os, pytest
+from pathlib import Path
+
+@pytest.mark.xdist_group("one")
+@pytest.mark.parametrize("number", range(12))
+def test_it(number):
+    with Path(__file__).with_name("workers").open("a") as file:
+        file.write(os.environ["PYTEST_XDIST_WORKER"] + "\\n")
+
+@pytest.mark.parametrize("number", range(4))
+def test_other(number):
+    pass
+"""
+
+
+def test_one_worker_has_all_tests_of_a_group(run: Run, tmp_path: Path) -> None:
+    assert "16 passed" in run(GROUP, "-ptests.suite.marks", "-n2", "--dist=loadgroup")
+    workers = (tmp_path / "workers").read_text().split()
+    assert (len(workers), len(set(workers))) == (12, 1)
+
+
 STARTS = """
 import re, signal, subprocess, sys
 

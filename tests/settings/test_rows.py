@@ -15,6 +15,7 @@ import pytest
 import linnet
 from linnet import AsyncRuntime, Config, Runtime
 from linnet.cli.flags import TABLE, Flag, help_text, parse
+from linnet.core.permissions.rule import Mode
 from linnet.cli.setting_words import schema
 from linnet.errors import LinnetError
 from linnet.runtime.config.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
@@ -108,7 +109,7 @@ def test_defaults_of_every_mode_are_those_of_the_row(name: str) -> None:
 
 
 def test_what_holds_as_it_was_said_is_never_left_out_where_that_would_be_no_value() -> None:
-    for name, kind in get_type_hints(resolved._AsSaid, vars(resolved) | {"Callback": Any}).items():
+    for name, kind in get_type_hints(resolved._AsSaid, vars(resolved) | {"Callback": Any, "Mode": Mode}).items():
         optional = kind is Any or type(None) in get_args(kind)
         assert optional or ROWS[name].default is not None, f"{name} has no default, and must not be None"
 

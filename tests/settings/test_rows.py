@@ -15,8 +15,8 @@ import pytest
 import linnet
 from linnet import AsyncRuntime, Config, Runtime
 from linnet.cli.flags import TABLE, Flag, help_text, parse
-from linnet.core.permissions.rule import Mode
 from linnet.cli.setting_words import schema
+from linnet.core.permissions.rule import Mode
 from linnet.errors import LinnetError
 from linnet.runtime.config.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
 from linnet.runtime.config.setting_keys import keys

@@ -616,7 +616,6 @@ def test_16_a_reader_that_stops_reading_stops_neither_an_abort_nor_the_next_comm
     frames = agent.until("agent_end")
     told = {frame["id"]: frame for frame in responses(frames)}
     assert set(told) >= set("psfaq")
-    assert "b" in told or agent.until("response")[-1]["id"] == "b"
     assert told["s"]["data"]["isStreaming"] is True
     spoken = "".join(
         frame["assistantMessageEvent"].get("delta", "") for frame in frames if frame["type"] == "message_update"
@@ -627,7 +626,8 @@ def test_16_a_reader_that_stops_reading_stops_neither_an_abort_nor_the_next_comm
     last = frames[-1]["messages"][-1]
     assert last["stopReason"] == "aborted"
     assert last["content"] == [{"type": "text", "text": spoken}]
-    agent.until("agent_end")
+    told |= {frame["id"]: frame for frame in responses(agent.until("agent_end"))}
+    assert "b" in told or agent.until("response")[-1]["id"] == "b"  # It runs beside all of this, and ends when it does.
     assert said(agent.seen)[-1] == "afterwards"
     assert said(run(agent, "next")) == ["next"]
     assert peak(agent) < MOST_MEMORY

@@ -186,7 +186,6 @@ def test_templates_can_be_switched_off_but_for_those_that_are_named(pi: Spawn, w
         assert said(server) == sent
 
 
-@pytest.mark.on_disk
 def test_in_a_sandbox_skills_of_the_user_can_be_loaded_all_the_same(
     pi: Spawn, work: Path, server: ModelServer, tmp_path: Path
 ) -> None:

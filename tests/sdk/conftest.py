@@ -11,12 +11,6 @@ from linnet.testing.model_server import ModelServer
 
 
 @pytest.fixture
-def tmp_path(in_memory: Path) -> Path:
-    """See `tests/suite/memory.py`."""
-    return in_memory
-
-
-@pytest.fixture
 def start(server: ModelServer, tmp_path: Path) -> Iterator[Callable[..., Runtime]]:
     """Each is closed in the end, and tries again soon."""
     with ExitStack() as stack:

@@ -114,6 +114,7 @@ def by_a_variable(monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
 def test_where_a_fork_would_not_be_the_same_it_is_launched(
     asked: Callable[[pytest.MonkeyPatch], dict[str, str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    monkeypatch.delenv("LINNET_TEST_SPAWN", raising=False)  # As `make judges` has it.
     env = {"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path)}
     with started(cwd=tmp_path, env=env) as process:
         assert parent(process) != os.getpid()

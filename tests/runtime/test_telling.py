@@ -164,7 +164,7 @@ class Opened:
     def decide(self, command: commands.Command) -> Asked:
         """Submit it, and wait until nothing runs; it may not have been told."""
         asked = self.ask(command)
-        self.session._jobs.wait(None)
+        self.session.jobs.wait(None)
         return asked
 
 
@@ -307,7 +307,7 @@ def test_an_abort_waits_for_nothing_that_is_to_be_written() -> None:
         asked = session.ask(commands.Prompt("go"))
         gate.reached.wait()
         aborted = session.ask(commands.Abort())
-        session.session._jobs.wait(None)  # The run has ended, and the command with it, while the log still waits.
+        session.session.jobs.wait(None)  # The run has ended, and the command with it, while the log still waits.
         assert not aborted.over.is_set()
         assert not asked.over.is_set()
         gate.open.set()

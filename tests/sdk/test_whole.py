@@ -76,7 +76,7 @@ def test_what_was_said_to_a_run_leaves_nothing_behind(runtime: Runtime) -> None:
     next(event for event in run if isinstance(event, events.TextDelta))
     for _ in range(5):
         runtime.steer("more")
-    assert len(runtime._session._jobs._requests) == 1
+    assert len(runtime._session.jobs._requests) == 1
     run.close()
 
 

@@ -372,7 +372,7 @@ def test_a_session_that_is_opened_as_its_connection_ends_is_closed(
 
     with pytest.raises(Closed):
         connection.open(open_session)
-    assert made[0]._jobs.closed
+    assert made[0].jobs.closed
 
 
 def test_a_name_is_that_of_one_session_at_a_time(served: Served, folders: list[Path], connection: Connection) -> None:
@@ -386,11 +386,11 @@ def test_a_name_is_that_of_one_session_at_a_time(served: Served, folders: list[P
     connection.open(open_session, "mine")
     with pytest.raises(BadInput, match="'mine'"):
         connection.open(open_session, "mine")
-    assert [each._jobs.closed for each in made] == [False, True]
+    assert [each.jobs.closed for each in made] == [False, True]
     connection.release("mine")
     connection.open(open_session, "mine")
     connection.close(0)
-    assert [each._jobs.closed for each in made] == [True, True, True]
+    assert [each.jobs.closed for each in made] == [True, True, True]
 
 
 class Vanishing(dict[str, Session]):

@@ -22,7 +22,7 @@ from linnet.runtime.requester import PendingRequest, Requester
 from linnet.runtime.session_project import SessionProject, check_named
 from linnet.runtime.sessions.storage import Storage, entry_id, session_id
 from linnet.runtime.slash_commands import SlashCommands
-from linnet.runtime.state import SessionState
+from linnet.runtime.state import begun_with
 from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.runtime.tools.session_tools import SessionTools
 
@@ -59,11 +59,7 @@ class Session:
         check_named(settings)
         if settings.sandbox:
             settings.project.watch()
-        state = SessionState(
-            settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
-        )
-        state.queues.steering_mode = settings.steering_mode
-        state.queues.follow_up_mode = settings.follow_up_mode
+        state = begun_with(settings)
         storage = Storage(new_id, settings.sessions.spelled)
         self.remarks: Sequence[str] = settings.remarks  # What whoever started the program should know.
         self._resources, self._storage = resources, storage
@@ -88,18 +84,9 @@ class Session:
         self._numbers = count(1)
         self._clock, self._new_session_id = clock, new_session_id
         self._extensions = LazyExtensions(
-            self,
-            self._session_tools,
-            self._broadcast,
-            storage,
-            self._questions,
-            self._slash,
-            lambda: self._jobs,
-            clock,
-            self._carry_out,
-            before_reload=lambda: self._project.decide_again(),
+            self, self._session_tools, self._broadcast, storage, self._questions, self._slash, clock, self._carry_out
         )
-        self._project = SessionProject(live, self._broadcast, lambda: self._jobs, self._extensions)
+        self._project = SessionProject(self, live, self._broadcast, self._extensions)
         self._broadcast.begin()  # Last: from here on, another thread may tell listeners what has waited.
 
     def submit(self, command: commands.Command, requester: Requester, *, may_wait: bool = True) -> int:
@@ -112,7 +99,7 @@ class Session:
         number, requester = next(self._numbers), self._broadcast.in_turn(requester)
         try:
             if isinstance(command, commands.Ordered) and self._extensions.may_exist(command):
-                self._jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
+                self.jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait)
         except Exception as fault:
@@ -121,12 +108,12 @@ class Session:
 
     def abort(self, number: int) -> None:
         """Abort that job, if it is the active one."""
-        self._jobs.abort(number)
+        self.jobs.abort(number)
 
     @property
     def busy(self) -> bool:
         """Return whether anything runs, waits to run, or waits to be told."""
-        return self._jobs.busy or self._broadcast.is_owing()
+        return self.jobs.busy or self._broadcast.is_owing()
 
     @property
     def id(self) -> str:
@@ -165,12 +152,12 @@ class Session:
         """
         import linnet.runtime.run.worker
 
-        _ = self._jobs
+        _ = self.jobs
         if self._storage.journal is not None:
             import linnet.store.words  # noqa: F401
         self._project.survey(at_first=True)
         if self._extensions.may_exist():
-            self._jobs.want_extensions()
+            self.jobs.want_extensions()
         else:
             self.tell_doubts()
         with self._broadcast.lock:
@@ -186,11 +173,11 @@ class Session:
         and a background command that goes on when all else is finished is ended after a while.
         """
         self._questions.close()
-        self._jobs.end_input()
+        self.jobs.end_input()
 
     def finish(self) -> None:
         """Wait until nothing runs, nothing waits, and all is told."""
-        self._jobs.wait(None)
+        self.jobs.wait(None)
         self._broadcast.drain()
 
     def close(self, timeout: float = 0.5) -> None:
@@ -199,10 +186,10 @@ class Session:
         """
         # Inwards: those who wait for people, what runs, what hears of it, the log, and at last what runs were run with.
         self._questions.close()
-        self._jobs.close()
-        self._jobs.wait(timeout)
-        self._jobs.wait_inactive(max(0.0, ENDING - timeout))
-        self._jobs.abandon()
+        self.jobs.close()
+        self.jobs.wait(timeout)
+        self.jobs.wait_inactive(max(0.0, ENDING - timeout))
+        self.jobs.abandon()
         self._extensions.close()
         with self._broadcast.lock:
             self._storage.close()
@@ -210,7 +197,7 @@ class Session:
         self._resources.close()
 
     @cached_property
-    def _jobs(self) -> "Jobs":
+    def jobs(self) -> "Jobs":
         """Make what carries out jobs when one is first asked for: what a client asks first is seldom about a job."""
         from linnet.runtime.jobs import Jobs
 
@@ -227,9 +214,9 @@ class Session:
         if not settings.needs_key and isinstance(command, commands.Prompt | commands.Compact):
             settings.accounts.require(self._broadcast.state.model.provider)
         if isinstance(command, commands.Work):
-            self._jobs.submit(number, command, requester, may_wait=may_wait)
+            self.jobs.submit(number, command, requester, may_wait=may_wait)
         elif isinstance(command, commands.Background):
-            self._jobs.launch(number, command, requester)
+            self.jobs.launch(number, command, requester)
         elif isinstance(command, commands.Trust):
             self._project.trust(command, requester)
         elif isinstance(command, commands.Control):
@@ -244,7 +231,7 @@ class Session:
             if isinstance(command, commands.Clear):
                 self._broadcast.publish_locked([Cleared()])
             requester.finished(commands.Ok())
-            actions = [*told, *self._jobs.control_locked(command)]
+            actions = [*told, *self.jobs.control_locked(command)]
         act(actions)
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
@@ -254,12 +241,12 @@ class Session:
         if isinstance(command, commands.GetCommands):
             self._resources.slash_names.look()
         with self._broadcast.lock:
-            if isinstance(command, _IN_THE_FILE) and self._jobs.closed:
+            if isinstance(command, _IN_THE_FILE) and self.jobs.closed:
                 raise Closed
             if isinstance(command, commands.Setting):
                 answer = self._set_locked(command)
             else:
-                answer = self._queries.answer(command, busy="_jobs" in vars(self) and self._jobs.active)
+                answer = self._queries.answer(command, busy="jobs" in vars(self) and self.jobs.active)
             requester.finished(answer)
 
     def _set_locked(self, setting: commands.Setting) -> commands.Answer:

@@ -14,23 +14,21 @@ from linnet.runtime.requester import Requester
 from linnet.runtime.settings.settings import LiveSettings, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from linnet.runtime.adoption import Adoption
-    from linnet.runtime.jobs import Jobs
+    from linnet.runtime.session import Session
 
 
 class SessionProject:
     """The project's files are read without the session's lock, and settings are changed under it."""
 
     def __init__(
-        self, live: LiveSettings, broadcast: Broadcast, jobs: "Callable[[], Jobs]", extensions: LazyExtensions
+        self, session: "Session", live: LiveSettings, broadcast: Broadcast, extensions: LazyExtensions
     ) -> None:
-        """`jobs` returns what carries out jobs."""
+        self._session = session
         self._live = live
         self._broadcast = broadcast
-        self._jobs = jobs
         self._extensions = extensions
+        extensions.before_reload = self.decide_again
         self._adoption: Adoption | None = None
         self._reloaded = False
 
@@ -75,7 +73,7 @@ class SessionProject:
             with self._broadcast.lock:
                 self._offer_locked(settings)
                 # They are about to be read. Nothing follows from this fact alone, so that the lock may be held.
-                self._jobs().outdate_extensions(outdated=False)
+                self._session.jobs.outdate_extensions(outdated=False)
         self.survey()
 
     def _offer_locked(self, settings: Settings) -> None:
@@ -85,7 +83,7 @@ class SessionProject:
         if self._adoption is None:
             self._adoption = Adoption(self._live, self._changed_locked)
             self._broadcast.add(self._adoption)
-        self._adoption.offer_locked(settings, active=self._jobs().active)
+        self._adoption.offer_locked(settings, active=self._session.jobs.active)
 
     def _changed_locked(self, before: Settings, events: list[Event]) -> None:
         """Tell that other settings hold. Extensions were read by those before, and are read again."""

@@ -1,6 +1,7 @@
 """All that changes about a session in memory, as a fold of its events."""
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 from linnet.core.context.conversation import CHANGING, Conversation
 from linnet.core.events import (
@@ -29,6 +30,9 @@ from linnet.core.events import (
 from linnet.core.loop.queues import Queues
 from linnet.core.messages import Usage, UserMessage
 from linnet.core.models import Model, Reasoning, possible
+
+if TYPE_CHECKING:
+    from linnet.runtime.settings.settings import Settings
 
 
 class SessionState:
@@ -116,3 +120,13 @@ class SessionState:
                     self.spent = event.spent
                 case _:
                     pass
+
+
+def begun_with(settings: "Settings") -> SessionState:
+    """Return the state of a session that begins with these settings."""
+    state = SessionState(
+        settings.model, settings.reasoning, auto_compaction=settings.auto_compaction, auto_retry=settings.retry_runs
+    )
+    state.queues.steering_mode = settings.steering_mode
+    state.queues.follow_up_mode = settings.follow_up_mode
+    return state

@@ -13,7 +13,6 @@ from linnet.runtime.tools.session_tools import SessionTools
 if TYPE_CHECKING:
     from linnet.runtime.extensions.admission import CarryOut
     from linnet.runtime.extensions.session_extensions import SessionExtensions
-    from linnet.runtime.jobs import Jobs
     from linnet.runtime.session import Session
 
 
@@ -30,14 +29,12 @@ class LazyExtensions:
         storage: Storage,
         questions: OpenQuestions,
         slash: SlashCommands,
-        jobs: "Callable[[], Jobs]",
         clock: Callable[[], int],
         carry_out: "CarryOut",
-        before_reload: Callable[[], None],
     ) -> None:
-        """`jobs` returns what carries out jobs. `carry_out` and `before_reload` are for Admission, which says what they
-        do.
-        """
+        """`carry_out` is for Admission, which says what it does."""
+        self.before_reload: Callable[[], None] = lambda: None
+        """Called before extensions are read again; what the project is to them is set here by whoever knows it."""
         self._session = session
         self._live = session_tools.resources.live
         self._broadcast = broadcast
@@ -45,10 +42,8 @@ class LazyExtensions:
         self._questions = questions
         self._session_tools = session_tools
         self._slash = slash
-        self._jobs = jobs
         self._clock = clock
         self._carry_out = carry_out
-        self._before_reload = before_reload
         self._built: SessionExtensions | None = None
         self._looked = False  # Whether the settings that hold were asked.
 
@@ -69,7 +64,7 @@ class LazyExtensions:
         """Take note that other settings hold: look again, and have extensions read again before they are next used."""
         self._looked = False
         if self._built is not None:
-            self._jobs().outdate_extensions()  # It is kept for the next that needs them: nothing follows now.
+            self._session.jobs.outdate_extensions()  # It is kept for the next that needs them: nothing follows now.
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has; if there may be extensions, leave it to those, who tell
@@ -98,12 +93,12 @@ class LazyExtensions:
             self._broadcast,
             self._storage,
             self._questions,
-            self._jobs(),
+            self._session.jobs,
             self._clock,
         )
         extensions = SessionExtensions(self._live, self._broadcast, self._session_tools, host)
         self._broadcast.add(extensions)
         self._slash.add(extensions.commands)
-        jobs = self._jobs()
-        jobs.admission = Admission(extensions, jobs, self._carry_out, self._before_reload, self._broadcast.broke)
+        jobs = self._session.jobs
+        jobs.admission = Admission(extensions, jobs, self._carry_out, self.before_reload, self._broadcast.broke)
         return extensions

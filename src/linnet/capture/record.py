@@ -44,7 +44,7 @@ class Capture(Struct):
 
     @property
     def notes(self) -> list[str]:
-        """What is to be said about the run."""
+        """Return the sentences that were recorded about the run itself, in order."""
         return [line.decode(errors="replace") for line in self.lines("note")]
 
     @property

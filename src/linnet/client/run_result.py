@@ -7,7 +7,7 @@ from linnet.wire.zot import frames
 
 
 class RunResult:
-    """What came of a run so far."""
+    """Folds the events of a run into its result so far."""
 
     def __init__(self) -> None:
         self.failure = ""

@@ -164,7 +164,7 @@ class CompactionStarted(Struct, frozen=True):
 
 
 class Compaction(Struct, frozen=True):
-    """What a compaction came to."""
+    """The result of a compaction: the summary, and how much of the conversation it leaves as it was."""
 
     summary: Summary  # Stands for everything but the newest `kept` messages.
     kept: int
@@ -239,7 +239,7 @@ class AutoRetrySet(Struct, frozen=True):
 
 
 class Past(Struct, frozen=True):
-    """What was said before, to go on from."""
+    """The earlier messages of a conversation that is gone on with, read when they are first needed."""
 
     ids: Sequence[str] = ()
     read: Callable[[], Sequence[tuple[str, Message]]] = tuple

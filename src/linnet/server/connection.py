@@ -19,6 +19,7 @@ from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
 if TYPE_CHECKING:
+    from linnet.core.cancel import Cancel
     from linnet.server.gate import TokenGate
 
 CHUNK = 64 * 1024  # Bytes of one read.
@@ -228,12 +229,15 @@ class _Watcher(Listener):
         self._make_encoder = make_encoder
         self._encoder: Encoder | None = None  # Until something happens.
         self._outlet = outlet
-        self.pace = outlet.pace  # type: ignore[method-assign]  # Asked for each batch of events.
 
     def hear(self, events: Sequence[Event]) -> None:
         if self._encoder is None:
             self._encoder = self._make_encoder()
         self._outlet.write(self._encoder.encode(events), SIZE_OF_EVENT * len(events))
+
+    def pace(self, cancel: "Cancel") -> None:
+        """Wait while the client is far behind with reading. Raises Cancelled if an abort comes."""
+        self._outlet.pace(cancel)
 
     def warned(self, sentence: str) -> None:
         say(sentence)

@@ -69,7 +69,8 @@ class UnknownProvider(ConfigError):
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
         known = list(known)
-        super().__init__(f'unknown provider "{name}"; choose one of {", ".join(known)}')
+        hint = _suggest(name, known) or f"; choose one of {', '.join(known)}"
+        super().__init__(f'unknown provider "{name}"{hint}')
 
 
 class MissingKey(ConfigError):
@@ -81,7 +82,9 @@ class MissingKey(ConfigError):
         """`others` are variables that would choose another provider. `problem` says why the key that seems to be there
         cannot be used. `key` is the name of the flag or keyword that a key can be passed with.
         """
-        another = " or ".join(others)
+        others = list(others)
+        more = " or that of another provider (see linnet auth)" if len(others) > 2 else ""
+        another = (", " if more else " or ").join(others[:2]) + more
         hint = f". {another} would choose another provider" if another else ""
         super().__init__(
             f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass {key}, "

@@ -116,7 +116,7 @@ class PiCommands(SharedCommands, Agent[pi.Event]):
     def set_thinking_level(
         self, level: str, *, save: bool | None = None, timeout: float | None = None
     ) -> Request[None]:
-        """Say how much the model thinks: `off`, `minimal`, `low`, `medium`, `high`, `xhigh`; in newer pi also `max`."""
+        """Say how much the model thinks: `off`, `minimal`, `low`, `medium`, `high`, `xhigh`, `max`."""
         return Request("set_thinking_level", nothing, timeout, given(level=level, save=save))
 
     @command

@@ -124,12 +124,20 @@ class ModelCycled(Struct, frozen=True):
     model: Model | None
     """None if there is no other."""
     thinking: Reasoning = "off"
+    scoped: bool = False
+    """Only some models are gone round."""
 
 
 class ModelList(Struct, frozen=True):
     """Answers GetModels."""
 
     models: Sequence[Model]
+
+
+class ThinkingLevels(Struct, frozen=True):
+    """Answers GetThinkingLevels, the lowest first."""
+
+    levels: Sequence[Reasoning]
 
 
 class ThinkingCycled(Struct, frozen=True):
@@ -237,6 +245,7 @@ Answer: TypeAlias = (
     | ModelChosen
     | ModelCycled
     | ModelList
+    | ThinkingLevels
     | ThinkingCycled
     | Compacted
     | SessionOpened

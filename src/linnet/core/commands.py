@@ -33,6 +33,7 @@ from linnet.core.answers import SessionOpened as SessionOpened
 from linnet.core.answers import SessionStats as SessionStats
 from linnet.core.answers import Started as Started
 from linnet.core.answers import ThinkingCycled as ThinkingCycled
+from linnet.core.answers import ThinkingLevels as ThinkingLevels
 from linnet.core.answers import Transcript as Transcript
 from linnet.core.events import JobStarted, QueueMode
 from linnet.core.form import Form
@@ -270,6 +271,10 @@ class GetModels(Struct, frozen=True):
     everywhere: bool = False
 
 
+class GetThinkingLevels(Struct, frozen=True):
+    """List the levels of thinking that the present model has."""
+
+
 class SetThinking(Struct, frozen=True):
     level: Reasoning
     save: bool = False
@@ -343,6 +348,7 @@ Query: TypeAlias = (
     | GetStats
     | GetLastText
     | GetModels
+    | GetThinkingLevels
     | GetBranchMessages
     | GetTree
     | GetEntries
@@ -350,7 +356,7 @@ Query: TypeAlias = (
 )
 """Commands that change nothing, and are answered at once."""
 
-Ordered: TypeAlias = Work | RunCommand | GetCommands | Reload
+Ordered: TypeAlias = Work | RunCommand | GetCommands | GetModels | SetModel | CycleModel | Reload
 """Commands that wait until the extensions are loaded, where there are any, and are seen to in the order they came."""
 
 Command: TypeAlias = Work | Background | Control | Setting | Query | Trust

@@ -28,6 +28,21 @@ class ThinkingSigned(Struct, frozen=True, gc=False):
 
     signature: str
     redacted: bool = False  # The block is nothing but this signature.
+    bound: str = ""  # A digest of what was sent, if the block may only go back after just that.
+    nth: int | None = None  # It is not the open block but this one of the thoughts, the first being 0.
+
+
+class TextSigned(Struct, frozen=True, gc=False):
+    """The open text block, or an empty one, has got what the vendor wants back with it. Replaces what it had before."""
+
+    signature: str
+
+
+class CallSigned(Struct, frozen=True, gc=False):
+    """A call has got what the vendor wants back with it."""
+
+    id: str
+    signature: str
 
 
 class CallOpened(Struct, frozen=True, gc=False):
@@ -64,6 +79,8 @@ Delta: TypeAlias = (
     | CallOpened
     | PartClosed
     | ThinkingSigned
+    | TextSigned
+    | CallSigned
     | UsageReported
     | Stopped
 )

@@ -10,6 +10,8 @@ StopReason: TypeAlias = Literal["end", "tool_use", "length", "error", "aborted"]
 
 class Text(Struct, frozen=True, tag="text"):
     text: str
+    signature: str = ""
+    """What the vendor wants back with the text, in its own words; only the model that gave it understands it."""
 
 
 class Thinking(Struct, frozen=True, tag="thinking"):
@@ -20,6 +22,10 @@ class Thinking(Struct, frozen=True, tag="thinking"):
     """The vendor's proof that the text is its own; without it the block cannot be sent back."""
     redacted: bool = False
     """The block has no text, only a signature that stands for it."""
+    bound: str = ""
+    """A digest of all that the model was sent when it thought this, if its vendor refuses the block after anything
+    else.
+    """
 
 
 class Image(Struct, frozen=True, tag="image"):
@@ -54,6 +60,8 @@ class ToolCall(Struct, frozen=True, tag="tool_call"):
     args: dict[str, Any]
     unparsed: str = ""
     """What the model wrote as arguments where that was not a JSON object; `args` is then empty."""
+    signature: str = ""
+    """What the vendor wants back with the call, as that of a text."""
 
 
 class Cost(Struct, frozen=True):
@@ -80,6 +88,8 @@ class Usage(Struct, frozen=True):
     cost: Cost = Cost()
     unpriced: int = 0
     """Of so many tokens nobody knows the price: `cost` is that of the others."""
+    cache_write_long: int = 0
+    """So many of those written to a cache are kept there for an hour or longer."""
 
     @property
     def total(self) -> int:

@@ -8,7 +8,7 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.core.context.history import Sendable
 from linnet.core.deltas import Delta
-from linnet.core.models import Model, Reasoning
+from linnet.core.models import Model, PromptCache, Reasoning, possible
 from linnet.core.toolspec import ToolSpec
 
 
@@ -20,6 +20,14 @@ class Request(Struct, frozen=True):
     messages: Sequence[Sendable]  # Already repaired: every call in them is answered.
     tools: Sequence[ToolSpec] = ()
     reasoning: Reasoning = "off"
+    cache: PromptCache = "short"
+    session: str = ""
+    """Says which requests begin alike, so that a vendor finds what it has kept of them; empty if nobody knows."""
+
+    @property
+    def level(self) -> Reasoning:
+        """Return the level of thinking that was asked for, or the nearest that the model has."""
+        return possible(self.reasoning, self.model, with_tools=bool(self.tools))
 
 
 class Provider(Protocol):

@@ -1,201 +1,72 @@
-"""The table of known vendors and models, with what it takes to choose one, to limit it and to price it.
+"""The catalogue of known models: a file for each provider, with its source and the day it was checked.
 
-Every start imports this, so the table is plain tuples; a Model is made when it is looked at. Prices and limits are the
-vendors' list prices of November 2026, for prompts of ordinary length; callers add their own models.
+A file is read when its provider is first looked at. Callers add models of their own.
 """
 
-from collections.abc import Iterable
-from typing import Literal, TypeAlias
+import os
+from collections.abc import Iterable, Mapping
+from functools import cache
+from typing import Any
 
-from msgspec import Struct
+from msgspec import Struct, field
+from msgspec.structs import replace
 
-from linnet.core.models import Model, Prices
+from linnet.core.models import NOTHING, Model, Prices, Reasoning
+from linnet.decoding import decoder_of
+from linnet.providers.apis import api_named
+from linnet.providers.provider_rows import PROVIDERS, ProviderInfo
 
-Api: TypeAlias = Literal["anthropic", "openai_chat", "scripted"]
-
-
-API_NAMES: dict[Api, str] = {
-    "anthropic": "anthropic-messages",
-    "openai_chat": "openai-completions",
-    "scripted": "scripted",
-}
+__all__ = ["PROVIDERS", "ProviderInfo", "completed", "find", "inherited", "models", "unlisted"]
+_FOLDER = os.path.join(os.path.dirname(__file__), "catalogue")
 
 
-class ProviderInfo(Struct, frozen=True):
-    """A vendor, or a server of the user's own."""
+class _PerApi(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What is different about a model where it is asked through one API."""
 
+    thinks_with_tools: bool = True
+    quirks: Mapping[str, Any] = NOTHING
+
+
+class _Row(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    id: str
     name: str
-    api: Api
-    base_url: str
-    key_variable: str  # The environment variable that has the key.
-    default_model: str
-    key: str = ""  # A key that the user wrote down with the server.
-    own: bool = False
-    """It is a server of the user's own, which may have models that nobody has listed, and may want no key."""
+    window: int = 128_000
+    output: int = 8_192
+    price: tuple[int | float, ...] | None = None
+    """Dollars for a million tokens: input, output, read from the cache, written to it, written for an hour. None where
+    nobody has said what it is.
+    """
+    images: bool = True
+    thinking: str = ""
+    """The name of the levels that the model has, in the same file; empty if it does not think."""
+    long_prompt: int = 0
+    long_price: tuple[int | float, ...] = ()
+    """What longer prompts cost."""
+    changes_on: str = ""
+    changed_price: tuple[int | float, ...] = ()
+    ends: str = ""
+    successor: str = ""
+    api: str = ""
+    """Through which it is asked at the vendor's own address, if not through the provider's."""
+    quirks: Mapping[str, Any] = NOTHING
+    per_api: Mapping[str, _PerApi] = NOTHING
 
 
-PROVIDERS = {
-    info.name: info
-    for info in (
-        ProviderInfo("anthropic", "anthropic", "https://api.anthropic.com", "ANTHROPIC_API_KEY", "claude-sonnet-5"),
-        ProviderInfo("openai", "openai_chat", "https://api.openai.com/v1", "OPENAI_API_KEY", "gpt-6-sol"),
-        ProviderInfo("deepseek", "openai_chat", "https://api.deepseek.com", "DEEPSEEK_API_KEY", "deepseek-v4-flash"),
-        ProviderInfo("scripted", "scripted", "", "", "scripted"),
-    )
-}
-
-# id, name, context window, longest output, reasons, sees images, then dollars for a million tokens: input, output,
-# read from the cache, written to it. The default first, then the newest, as people look for them. No row goes: one
-# whose day has passed can still be had from a server of one's own.
-_Row: TypeAlias = tuple[str, str, int, int, bool, bool, float, float, float, float]
-_K = 1_000
-_ROWS: dict[str, tuple[_Row, ...]] = {
-    "scripted": (
-        ("scripted", "Scripted", 200 * _K, 64 * _K, True, True, 0, 0, 0, 0),
-        ("scripted-2", "Scripted, under another name", 200 * _K, 64 * _K, False, True, 0, 0, 0, 0),
-    ),
-    "anthropic": (
-        ("claude-sonnet-5", "Claude Sonnet 5", 1000 * _K, 128 * _K, True, True, 2, 10, 0.2, 2.5),
-        ("claude-fable-5-2", "Claude Fable 5.2", 1000 * _K, 128 * _K, True, True, 8, 40, 0.2, 10),
-        ("claude-fable-5-1", "Claude Fable 5.1", 1000 * _K, 128 * _K, True, True, 10, 50, 0.25, 12.5),
-        ("claude-fable-5", "Claude Fable 5", 1000 * _K, 128 * _K, True, True, 10, 50, 1, 12.5),
-        ("claude-opus-5-5", "Claude Opus 5.5", 1000 * _K, 128 * _K, True, True, 4, 20, 0.2, 5),
-        ("claude-sonnet-5-5", "Claude Sonnet 5.5", 1000 * _K, 128 * _K, True, True, 2, 10, 0.1, 2.5),
-        ("claude-haiku-5-5", "Claude Haiku 5.5", 1000 * _K, 128 * _K, True, True, 0.1, 0.5, 0.01, 0.125),
-        ("claude-opus-5", "Claude Opus 5", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
-        ("claude-opus-4-8", "Claude Opus 4.8", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
-        ("claude-opus-4-7", "Claude Opus 4.7", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
-        ("claude-sonnet-4-6", "Claude Sonnet 4.6", 1000 * _K, 128 * _K, True, True, 3, 15, 0.3, 3.75),
-        ("claude-opus-4-6", "Claude Opus 4.6", 1000 * _K, 128 * _K, True, True, 5, 25, 0.5, 6.25),
-        ("claude-opus-4-5", "Claude Opus 4.5", 200 * _K, 64 * _K, True, True, 5, 25, 0.5, 6.25),
-        ("claude-sonnet-4-5", "Claude Sonnet 4.5", 200 * _K, 64 * _K, True, True, 3, 15, 0.3, 3.75),
-        ("claude-haiku-4-5", "Claude Haiku 4.5", 200 * _K, 64 * _K, True, True, 1, 5, 0.1, 1.25),
-        ("claude-opus-4-1", "Claude Opus 4.1", 200 * _K, 32 * _K, True, True, 15, 75, 1.5, 18.75),
-        ("claude-sonnet-4-20250514", "Claude Sonnet 4", 200 * _K, 64 * _K, True, True, 3, 15, 0.3, 3.75),
-        ("claude-opus-4-20250514", "Claude Opus 4", 200 * _K, 32 * _K, True, True, 15, 75, 1.5, 18.75),
-        ("claude-3-5-haiku-20241022", "Claude Haiku 3.5", 200 * _K, 8_192, False, True, 0.8, 4, 0.08, 1),
-    ),
-    "openai": (
-        ("gpt-6-sol", "GPT-6 Sol", 1050 * _K, 128 * _K, True, True, 2, 10, 0.2, 2.5),
-        ("gpt-6.1-terra", "GPT-6.1 Terra", 1050 * _K, 128 * _K, True, True, 1, 5, 0.05, 1.25),
-        ("gpt-6-luna", "GPT-6 Luna", 1050 * _K, 128 * _K, True, True, 0.1, 0.5, 0.01, 0.125),
-        ("gpt-5.6-sol", "GPT-5.6 Sol", 1050 * _K, 128 * _K, True, True, 4, 20, 0.4, 5),
-        ("gpt-5.6-terra", "GPT-5.6 Terra", 1050 * _K, 128 * _K, True, True, 2, 12, 0.2, 2.5),
-        ("gpt-5.6-luna", "GPT-5.6 Luna", 1050 * _K, 128 * _K, True, True, 0.2, 1.2, 0.02, 0.25),
-        ("gpt-5.5", "GPT-5.5", 1050 * _K, 128 * _K, True, True, 5, 30, 0.5, 0),
-        ("gpt-5.4", "GPT-5.4", 1050 * _K, 128 * _K, True, True, 2.5, 15, 0.25, 0),
-        ("gpt-5.4-mini", "GPT-5.4 mini", 400 * _K, 128 * _K, True, True, 0.75, 4.5, 0.075, 0),
-        ("gpt-5.4-nano", "GPT-5.4 nano", 400 * _K, 128 * _K, True, True, 0.2, 1.25, 0.02, 0),
-        ("gpt-5.2", "GPT-5.2", 400 * _K, 128 * _K, True, True, 1.75, 14, 0.175, 0),
-        ("gpt-5.1", "GPT-5.1", 400 * _K, 128 * _K, True, True, 1.25, 10, 0.125, 0),
-        ("gpt-5", "GPT-5", 400 * _K, 128 * _K, True, True, 1.25, 10, 0.125, 0),
-        ("gpt-5-mini", "GPT-5 mini", 400 * _K, 128 * _K, True, True, 0.25, 2, 0.025, 0),
-        ("gpt-5-nano", "GPT-5 nano", 400 * _K, 128 * _K, True, True, 0.05, 0.4, 0.005, 0),
-        ("gpt-4.1", "GPT-4.1", 1_047_576, 32_768, False, True, 2, 8, 0.5, 0),
-        ("gpt-4.1-mini", "GPT-4.1 mini", 1_047_576, 32_768, False, True, 0.4, 1.6, 0.1, 0),
-        ("gpt-4.1-nano", "GPT-4.1 nano", 1_047_576, 32_768, False, True, 0.1, 0.4, 0.025, 0),
-        ("gpt-4o", "GPT-4o", 128 * _K, 16_384, False, True, 2.5, 10, 1.25, 0),
-        ("gpt-4o-mini", "GPT-4o mini", 128 * _K, 16_384, False, True, 0.15, 0.6, 0.075, 0),
-        ("o3", "o3", 200 * _K, 100 * _K, True, True, 2, 8, 0.5, 0),
-        ("o4-mini", "o4-mini", 200 * _K, 100 * _K, True, True, 1.1, 4.4, 0.275, 0),
-    ),
-    "deepseek": (
-        ("deepseek-v4-flash", "DeepSeek V4 Flash", 1000 * _K, 384 * _K, True, False, 0.3, 1.2, 0.006, 0),
-        ("deepseek-flash", "DeepSeek Flash", 1000 * _K, 384 * _K, True, False, 0.3, 1.2, 0.006, 0),
-        ("deepseek-v4-pro", "DeepSeek V4 Pro", 1000 * _K, 384 * _K, True, False, 1.32, 3.96, 0.044, 0),
-        ("deepseek-chat", "DeepSeek Chat", 128 * _K, 8_192, False, False, 0.28, 0.42, 0.028, 0),
-        ("deepseek-reasoner", "DeepSeek Reasoner", 128 * _K, 64 * _K, True, False, 0.28, 0.42, 0.028, 0),
-    ),
-}
-
-
-_ENDS = {
-    "claude-3-5-haiku-20241022": "2026-02-19",
-    "claude-opus-4-20250514": "2026-06-15",
-    "claude-sonnet-4-20250514": "2026-06-15",
-    "claude-sonnet-4-5": "2026-11-30",
-    "deepseek-chat": "2026-07-24",
-    "deepseek-reasoner": "2026-07-24",
-    "gpt-4.1": "2027-01-14",
-    "gpt-4.1-mini": "2027-01-14",
-    "gpt-4.1-nano": "2026-10-23",
-    "gpt-4o": "2027-01-14",
-    "gpt-4o-mini": "2027-01-14",
-    "gpt-5": "2026-12-11",
-    "gpt-5-mini": "2026-12-11",
-    "gpt-5-nano": "2026-12-11",
-    "gpt-5.1": "2027-04-01",
-    "gpt-5.4-nano": "2027-04-01",
-    "o3": "2026-12-11",
-    "o4-mini": "2026-10-23",
-}
-"""The days from which vendors no longer serve models. A test compares them with the lists in the vendors' packages."""
-
-_OFF = {
-    "claude-fable-5": "low",
-    "claude-fable-5-1": "low",
-    "claude-fable-5-2": "low",
-    "claude-haiku-5-5": "disabled",
-    "claude-opus-5": "disabled",
-    "claude-opus-5-5": "low",
-    "claude-sonnet-5": "disabled",
-    "claude-sonnet-5-5": "between_tools",
-    "deepseek-flash": "disabled",
-    "deepseek-v4-flash": "disabled",
-    "deepseek-v4-pro": "disabled",
-    "gpt-5": "minimal",
-    "gpt-5-mini": "minimal",
-    "gpt-5-nano": "minimal",
-    "gpt-5.1": "none",
-    "gpt-5.2": "none",
-    "gpt-5.4": "none",
-    "gpt-5.4-mini": "none",
-    "gpt-5.4-nano": "none",
-    "gpt-5.5": "none",
-    "gpt-5.6-luna": "none",
-    "gpt-5.6-sol": "none",
-    "gpt-5.6-terra": "none",
-    "gpt-6-luna": "none",
-    "gpt-6-sol": "none",
-    "gpt-6.1-terra": "none",
-    "o3": "low",
-    "o4-mini": "low",
-}
-"""What models that think by default are told instead; some cannot be kept from it, and are told to think least."""
-
-_XHIGH = frozenset(
-    (
-        "claude-fable-5",
-        "claude-fable-5-1",
-        "claude-fable-5-2",
-        "claude-haiku-5-5",
-        "claude-opus-4-7",
-        "claude-opus-4-8",
-        "claude-opus-5",
-        "claude-opus-5-5",
-        "claude-sonnet-5",
-        "claude-sonnet-5-5",
-        "gpt-5.2",
-        "gpt-5.4",
-        "gpt-5.4-mini",
-        "gpt-5.4-nano",
-        "gpt-5.5",
-        "gpt-5.6-luna",
-        "gpt-5.6-sol",
-        "gpt-5.6-terra",
-        "gpt-6-luna",
-        "gpt-6-sol",
-        "gpt-6.1-terra",
-    )
-)
-"""Models that take the level of thinking `xhigh`."""
+class _Catalogue(Struct, frozen=True, forbid_unknown_fields=True):
+    source: str
+    checked: str
+    models: list[_Row]
+    thinking: dict[str, dict[Reasoning, str | int]] = field(default_factory=dict)
+    areas: dict[str, float | None] = field(default_factory=dict)
+    """What may stand before an id to say where the model is asked, and what that multiplies prices by; null if nobody
+    has said.
+    """
 
 
 def models(provider: str, extra: Iterable[Model] = ()) -> list[Model]:
     """Return the provider's models, the default first; an extra one replaces the catalogue's of the same id."""
     added = {model.id: model for model in extra if model.provider == provider}
-    listed = {row[0]: _model(provider, row) for row in _ROWS.get(provider, ())}
-    return list((listed | added).values())
+    return list((_listed(provider) | added).values())
 
 
 def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
@@ -203,15 +74,180 @@ def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
     for model in extra:
         if model.provider == provider and model.id == id:
             return model
-    for row in _ROWS.get(provider, ()):
-        if row[0] == id:
-            return _model(provider, row)
+    return _listed(provider).get(id)
+
+
+def unlisted(id: str, info: ProviderInfo) -> Model:
+    """Return a model of this provider that nobody lists there, with all that may be known of it nevertheless."""
+    return _elsewhere(id, info.name) or inherited(id, info) or Model(id, info.name)
+
+
+def _elsewhere(id: str, provider: str) -> Model | None:
+    """Return the model that the provider lists for another area or version: `us.` before the id, the id at the end of
+    an ARN, a date or `-v1:0` behind it. None if there is none.
+    """
+    areas = _read(provider).areas
+    if not areas:
+        return None
+    area, plain = _without_area(id.rpartition("/")[2], areas)
+    for known in _listed(provider).values():
+        known_area, name = _without_area(known.id, areas)
+        if name == plain:
+            return replace(known, id=id, prices=_times(known.prices, _ratio(areas, area, known_area)), successor="")
     return None
 
 
-def _model(provider: str, row: _Row) -> Model:
-    id, name, window, longest, reasons, sees, *prices = row
-    info = PROVIDERS[provider]
-    api = API_NAMES[info.api]
-    thinking = id in _XHIGH, _OFF.get(id, ""), _ENDS.get(id, "")
-    return Model(id, provider, name, window, longest, reasons, sees, Prices(*prices), api, info.base_url, *thinking)
+def completed(model: Model, info: ProviderInfo, base_url: str, api: str = "") -> Model:
+    """Return the model as it is asked at this address: with its API, that API's levels if it has no other, and what is
+    peculiar to its provider.
+
+    `api` is what somebody demands; a model may say one, too. The one that the catalogue names is for the vendor's own
+    address: servers that others run mostly have only the provider's.
+    """
+    home, row = PROVIDERS.get(model.provider), _rows(model.provider).get(model.id)
+    at_home = home is not None and (base_url == home.base_url or home.all_apis_anywhere) and info.api == home.api
+    asked = api_named(api or model.api or (row.api if row is not None and at_home else "") or info.api)
+    per = row.per_api.get(asked.name) if row is not None else None
+    kept = home is not None and info.quirks == home.quirks  # Then they are in the words of linnet's own row.
+    same = asked.name == (home.api if home and kept else info.api)
+    quirks = {
+        **(_quirks(info, model.id) if same else info.other_quirks.get(asked.name, NOTHING)),
+        **(per.quirks if per is not None else NOTHING),
+        **model.quirks,
+    }
+    headers = {**info.headers, **model.headers}
+    return replace(
+        model,
+        api=asked.name,
+        base_url=base_url,
+        levels=model.levels or (asked.levels if model.reasoning else NOTHING),
+        thinks_with_tools=model.thinks_with_tools and (per is None or per.thinks_with_tools),
+        quirks=quirks or NOTHING,
+        headers=headers or NOTHING,
+    )
+
+
+def inherited(id: str, info: ProviderInfo, api: str = "") -> Model | None:
+    """Return a model of this provider that nobody lists there, with what is known of the model of the same name that
+    some provider has; None if none has it. What it costs elsewhere is not known to hold here.
+
+    `vendor/NAME` is NAME, and dots in versions may be dashes: `anthropic/claude-opus-4.8` is `claude-opus-4-8`. What is
+    said in an API's words, which are the levels of thinking and the quirks, holds only for the same API.
+    """
+    found = _namesake(_plain(id)) or _namesake(_plain(id).rpartition("/")[2])
+    if found is None:
+        return None
+    theirs = (PROVIDERS[found.provider].api, _rows(found.provider)[found.id].api)
+    same = api_named(api or info.api).name in theirs
+    return Model(
+        id,
+        info.name,
+        found.name,
+        found.context_window,
+        found.max_output,
+        found.reasoning,
+        found.images,
+        levels=found.levels if same else NOTHING,
+        quirks=found.quirks if same else NOTHING,
+    )
+
+
+def _plain(id: str) -> str:
+    return id.lower().replace(".", "-")
+
+
+def _namesake(name: str) -> Model | None:
+    """Return the first model of all vendors whose id is this but for dots and capitals."""
+    vendors = (info.name for info in PROVIDERS.values() if api_named(info.api).remote)
+    return next((each for vendor in vendors for each in _listed(vendor).values() if _plain(each.id) == name), None)
+
+
+def _quirks(info: ProviderInfo, id: str) -> dict[str, Any]:
+    """Return what is peculiar to the provider's models, and to the family that the id is of."""
+    found = dict(info.quirks)
+    for beginning, quirks in info.families.items():
+        if id.startswith(beginning):
+            found |= quirks
+    return found
+
+
+@cache
+def _read(provider: str) -> _Catalogue:
+    known = PROVIDERS.get(provider)
+    name = (known.catalogue if known is not None else "") or provider
+    try:
+        with open(os.path.join(_FOLDER, f"{name}.json"), "rb") as file:
+            return decoder_of(_Catalogue).decode(file.read())
+    except FileNotFoundError:
+        return _Catalogue("", "", [])
+
+
+@cache
+def _rows(provider: str) -> Mapping[str, _Row]:
+    return {row.id: row for row in _read(provider).models}
+
+
+@cache
+def _listed(provider: str) -> dict[str, Model]:
+    listed = _read(provider)
+    return {row.id: _model(provider, row, listed.thinking) for row in listed.models}
+
+
+def _model(provider: str, row: _Row, thinking: Mapping[str, Mapping[Reasoning, str | int]]) -> Model:
+    return Model(
+        row.id,
+        provider,
+        row.name,
+        row.window,
+        row.output,
+        bool(row.thinking),
+        row.images,
+        _prices(row),
+        levels=thinking[row.thinking] if row.thinking else NOTHING,
+        quirks=row.quirks,
+        ends=row.ends,
+        successor=row.successor,
+    )
+
+
+def _without_area(id: str, areas: Iterable[str]) -> tuple[str, str]:
+    """Return the area that an id begins with, and the id without it and without its version."""
+    import re
+
+    area = max((each for each in areas if id.startswith(each)), key=len)
+    return area, re.sub(r"(-\d{8})?(-v\d+)?(:\d+k?)*$", "", id.removeprefix(area))
+
+
+def _ratio(areas: Mapping[str, float | None], area: str, other: str) -> float | None:
+    one, two = areas[area], areas[other]
+    return one / two if one is not None and two is not None else None
+
+
+def _times(prices: Prices | None, factor: float | None) -> Prices | None:
+    if prices is None or factor is None:
+        return None
+    names = ("input", "output", "cache_read", "cache_write", "cache_write_long")
+    return replace(
+        prices,
+        **{name: round(getattr(prices, name) * factor, 6) for name in names},
+        long=_times(prices.long, factor),
+        changed=_times(prices.changed, factor),
+    )
+
+
+def _prices(row: _Row) -> Prices | None:
+    if row.price is None:
+        return None
+    return replace(
+        _priced(row.price),
+        long_prompt=row.long_prompt,
+        long=_priced(row.long_price) if row.long_price else None,
+        changes_on=row.changes_on,
+        changed=_priced(row.changed_price) if row.changed_price else None,
+    )
+
+
+def _priced(dollars: tuple[int | float, ...]) -> Prices:
+    input, output, *cached = dollars
+    read, written, long = [*cached, 0, 0, 0][:3]
+    return Prices(input, output, read, written, long)

@@ -1,14 +1,19 @@
-"""A provider over HTTP, made of three parts: a writer of requests, a reader of replies, and an HTTP client."""
+"""A provider over HTTP, made of three parts: an API, what lets a request in, and an HTTP client."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from threading import Lock
+from typing import Protocol, TypeAlias
+
+from msgspec.structs import replace
 
 from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, merged
 from linnet.errors import ProviderError, ProviderUnavailable
 from linnet.providers.base import Request
+from linnet.providers.endpoint import Endpoint
+from linnet.providers.http.call import HttpCall
 from linnet.providers.http.client import HttpClient, HttpReply
-from linnet.providers.http.sse import EventSplitter, EventTooLarge
+from linnet.providers.http.sse import EventTooLarge
 
 # Once a reply has more bytes, the deltas of one network read are merged: pi's clients get the whole message with each.
 # No model writes as much; a server that floods us does.
@@ -30,39 +35,85 @@ class Reader(Protocol):
         """
 
 
+class Framing(Protocol):
+    """Splits the body of one reply into payloads."""
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Return the payloads that these bytes complete. Raises EventTooLarge, or ValueError for what is no frame."""
+
+
+class HttpApi(Protocol):
+    """How requests are spelled and replies are read. It may keep what it has spelled, for the next request."""
+
+    def exchange(self, request: Request) -> tuple[HttpCall, Reader]:
+        """Return what is posted, and what reads the reply."""
+
+    def framing(self, limit: int) -> Framing:
+        """Return what splits the body of a reply. No payload may have more than `limit` bytes."""
+
+
+Authorize: TypeAlias = Callable[[HttpCall, Cancel], Mapping[str, str]]
+"""Returns the headers that let this very request in: a signature, or a token that may have to be fetched. Raises
+ProviderError or Cancelled.
+"""
+
+
+Resume: TypeAlias = Callable[[Request, Reader], HttpCall | None]
+"""Returns what is posted for the rest of a reply that its vendor sends in more than one answer, and has the reader
+expect it; None if the reply is whole.
+"""
+
+
 class HttpProvider:
     """Implements Provider over HTTP."""
 
     def __init__(
-        self, client: HttpClient, write: Callable[[Request], bytes], reader: Callable[[Request], Reader]
+        self,
+        endpoint: Endpoint,
+        client: HttpClient,
+        api: HttpApi,
+        authorize: Authorize | None = None,
+        resume: Resume | None = None,
     ) -> None:
-        self.advice = ""  # What to do about a key that is refused, as part of a sentence.
+        """`authorize` is for what the client's own headers do not do. `resume` is for an API that has long replies in
+        several answers.
+        """
         self.name = client.provider
+        self._advice = endpoint.advice
+        self._secrets = endpoint.secrets
         self._client = client
-        self._write = write
-        self._reader = reader
+        client.bare_overflow = endpoint.bare_overflow
+        if endpoint.max_reply is not None:
+            client.max_reply = endpoint.max_reply
+        self._api = api
+        self._authorize = authorize
+        self._resume = resume
+        self._spelling = Lock()
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         """Yield the deltas of one reply. No error that leaves through here has our key in it, whoever worded it."""
         cancel.check()
         reply: HttpReply | None = None
         try:
-            reply = self._client.post(self._write(request), cancel)
-            reader = self._reader(request)
-            yield from self._batches(reply, reader)
-            if reader.failure is not None:
-                raise reader.failure
+            with self._spelling:
+                following, reader = self._api.exchange(request)
+            call: HttpCall | None = following
+            while call is not None:
+                if self._authorize is not None:
+                    call = replace(call, headers={**call.headers, **self._authorize(call, cancel)})
+                reply = self._client.post(call, cancel)
+                yield from self._batches(reply, reader)
+                if reader.failure is not None:
+                    raise reader.failure
+                reply.release()
+                reply = None
+                call = self._rest(request, reader)
         except BaseException as error:
             if reply is not None:
                 reply.close()
             if isinstance(error, ProviderError):
                 error.args = (self._told(error),)
             raise
-        reply.release()
-
-    def limit(self, max_reply: int) -> None:
-        """Let no reply have more bytes than this."""
-        self._client.max_reply = max_reply
 
     def warm(self) -> None:
         self._client.warm()
@@ -70,24 +121,32 @@ class HttpProvider:
     def close(self) -> None:
         self._client.close()
 
+    def _rest(self, request: Request, reader: Reader) -> HttpCall | None:
+        if self._resume is None:
+            return None
+        with self._spelling:
+            return self._resume(request, reader)
+
     def _told(self, error: ProviderError) -> str:
         from linnet.core.text.secret_forms import without  # 4 ms that only a failure should pay for
 
-        sentence = without(str(error), self._client.secrets)
-        return f"{sentence} ({self.advice})" if self.advice and error.status == 401 else sentence
+        sentence = without(str(error), [*self._client.secrets, *self._secrets])
+        return f"{sentence} ({self._advice})" if self._advice and error.status == 401 else sentence
 
     def _batches(self, reply: HttpReply, reader: Reader) -> Iterator[Sequence[Delta]]:
         most = self._client.max_reply
-        events = EventSplitter(most)
+        frames = self._api.framing(most)
         while not reader.finished and reader.failure is None:
             try:
                 data = reply.read()
-                payloads = events.feed(data)
+                payloads = frames.feed(data)
             except ProviderUnavailable as cut:
                 if deltas := reader.end(cut):
                     yield deltas
                 return
             except EventTooLarge:
                 raise self._client.too_large() from None
+            except ValueError as error:
+                raise ProviderUnavailable(self.name, f"the reply was garbled: {error}") from None
             if deltas := reader.feed(payloads) if data else reader.end():
                 yield merged(deltas) if reply.heard > LONG else deltas

@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from msgspec.structs import replace
 
+from linnet.core.context.history import Repair, Sendable
 from linnet.core.events import (
     BashRan,
     Compaction,
@@ -40,6 +41,7 @@ class Conversation:
         self.last_compaction = past.last_compaction
         self.compacted = past.compacted  # Nothing has been said since the last compaction.
         self._compacted_before = False  # As it was before the last message.
+        self._repair = Repair()
 
     def __len__(self) -> int:
         return len(self._messages if self._unread is None else self._unread.ids)
@@ -49,6 +51,10 @@ class Conversation:
         if self._unread is not None:
             self.read()
         return self._messages
+
+    def sendable(self) -> list[Sendable]:
+        """Return the messages as any vendor's model may be sent them. A call costs what was said since the last one."""
+        return self._repair.follow(self.messages)
 
     @property
     def ids(self) -> list[str]:
@@ -111,12 +117,14 @@ class Conversation:
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()
             self._ids.pop()
+            self._repair = Repair()
             self.compacted = self._compacted_before
 
     def _compact(self, compaction: Compaction, id: str) -> None:
         cut = len(self.messages) - compaction.kept
         self._messages = [compaction.summary, *self._messages[cut:]]
         self._ids = [id, *self._ids[cut:]]
+        self._repair = Repair()
         self.last_compaction = compaction
         self.compacted = True
 

@@ -3,7 +3,7 @@
 No reply ends in a thought: Anthropic would refuse one that was cut there, and with it every request from then on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TypeAlias
 
 from msgspec.structs import replace
@@ -37,27 +37,53 @@ def repaired(conversation: Iterable[Message]) -> list[Sendable]:
 
     The results of a reply's calls follow it, one for each call and in their order.
     """
-    messages = [_plain(message) for message in conversation if not (isinstance(message, BashRun) and message.private)]
-    out: list[Sendable] = []
+    return Repair().follow(list(conversation))
+
+
+class Repair:
+    """A conversation as `repaired` returns it, kept as it grows: what was repaired once is not looked at again."""
+
+    def __init__(self) -> None:
+        self._repaired: list[Sendable] = []  # What has come of the messages before `_settled`.
+        self._settled = 0  # So many messages are final; results of the one after them may still come.
+
+    def follow(self, messages: Sequence[Message]) -> list[Sendable]:
+        """Return the repaired conversation. Its messages begin with those that were followed before."""
+        rest = messages[self._settled :]
+        last = next((at for at in range(len(rest) - 1, -1, -1) if not _answers(rest[at])), 0)
+        _repair(rest[:last], self._repaired)
+        self._settled += last
+        whole = self._repaired.copy()
+        _repair(rest[last:], whole)
+        return whole
+
+
+def _repair(messages: Sequence[Message], out: list[Sendable]) -> None:
+    """Add these messages, as they may be sent. The results of a call are all among them."""
     index = 0
     while index < len(messages):
-        message = messages[index]
+        original = messages[index]
         index += 1
-        if isinstance(message, ToolResult):
+        if isinstance(original, ToolResult):
             continue  # Its call is gone; those that have one are taken below.
+        if isinstance(original, BashRun) and original.private:
+            continue
+        message = _plain(original)
         if not message.content:
             continue
         out.append(message)
-        if isinstance(message, AssistantMessage) and message.calls:
+        if isinstance(message, AssistantMessage) and (calls := message.calls):
             results: dict[str, ToolResult] = {}
-            while index < len(messages):
-                following = messages[index]
-                if not isinstance(following, ToolResult):
-                    break
-                results.setdefault(following.call_id, following)
+            while index < len(messages) and _answers(following := messages[index]):
+                if isinstance(following, ToolResult):
+                    results.setdefault(following.call_id, following)
                 index += 1
-            out += [results.get(call.id) or _unanswered(call, message.time) for call in message.calls]
-    return out
+            out += [results.get(call.id) or _unanswered(call, message.time) for call in calls]
+
+
+def _answers(message: Message) -> bool:
+    """Return whether a message may be among the results of a reply's calls."""
+    return isinstance(message, ToolResult) or (isinstance(message, BashRun) and message.private)
 
 
 def summary_text(summary: Summary) -> str:
@@ -105,7 +131,7 @@ def _concluded(reply: AssistantMessage) -> AssistantMessage:
 
 
 def _says_nothing(part: ReplyPart) -> bool:
-    return isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.strip())
+    return isinstance(part, Thinking) or (isinstance(part, Text) and not part.text.strip() and not part.signature)
 
 
 def _unanswered(call: ToolCall, time: int) -> ToolResult:

@@ -38,9 +38,11 @@ def check_schema(schema: Mapping[str, Any]) -> None:
         raise BadInput("the JSON Schema is nested too deeply") from None
 
 
-def problem(value: Any, schema: Mapping[str, Any]) -> str:
-    """Return why the value does not fit, and where; "" if it fits. The schema must have passed `check_schema`."""
-    return _problem(value, schema, schema, "$")
+def problem(value: Any, schema: Mapping[str, Any], root: Mapping[str, Any] | None = None) -> str:
+    """Return why the value does not fit, and where; "" if it fits. The schema must have passed `check_schema`. `root`
+    is the whole of which it is a part, if it is one.
+    """
+    return _problem(value, schema, schema if root is None else root, "$")
 
 
 def _check(schema: Any, root: Mapping[str, Any], at: str, checked: dict[int, Mapping[str, Any]]) -> None:
@@ -57,7 +59,7 @@ def _check(schema: Any, root: Mapping[str, Any], at: str, checked: dict[int, Map
     checked[id(schema)] = schema
     _check_words(schema, at)
     if "$ref" in schema:
-        _check(_resolved(schema["$ref"], root), root, str(schema["$ref"]), checked)
+        _check(resolved(schema["$ref"], root), root, str(schema["$ref"]), checked)
     for word in _NAMED:
         for name, each in _of(schema, word, Mapping, {}, "an object", at).items():
             _check(each, root, f"{at}.{name}", checked)
@@ -116,7 +118,7 @@ def _follow(schema: Any, root: Mapping[str, Any], sound: set[str], way: tuple[st
     if reference in way:
         raise BadInput(f"the JSON Schema refers to {reference}, which refers to itself")
     if reference is not None and reference not in sound:
-        _follow(_resolved(reference, root), root, sound, (*way, reference))
+        _follow(resolved(reference, root), root, sound, (*way, reference))
         sound.add(reference)
     for word in ("anyOf", "oneOf", "allOf"):
         for each in schema.get(word, []):
@@ -126,7 +128,7 @@ def _follow(schema: Any, root: Mapping[str, Any], sound: set[str], way: tuple[st
 def _problem(value: Any, schema: Any, root: Mapping[str, Any], at: str) -> str:
     if isinstance(schema, bool):
         return "" if schema else f"nothing is allowed at {at}"
-    if "$ref" in schema and (found := _problem(value, _resolved(schema["$ref"], root), root, at)):
+    if "$ref" in schema and (found := _problem(value, resolved(schema["$ref"], root), root, at)):
         return found
     if "type" in schema and not _has_type(value, schema["type"]):
         names = schema["type"] if isinstance(schema["type"], str) else " or ".join(schema["type"])
@@ -199,7 +201,8 @@ def _choice_problem(value: Any, schema: Mapping[str, Any], root: Mapping[str, An
     return ""
 
 
-def _resolved(reference: Any, root: Mapping[str, Any]) -> Any:
+def resolved(reference: Any, root: Mapping[str, Any]) -> Any:
+    """Return the schema in `root` that a reference leads to. Raises BadInput if there is none."""
     found: Any = root
     if not isinstance(reference, str) or not reference.startswith("#"):
         raise BadInput(f"the JSON Schema refers to {reference!r}, which is not inside it")

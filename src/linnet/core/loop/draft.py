@@ -17,7 +17,7 @@ class _Part:
     Its pieces are kept apart until the end: joining them as they come would cost the square of their number.
     """
 
-    __slots__ = ("call_id", "ended", "index", "kind", "name", "pieces", "redacted", "signature")
+    __slots__ = ("bound", "call_id", "ended", "index", "kind", "name", "pieces", "redacted", "signature")
 
     def __init__(self, index: int, kind: PartKind, call_id: str = "", name: str = "") -> None:
         self.index = index
@@ -27,20 +27,23 @@ class _Part:
         self.pieces: list[str] = []
         self.signature = ""
         self.redacted = False
+        self.bound = ""
         self.ended: ReplyPart | None = None  # As it was told when it ended.
 
     def whole(self) -> ReplyPart:
         text = "".join(self.pieces)
         if self.kind == "text":
-            return Text(text)
+            return Text(text, self.signature)
         if self.kind == "thinking":
-            return Thinking(text, self.signature, self.redacted)
+            return Thinking(text, self.signature, self.redacted, self.bound)
         args, unparsed = _arguments(text)
-        return ToolCall(self.call_id, self.name, args, unparsed)
+        return ToolCall(self.call_id, self.name, args, unparsed, self.signature)
 
 
 class Draft:
-    """A message so far. Invariant: its parts are in the order the model began them, and an ended part never grows."""
+    """A message so far. Invariant: its parts are in the order the model began them, and an ended part never grows; a
+    thought that has ended may yet be signed.
+    """
 
     def __init__(self) -> None:
         self._parts: list[_Part] = []
@@ -67,10 +70,19 @@ class Draft:
                     part = self._block("thinking", events)
                     part.pieces.append(delta.text)
                     events.append(ThinkingGrew(part.index, delta.text))
+                case deltas.ThinkingSigned(nth=int(nth)):
+                    self._sign_late(nth, delta)
                 case deltas.ThinkingSigned():
                     part = self._block("thinking", events)
                     part.signature += delta.signature
                     part.redacted = delta.redacted
+                    part.bound = delta.bound
+                case deltas.TextSigned():
+                    self._block("text", events).signature = delta.signature
+                case deltas.CallSigned():
+                    call = self._calls.get(delta.id)
+                    if call is not None and call.ended is None:
+                        call.signature = delta.signature
                 case deltas.CallOpened():
                     self._close_block(events)
                     self._calls[delta.id] = self._begin("tool_call", events, delta.id, delta.name)
@@ -115,8 +127,17 @@ class Draft:
         else:
             # Vendors disagree with themselves: a stop for tools without one, and tools with another stop.
             stop = "tool_use" if self._calls else "end"
-        content = tuple([part for part in parts if not (isinstance(part, Text) and not part.text)])
+        content = tuple([part for part in parts if isinstance(part, ToolCall) or part.text or part.signature])
         return AssistantMessage(content, time, model.provider, model.id, usage, stop, error, model.api)
+
+    def _sign_late(self, nth: int, signed: deltas.ThinkingSigned) -> None:
+        """Sign a thought that may have ended. Nobody is told: who shows a reply does not show signatures."""
+        thoughts = [part for part in self._parts if part.kind == "thinking"]
+        if nth < len(thoughts):
+            part = thoughts[nth]
+            part.signature, part.redacted, part.bound = signed.signature, signed.redacted, signed.bound
+            if part.ended is not None:
+                part.ended = part.whole()
 
     def _block(self, kind: PartKind, events: list[Event]) -> _Part:
         part = self._open

@@ -5,130 +5,196 @@ without a result. What can be said in another way is said so here; the rest is s
 """
 
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage
-from linnet.core.models import Model, Reasoning
+from linnet.core.models import NOTHING, Model, PromptCache, Reasoning
+from linnet.decoding import converted
 from linnet.providers.base import Request
 from linnet.providers.body import encode
-from linnet.providers.output_limit import SHORTEST, image_bytes, output_limit
+from linnet.providers.call_ids import fitted
+from linnet.providers.claude_thinking import INTERLEAVED, Before, after, limits, start
+from linnet.providers.encoded_history import EncodedHistory, Kept
+from linnet.providers.signed import signed_by
+from linnet.providers.stand_ins import NOTHING_SAID, UNSEEN
 
-_BUDGETS = {"minimal": 1024, "low": 2048, "medium": 8192, "high": 16384, "xhigh": 32768}
-_EFFORTS = {"minimal": "low", "low": "low", "medium": "medium", "high": "high", "xhigh": "xhigh"}
-_LEAST_BUDGET = 1024
-_CACHED = {"type": "ephemeral"}
-_NOTHING = {"type": "text", "text": "(nothing)"}
-_UNSEEN = {"type": "text", "text": "(an image that this model cannot see)"}
-_GENERATION = re.compile(r"-(\d{1,2})(?:[-.](\d{1,2}))?(?![\d])")
-
-
-def write(request: Request) -> bytes:
-    """Return the body of a request."""
-    model = request.model
-    messages = _messages(request.messages, model)
-    _cache_up_to_here(messages)
-    body: dict[str, Any] = {"model": model.id, "stream": True}
-    if request.system.strip():
-        body["system"] = [{"type": "text", "text": request.system, "cache_control": _CACHED}]
-    tools = [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in request.tools]
-    if tools:
-        tools[-1] = {**tools[-1], "cache_control": _CACHED}
-    elif stubs := _stubs(request.messages):
-        tools = stubs
-        body["tool_choice"] = {"type": "none"}
-    if tools:
-        body["tools"] = tools
-    body["messages"] = messages
-    text = encode(body)
-    limits = _limits(model, _thinkable(request, messages), len(text) - image_bytes(request.messages))
-    return text[:-1] + b"," + encode(limits)[1:]  # The limits depend on the length: no need to write it all twice.
+_LONGEST_ID = 64
+_FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
+_NOTHING = {"type": "text", "text": NOTHING_SAID}
+_UNSEEN = {"type": "text", "text": UNSEEN}
+_MARKED = 2  # So many of the user's last messages: the calls of one step may be more blocks than the vendor looks back.
+_UNSETTLED = 4  # Groups in which these messages are, whoever spoke last.
 
 
-def _limits(model: Model, reasoning: Reasoning, prompt_bytes: int) -> dict[str, Any]:
-    """Return the fields that say how long the model may think and answer."""
-    if reasoning == "off":
-        return {"max_tokens": output_limit(model, prompt_bytes), **_unthinking(model)}
-    if generation(model.id) >= (4, 6):
-        effort = _EFFORTS[reasoning if reasoning != "xhigh" or model.xhigh else "high"]
-        return {
-            "max_tokens": output_limit(model, prompt_bytes, _BUDGETS[reasoning]),
-            "thinking": {"type": "adaptive", "display": "summarized"},
-            "output_config": {"effort": effort},
-        }
-    limit = output_limit(model, prompt_bytes, _BUDGETS[reasoning])
-    budget = min(_BUDGETS[reasoning], limit - min(SHORTEST, limit // 2))  # Thinking must leave room to answer.
-    if budget < _LEAST_BUDGET:
-        return {"max_tokens": limit}
-    return {"max_tokens": limit, "thinking": {"type": "enabled", "budget_tokens": budget}}
+class Quirks(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    """What differs from model to model."""
+
+    binds_thinking: bool = False
+    """A thought is refused after anything else than what the model was sent when it thought it."""
+    interleaves: bool = True
+    """A model with a budget may think between calls, if asked to."""
+    cache_marks: bool = True
+    """The server takes marks for its cache."""
+    supports_cache_control_on_tools: bool = True
+    """It takes them on tools, too."""
+    supports_long_cache_retention: bool = True
+    """What is marked may be kept for an hour."""
+    force_adaptive_thinking: bool = False
+    """The model is told an effort where it would be told a budget."""
+    send_session_affinity_headers: bool = False
+    """A header says which requests belong together."""
+    session_affinity_format: Literal["", "openrouter"] = ""
+    # Keys of pi's for what is never sent from here, so that a file written for pi can be read.
+    supports_eager_tool_input_streaming: bool = True
+    supports_temperature: bool = True
+    allow_empty_signature: bool = False
+    supports_strict_tools: bool = False
+    supports_mid_convo_effort: bool = False
+    supports_mid_convo_system_messages: bool = False
+    supports_mid_convo_tool_changes: bool = False
+    allowed_fallback_models: Sequence[Any] = ()
+
+    def session_headers(self, session: str) -> dict[str, str]:
+        """Return the header that says which requests belong together."""
+        if not self.send_session_affinity_headers or not session:
+            return {}
+        return {"x-session-id" if self.session_affinity_format else "x-session-affinity": session}
 
 
-def _unthinking(model: Model) -> dict[str, Any]:
-    """Return the fields that keep a model from thinking which does so unless told otherwise; or that make it think
-    least, and not show it.
-    """
-    if not model.off:
-        return {}
-    if model.off in _EFFORTS:
-        return {"thinking": {"type": "adaptive", "display": "omitted"}, "output_config": {"effort": model.off}}
-    return {"thinking": {"type": model.off}}
+class Written(Struct, frozen=True):
+    """A request, spelled."""
+
+    body: list[bytes | bytearray]
+    headers: Mapping[str, str] = NOTHING
+    bound: str = ""
+    """The digest of all that the model is sent, if its thoughts are bound to that."""
 
 
-def generation(model_id: str) -> tuple[int, int]:
-    """Return the two numbers in a model's name, such as (4, 5) for claude-sonnet-4-5; zeros if it has none.
+class Writer:
+    """Writes one request after another. Keeps what it has spelled, for the next."""
 
-    From 4.6 on a model is given an effort to make, before that a budget to spend.
-    """
-    found = _GENERATION.search(model_id)
-    return (int(found[1]), int(found[2] or 0)) if found else (0, 0)
+    def __init__(self, version: str = "") -> None:
+        """`version` is for servers that are told the version of the API in the body, and the model in the path."""
+        self._version = version
+        self._kept: Kept[Before] = Kept()
+        self._beginning: tuple[Any, bytes] = None, b""
+
+    def write(self, request: Request) -> Written:
+        """Return the request as the API wants it."""
+        quirks = converted(dict(request.model.quirks), Quirks)
+        if quirks.force_adaptive_thinking:
+            request = replace(request, model=_adaptive(request.model))
+        model = request.model
+        tools = _tools(request)
+        mark = _mark(request.cache, long=quirks.supports_long_cache_retention) if quirks.cache_marks else None
+        bound_to = (request.system, tools) if quirks.binds_thinking else None
+        history = self._kept.history((model, bound_to), lambda: _history(model, bound_to))
+        tail = [message for group in history.follow(request.messages) for message in group]
+        state = history.state
+        if not tail or tail[-1]["role"] == "assistant":
+            last = {"role": "user", "content": [dict(_NOTHING)]}
+            tail.append(last)
+            state = after(state, [last])
+        level = _thinkable(request, tail)
+        if mark is not None:
+            _mark_last(tail, mark)
+        head = self._head(request, tools, mark, on_tools=quirks.supports_cache_control_on_tools)
+        pieces = [head, *history.joined(tail)]
+        limited = limits(model, level, history.text_bytes(pieces))
+        headers = quirks.session_headers(request.session)
+        if quirks.interleaves and request.tools and limited.get("thinking", {}).get("type") == "enabled":
+            headers["anthropic-beta"] = INTERLEAVED
+        return Written([*pieces, b"]," + encode(limited)[1:]], headers, state.digest)
+
+    def _head(
+        self, request: Request, tools: list[dict[str, Any]], mark: dict[str, str] | None, *, on_tools: bool
+    ) -> bytes:
+        """Return all that comes before the messages. It is the same in every step of most runs."""
+        key = (request.model.id, request.system, tools, mark, bool(request.tools))
+        known, head = self._beginning
+        if key != known:
+            named = {"anthropic_version": self._version} if self._version else {"model": request.model.id}
+            body: dict[str, Any] = {**named, "stream": True}
+            if request.system.strip():
+                body["system"] = [_marked({"type": "text", "text": request.system}, mark)]
+            if tools and not request.tools:
+                body["tool_choice"] = {"type": "none"}
+            if tools:
+                last = _marked(tools[-1], mark if on_tools else None)
+                body["tools"] = [*tools[:-1], last] if request.tools else tools
+            head = encode(body)[:-1] + b',"messages":['
+            self._beginning = key, head
+        return head
+
+
+def _history(model: Model, bound_to: object) -> EncodedHistory[Before]:
+    return EncodedHistory(lambda group, before: _spelled(group, model, before), start(bound_to), _UNSETTLED)
+
+
+def _adaptive(model: Model) -> Model:
+    """Return the model with an effort for each level for which it has a budget."""
+    efforts: dict[Reasoning, str | int] = {"minimal": "low"}
+    return replace(
+        model,
+        levels={
+            level: efforts.get(level, level) if isinstance(told, int) else told for level, told in model.levels.items()
+        },
+    )
+
+
+def _mark(cache: PromptCache, *, long: bool) -> dict[str, str] | None:
+    if cache == "off":
+        return None
+    return {"type": "ephemeral", "ttl": "1h"} if cache == "long" and long else {"type": "ephemeral"}
+
+
+def _marked(block: dict[str, Any], mark: dict[str, str] | None) -> dict[str, Any]:
+    return {**block, "cache_control": mark} if mark is not None else block
+
+
+def _mark_last(messages: list[dict[str, Any]], mark: dict[str, str]) -> None:
+    for message in [each for each in messages if each["role"] == "user"][-_MARKED:]:
+        message["content"][-1] = _marked(message["content"][-1], mark)
 
 
 def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
     """Return the level of thinking to ask for: off, if calls are being answered that were made without a thought, since
     a budget demands one before them.
     """
-    if not request.model.reasoning or request.reasoning == "off":
-        return "off"
     answering = len(messages) > 1 and messages[-1]["content"][0]["type"] == "tool_result"
-    if answering and generation(request.model.id) < (4, 6):
+    level = request.level
+    if answering and isinstance(request.model.levels.get(level), int):
         first = messages[-2]["content"][0]["type"]
         if first not in ("thinking", "redacted_thinking"):
             return "off"
-    return request.reasoning
+    return level
 
 
-def _messages(messages: Sequence[Sendable], model: Model) -> list[dict[str, Any]]:
-    """Return messages with alternating roles, the user's first and last. What follows in the same role joins the
-    message before it.
-    """
-    written: list[dict[str, Any]] = []
-    for message in messages:
-        role = "assistant" if isinstance(message, AssistantMessage) else "user"
-        blocks = _content(message, model)
-        if written and written[-1]["role"] == role:
-            written[-1]["content"].extend(blocks)
-        elif blocks:
-            written.append({"role": role, "content": blocks})
-    nothing = {"role": "user", "content": [dict(_NOTHING)]}
-    if not written or written[0]["role"] == "assistant":
-        written.insert(0, nothing)
-    if written[-1]["role"] == "assistant":
-        written.append({**nothing, "content": [dict(_NOTHING)]})
-    for turn in written:
-        if turn["role"] == "user":  # The API wants results before anything else.
-            turn["content"].sort(key=lambda block: block["type"] != "tool_result")
-    return written
+def _spelled(group: Sequence[Sendable], model: Model, before: Before) -> tuple[list[dict[str, Any]], Before]:
+    """Return a group as one message. The user's comes first in a conversation."""
+    replies = isinstance(group[0], AssistantMessage)
+    blocks = [block for message in group for block in _content(message, model, before)] or [dict(_NOTHING)]
+    if not replies:  # The API wants results before anything else.
+        blocks.sort(key=lambda block: block["type"] != "tool_result")
+    spelled = [{"role": "assistant" if replies else "user", "content": blocks}]
+    if replies and not before.begun:
+        spelled.insert(0, {"role": "user", "content": [dict(_NOTHING)]})
+    return spelled, after(before, spelled)
 
 
-def _content(message: Sendable, model: Model) -> list[dict[str, Any]]:
+def _content(message: Sendable, model: Model, before: Before) -> list[dict[str, Any]]:
     match message:
         case UserMessage(content):
             return _blocks(content, model) or [dict(_NOTHING)]
         case ToolResult():
             return [_result(message, model)]
         case AssistantMessage():
-            return _reply(message, model)
+            return _reply(message, model, before.digest)
 
 
 def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:
@@ -151,38 +217,36 @@ def _result(result: ToolResult, model: Model) -> dict[str, Any]:
     return {**block, "is_error": True} if result.is_error else block
 
 
-def _reply(message: AssistantMessage, model: Model) -> list[dict[str, Any]]:
-    own = message.provider == model.provider and message.model == model.id  # A signature convinces only its author.
+def _reply(message: AssistantMessage, model: Model, digest: str) -> list[dict[str, Any]]:
+    own = signed_by(message, model)
     blocks: list[dict[str, Any]] = []
     for part in message.content:
         match part:
             case Text(text):
                 if text.strip():
                     blocks.append({"type": "text", "text": text})
-            case Thinking(text, signature, redacted):
-                if own and redacted and signature:
+            case Thinking(text, signature, redacted, bound):
+                if not own or not signature or (digest and bound != digest):
+                    continue
+                if redacted:
                     blocks.append({"type": "redacted_thinking", "data": signature})
-                elif own and signature:
+                else:
                     blocks.append({"type": "thinking", "thinking": text, "signature": signature})
             case ToolCall(id, name, args):
                 blocks.append({"type": "tool_use", "id": _id(id), "name": name, "input": args})
     return blocks
 
 
-def _cache_up_to_here(messages: list[dict[str, Any]]) -> None:
-    if messages and messages[-1]["role"] == "user":
-        messages[-1]["content"][-1]["cache_control"] = _CACHED
-
-
-def _stubs(messages: Sequence[Sendable]) -> list[dict[str, Any]]:
-    """Return stubs for the tools that a conversation has used, for when none is offered any more: the API wants to know
-    what they were.
+def _tools(request: Request) -> list[dict[str, Any]]:
+    """Return the tools that are offered; or stubs for those that the conversation has used, if none is offered any
+    more: the API wants to know what they were.
     """
-    calls = (call for m in messages if isinstance(m, AssistantMessage) for call in m.calls)
+    if request.tools:
+        return [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in request.tools]
+    calls = (call for m in request.messages if isinstance(m, AssistantMessage) for call in m.calls)
     names = sorted({call.name for call in calls})
     return [{"name": n, "description": "No longer available.", "input_schema": {"type": "object"}} for n in names]
 
 
 def _id(call_id: str) -> str:
-    """Return the id of a call without characters that other vendors allow and this one does not."""
-    return re.sub(r"[^a-zA-Z0-9_-]", "_", call_id) or "_"
+    return fitted(call_id, _LONGEST_ID, _FOREIGN)

@@ -20,17 +20,24 @@ from linnet.core.deltas import (
 )
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
-from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
-from linnet.providers.http.vendor_errors import Fault, from_fault
+from linnet.errors import ModelRefused, ProviderError
+from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 
 _STOPS: dict[str, StopReason] = {
     "end_turn": "end",
     "stop_sequence": "end",
-    "pause_turn": "end",
+    "pause_turn": "end",  # For tools that run at the vendor, of which linnet offers none.
     "tool_use": "tool_use",
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
 }
+
+
+_REFUSALS = frozenset(("refusal", "sensitive", "content_filter"))
+
+
+class CacheWrites(Struct):
+    ephemeral_1h_input_tokens: int | None = None
 
 
 class Tokens(Struct):
@@ -38,6 +45,7 @@ class Tokens(Struct):
     output_tokens: int | None = None
     cache_read_input_tokens: int | None = None
     cache_creation_input_tokens: int | None = None
+    cache_creation: CacheWrites | None = None
 
 
 class Opening(Struct):
@@ -104,8 +112,14 @@ class BlockStop(Struct, tag="content_block_stop"):
     index: int
 
 
+class StopDetails(Struct):
+    category: str | None = None
+    explanation: str | None = None
+
+
 class Closing(Struct):
     stop_reason: str | None = None
+    stop_details: StopDetails | None = None
 
 
 class MessageDelta(Struct, tag="message_delta"):
@@ -137,7 +151,9 @@ class Reader:
     ends, or `finished` that it is whole.
     """
 
-    def __init__(self, provider: str = "anthropic") -> None:
+    def __init__(self, provider: str = "anthropic", bound: str = "") -> None:
+        """`bound` is a digest of what was sent, if the model's thoughts may only be sent back after just that."""
+        self._bound = bound
         self.finished = False
         self.failure: ProviderError | None = None
         self._provider = provider
@@ -146,7 +162,7 @@ class Reader:
         self._inputs: dict[int, bytes] = {}  # Arguments that came whole, with the start of their block.
         self._skipped: set[int] = set()  # Blocks of kinds that are not known here.
         self._stop: StopReason | None = None
-        self._refused = False
+        self._fault: ProviderError | None = None  # Why the reply is none, though its end came.
         self._usage = Usage()
 
     def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
@@ -171,7 +187,7 @@ class Reader:
                 elif isinstance(part, ThinkingPart):
                     add(ThinkingDelta(part.thinking))
                 else:
-                    add(ThinkingSigned(part.signature))
+                    add(ThinkingSigned(part.signature, bound=self._bound))
             else:
                 self._take(event, deltas)
         if deltas and not self._opened:
@@ -182,7 +198,7 @@ class Reader:
     def end(self, cut: ProviderError | None = None) -> list[Delta]:
         """Take the end of the body. A reply without `message_stop` has failed."""
         if not self.finished and self.failure is None:
-            self.failure = cut or ProviderUnavailable(self._provider, "the reply was cut short")
+            self.failure = cut or cut_short(self._provider)
         return []
 
     def _take(self, event: Wire, deltas: list[Delta]) -> None:
@@ -199,13 +215,12 @@ class Reader:
                 deltas.append(PartClosed())
             case MessageDelta(closing, usage):
                 self._count(usage, deltas)
-                if closing.stop_reason == "refusal":
-                    self._refused = True
-                elif closing.stop_reason:
-                    self._stop = _STOPS.get(closing.stop_reason, "end")
+                if reason := closing.stop_reason:
+                    self._stop = _STOPS.get(reason)
+                    self._fault = None if self._stop else self._not_answered(reason, closing.stop_details)
             case MessageStop():
-                if self._refused:
-                    self.failure = ModelRefused(self._provider, "the model refused to answer")
+                if self._fault is not None:
+                    self.failure = self._fault
                     return
                 self.finished = True
                 deltas.append(Stopped(self._stop or ("tool_use" if self._calls else "end")))
@@ -225,15 +240,23 @@ class Reader:
                 if thinking:
                     deltas.append(ThinkingDelta(thinking))
                 if signature:
-                    deltas.append(ThinkingSigned(signature))
+                    deltas.append(ThinkingSigned(signature, bound=self._bound))
             case RedactedBlock(data):
-                deltas.append(ThinkingSigned(data, redacted=True))
+                deltas.append(ThinkingSigned(data, redacted=True, bound=self._bound))
             case CallBlock(id, name, input):
                 self._calls[index] = id
                 deltas.append(CallOpened(id, name))
                 whole = bytes(input)
                 if whole not in (b"{}", b"null", b'""'):
                     self._inputs[index] = whole
+
+    def _not_answered(self, reason: str, details: StopDetails | None) -> ProviderError:
+        """Return the error for a reply that ended for a reason that is no good end."""
+        if reason not in _REFUSALS:
+            return ended_oddly(self._provider, reason)
+        said = details or StopDetails()
+        why = ": ".join(word for word in (said.category, said.explanation) if word)
+        return ModelRefused(self._provider, f"the model refused to answer{f' ({why})' if why else ''}")
 
     def _grow_call(self, index: int, text: str, deltas: list[Delta]) -> None:
         call_id = self._calls.get(index)
@@ -258,5 +281,9 @@ class Reader:
             counted(tokens.output_tokens, known.output),
             counted(tokens.cache_read_input_tokens, known.cache_read),
             counted(tokens.cache_creation_input_tokens, known.cache_write),
+            cache_write_long=counted(
+                tokens.cache_creation.ephemeral_1h_input_tokens if tokens.cache_creation else None,
+                known.cache_write_long,
+            ),
         )
         deltas.append(UsageReported(self._usage))

@@ -1,10 +1,13 @@
-"""Opens connections: looks up names, passes proxies, agrees on TLS. An abort ends any of these at once."""
+"""Opens connections: tries a host's addresses, passes proxies, agrees on TLS. An abort ends any of these at once."""
 
+import errno
 import os
+from collections.abc import Sequence
 from contextlib import suppress
+from itertools import zip_longest
 from threading import Event, Lock, Thread
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import Cancelled, ConfigError, ProviderError, ProviderRejected, ProviderUnavailable
@@ -14,7 +17,11 @@ from linnet.providers.http.urls import Url
 if TYPE_CHECKING:
     import socket
 
-_PATIENCE = 5.0  # Seconds for one address of a host, as long as there is another to try.
+Place: TypeAlias = "tuple[int, int, int, str, tuple[Any, ...]]"
+"""An address as `getaddrinfo` returns it."""
+
+_HEAD_START = 0.25  # Seconds, after which another address is tried beside those that have not answered.
+_NO_WAY = frozenset((errno.EAFNOSUPPORT, errno.EADDRNOTAVAIL, errno.ENETUNREACH, errno.EHOSTUNREACH))
 
 
 def dial(provider: str, url: Url, proxy: Url | None, timeout: float, cancel: Cancel) -> "socket.socket":
@@ -51,7 +58,7 @@ class _Attempt:
         self._proxy = proxy
         self._deadline = monotonic() + timeout
         self._lock = Lock()
-        self._held: socket.socket | None = None
+        self._held: list[socket.socket] = []
         self._abandoned = False
 
     def run(self) -> None:
@@ -61,11 +68,12 @@ class _Attempt:
             with self._lock:
                 if not self._abandoned:
                     self.sock = sock
-                    self._held = None
+                    self._held.remove(sock)
         except (OSError, ValueError, ConfigError) as failure:  # A name that cannot be spelled is a ValueError.
             self.failure = failure
         finally:
-            self._drop()
+            for sock in list(self._held):
+                self._drop(sock)
             self.done.set()
 
     def abandon(self) -> None:
@@ -74,63 +82,135 @@ class _Attempt:
 
         with self._lock:
             self._abandoned = True
-            if self._held is not None:
+            for sock in self._held:
                 with suppress(OSError):  # Not connected yet, or no longer.
-                    socket.socket.shutdown(self._held, socket.SHUT_RDWR)
+                    socket.socket.shutdown(sock, socket.SHUT_RDWR)
             if self.sock is not None:
                 self.sock.close()
                 self.sock = None
         self.done.set()
 
     def _connected(self) -> "socket.socket":
-        place = self._proxy or self._url
-        sock = self._reached(place)
-        if self._proxy is not None and self._url.secure:
-            self._tunnel(sock, self._proxy)
-            self.place = f"{self._url.address}, through the proxy {self._proxy.address}"
-        if self._url.secure:
-            context = tls.context()
-            sock.settimeout(self._left())
-            secured = context.wrap_socket(
-                sock, server_hostname=self._url.host, do_handshake_on_connect=False, suppress_ragged_eofs=True
-            )
-            self._hold(secured)
-            secured.do_handshake()
-            sock = secured
-        return sock
+        """Return a socket that is ready for a request. An address that is connected to and fails then is not the last
+        one that is tried.
+        """
+        waiting = self._addresses(self._proxy or self._url)
+        failures: list[OSError] = []
+        while True:
+            sock = self._reached(waiting, failures)
+            try:
+                return self._agreed(sock, last=not waiting)
+            except OSError as failure:
+                failures.append(failure)
+                if not waiting:
+                    raise _telling(failures) from None
 
-    def _reached(self, place: Url) -> "socket.socket":
+    def _agreed(self, sock: "socket.socket", *, last: bool) -> "socket.socket":
+        """Return the socket with a way through the proxy, and with TLS, where they are needed. Drops it if it fails."""
+        held = sock
+        until = self._deadline if last else monotonic() + self._left() / 2
+        try:
+            if self._proxy is not None and self._url.secure:
+                self._tunnel(sock, self._proxy, until)
+                self.place = f"{self._url.address}, through the proxy {self._proxy.address}"
+            if self._url.secure:
+                sock.settimeout(_left(until))
+                held = tls.context().wrap_socket(
+                    sock, server_hostname=self._url.host, do_handshake_on_connect=False, suppress_ragged_eofs=True
+                )
+                self._hold(held, instead=sock)
+                held.do_handshake()
+        except BaseException:
+            self._drop(held)
+            raise
+        return held
+
+    def _addresses(self, place: Url) -> list[Place]:
+        """Look up the addresses of a host. Returns them in the system's order, but with its two families in turn."""
         import socket
 
         # As text it would load an encoding for names; plain ones need none.
         plain = place.host.isascii() and all(0 < len(label) < 64 for label in place.host.removesuffix(".").split("."))
         host = place.host.encode("ascii") if plain else place.host
-        addresses = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)
-        failure: OSError = OSError("it has no address")
-        for count, (family, kind, protocol, _, address) in enumerate(addresses, 1):
-            sock = socket.socket(family, kind, protocol)
-            self._hold(sock)
-            try:
-                sock.settimeout(self._left() if count == len(addresses) else min(self._left(), _PATIENCE))
-                sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-                _notice_dead_peers(sock)
-                sock.connect(address)
-            except OSError as error:
-                failure = error
-                self._drop()
-            else:
-                return sock
-        raise failure
+        found: Sequence[Place] = socket.getaddrinfo(host, place.port, type=socket.SOCK_STREAM)
+        if not found:
+            raise OSError("it has no address")
+        first = [each for each in found if each[0] == found[0][0]]
+        second = [each for each in found if each[0] != found[0][0]]
+        return [each for pair in zip_longest(first, second) for each in pair if each is not None]
 
-    def _tunnel(self, sock: "socket.socket", proxy: Url) -> None:
+    def _reached(self, waiting: list[Place], failures: list[OSError]) -> "socket.socket":
+        """Return a socket that is connected to the first of these addresses to answer.
+
+        Each gets a head start before the next one is tried beside it. In `waiting` remain those that have not failed.
+        Raises OSError if all fail.
+        """
+        import selectors
+        import socket
+
+        trying: dict[socket.socket, Place] = {}
+        turn = 0.0  # When the next address is tried.
+        with selectors.DefaultSelector() as selector:
+            try:
+                while waiting or trying:
+                    if waiting and (not trying or monotonic() >= turn):
+                        place = waiting.pop(0)
+                        try:
+                            sock = self._begun(place)
+                        except OSError as error:
+                            failures.append(error)
+                            continue
+                        trying[sock] = place
+                        selector.register(sock, selectors.EVENT_WRITE)
+                        turn = monotonic() + _HEAD_START
+                    left = self._left()
+                    for key, _ in selector.select(max(0.0, min(left, turn - monotonic())) if waiting else left):
+                        sock = key.fileobj  # type: ignore[assignment]
+                        selector.unregister(sock)
+                        del trying[sock]
+                        if self._abandoned:
+                            raise OSError("abandoned")
+                        if not (number := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)):
+                            waiting.extend(trying.values())
+                            return sock
+                        failures.append(OSError(number, os.strerror(number)))
+                        self._drop(sock)
+                        turn = 0.0
+            finally:
+                for sock in trying:
+                    self._drop(sock)
+        raise _telling(failures)
+
+    def _begun(self, place: Place) -> "socket.socket":
+        """Return a socket that is being connected. Raises OSError."""
+        import socket
+
+        family, kind, protocol, _, address = place
+        sock = socket.socket(family, kind, protocol)
+        self._hold(sock)
+        try:
+            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            _notice_dead_peers(sock)
+            sock.setblocking(False)
+            number = sock.connect_ex(address)
+            if self._abandoned:  # Perhaps just before there was anything to shut down.
+                raise OSError("abandoned")
+            if number not in (0, errno.EINPROGRESS):
+                raise OSError(number, os.strerror(number))
+        except BaseException:
+            self._drop(sock)
+            raise
+        return sock
+
+    def _tunnel(self, sock: "socket.socket", proxy: Url, until: float) -> None:
         lines = [f"CONNECT {self._url.address} HTTP/1.1", f"Host: {self._url.address}"]
         if pass_ := proxies.authorization(proxy):
             lines.append(f"Proxy-Authorization: {pass_}")
-        sock.settimeout(self._left())
+        sock.settimeout(_left(until))
         sock.sendall("\r\n".join([*lines, "", ""]).encode("latin-1"))
         data = b""
         while not (halves := head.split(data)):
-            sock.settimeout(self._left())
+            sock.settimeout(_left(until))
             piece = sock.recv(1)  # Not a byte further: what follows belongs to the server behind the proxy.
             if not piece:
                 raise OSError("it hung up")
@@ -141,27 +221,42 @@ class _Attempt:
         if status != 200:
             raise ConfigError(f"it answered http {status}")
 
-    def _hold(self, sock: "socket.socket") -> None:
-        """Let `abandon` reach this socket. Raises OSError if the attempt was abandoned before."""
+    def _hold(self, sock: "socket.socket", instead: "socket.socket | None" = None) -> None:
+        """Let `abandon` reach this socket, and no longer the one that it replaces. Raises OSError if the attempt was
+        abandoned before.
+        """
         with self._lock:
-            self._held = sock
+            if instead is not None:
+                self._held.remove(instead)
+            self._held.append(sock)
             abandoned = self._abandoned
         if abandoned:
-            self._drop()
+            self._drop(sock)
             raise OSError("abandoned")
 
-    def _drop(self) -> None:
-        with self._lock:
-            if self._held is not None:
-                self._held.close()
-                self._held = None
+    def _drop(self, sock: "socket.socket") -> None:
+        with self._lock:  # A number that was closed may already belong to another file.
+            if sock in self._held:
+                self._held.remove(sock)
+            sock.close()
 
     def _left(self) -> float:
-        """Return how many seconds are left. Raises TimeoutError if none are."""
-        left = self._deadline - monotonic()
-        if left <= 0:
-            raise TimeoutError
-        return left
+        return _left(self._deadline)
+
+
+def _left(until: float) -> float:
+    """Return how many seconds are left. Raises TimeoutError if none are."""
+    left = until - monotonic()
+    if left <= 0:
+        raise TimeoutError
+    return left
+
+
+def _telling(failures: Sequence[OSError]) -> OSError:
+    """Return the failure that says most: that of a certificate, else the first of a server, not of a missing route."""
+    judged = [failure for failure in failures if type(failure).__name__ == "SSLCertVerificationError"]
+    answered = [failure for failure in failures if failure.errno not in _NO_WAY]
+    return (judged or answered or failures)[0]
 
 
 def _notice_dead_peers(sock: "socket.socket") -> None:
@@ -176,7 +271,9 @@ def _notice_dead_peers(sock: "socket.socket") -> None:
 
 def _explained(provider: str, failure: Exception | None, place: str, timeout: float) -> ProviderError:
     if isinstance(failure, TimeoutError):
-        return ProviderUnavailable(provider, f"could not connect to {place}: no answer within {timeout:g} s")
+        return ProviderUnavailable(
+            provider, f"could not connect to {place}: no answer within {timeout:g} s (connect_timeout)"
+        )
     if type(failure).__name__ == "SSLCertVerificationError":
         why = getattr(failure, "verify_message", "") or failure
         return ProviderRejected(provider, f"could not trust {place}: {why}")

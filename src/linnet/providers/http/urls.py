@@ -52,13 +52,17 @@ def parse(text: str) -> Url:
 def endpoint(base: str, version: str, path: str) -> str:
     """Return the address of an API under a base URL that may or may not already name its version.
 
-    A bare origin gets the version; any other path is taken at its word, but for a version of its own at the end.
+    A bare origin gets the version; any other path is taken at its word, but for a version of its own at the end. One
+    that ends with the API's path is the address itself. What the base URL asks for behind a question mark stays at the
+    end.
     """
-    base = base.strip().rstrip("/")
-    if base.endswith(f"/{version}"):
-        return f"{base}/{path}"
-    bare = "/" not in base.partition("://")[2]
-    return f"{base}/{version}/{path}" if bare else f"{base}/{path}"
+    base, mark, query = base.strip().partition("?")
+    base = base.rstrip("/")
+    if base.endswith(f"/{path}"):
+        return f"{base}{mark}{query}"
+    if not base.endswith(f"/{version}") and "/" not in base.partition("://")[2]:
+        base = f"{base}/{version}"
+    return f"{base}/{path}{mark}{query}"
 
 
 def _place(text: str, default: int) -> tuple[str, int]:

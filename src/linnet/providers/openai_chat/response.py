@@ -1,6 +1,7 @@
 """Reads the event stream of a Chat Completions API as deltas."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from msgspec import DecodeError, Struct
 
@@ -13,16 +14,24 @@ from linnet.core.deltas import (
     Stopped,
     TextDelta,
     ThinkingDelta,
+    ThinkingSigned,
     UsageReported,
 )
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
-from linnet.providers.http.vendor_errors import Fault, from_fault
+from linnet.providers.body import encode
+from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 
 _STOPS: dict[str, StopReason] = {
     "stop": "end",
+    "end": "end",
+    "end_turn": "end",
+    "eos": "end",
+    "stop_sequence": "end",
     "length": "length",
+    "max_tokens": "length",
+    "model_length": "length",
     "tool_calls": "tool_use",
     "function_call": "tool_use",
 }
@@ -44,13 +53,9 @@ class Part(Struct, gc=False):
     tool_calls: list[CallPart] | None = None
     reasoning_content: str | None = None
     reasoning: str | None = None
+    reasoning_text: str | None = None
+    reasoning_details: list[dict[str, Any]] | None = None
     refusal: str | None = None
-
-
-class Choice(Struct, gc=False):
-    delta: Part | None = None
-    finish_reason: str | None = None
-    index: int = 0
 
 
 class PromptDetails(Struct, gc=False):
@@ -63,6 +68,14 @@ class Tokens(Struct, gc=False):
     completion_tokens: int | None = None
     prompt_tokens_details: PromptDetails | None = None
     prompt_cache_hit_tokens: int | None = None
+    cached_tokens: int | None = None
+
+
+class Choice(Struct, gc=False):
+    delta: Part | None = None
+    finish_reason: str | None = None
+    index: int = 0
+    usage: Tokens | None = None  # Some servers count here.
 
 
 class Chunk(Struct, gc=False):
@@ -86,8 +99,10 @@ class Reader:
     ends, or `finished` that it is whole.
     """
 
-    def __init__(self, provider: str = "openai", turn: int = 0) -> None:
-        """`turn` makes the ids of calls unique where a server sends none."""
+    def __init__(self, provider: str = "openai", turn: int = 0, *, says_why: bool = True) -> None:
+        """`turn` makes the ids of calls unique where a server sends none. `says_why`: a reply without a reason to stop
+        was cut.
+        """
         self.finished = False
         self.failure: ProviderError | None = None
         self._provider = provider
@@ -96,6 +111,9 @@ class Reader:
         self._calls: list[_Call] = []
         self._by_index: dict[int, _Call] = {}
         self._stop: StopReason | None = None
+        self._says_why = says_why
+        self._thinking = False  # The last thing that came was a thought.
+        self._details: list[dict[str, Any]] = []  # What came of thoughts that are to go back whole, and was not told.
 
     def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
         deltas: list[Delta] = []
@@ -106,7 +124,7 @@ class Reader:
             try:
                 chunk = _decode(payload)
             except (DecodeError, UnicodeDecodeError, RecursionError):
-                if payload.strip() == b"[DONE]" and self._stop is not None:
+                if payload.strip() == b"[DONE]" and (self._stop is not None or self._ends_unsaid()):
                     self._finish(deltas)
                 continue
             choices = chunk.choices
@@ -117,12 +135,20 @@ class Reader:
                 choice = choices[0]
                 part = choice.delta
                 if part is not None and choice.index == 0:
-                    if part.tool_calls or part.reasoning_content or part.reasoning or part.refusal:
-                        self._take(part, deltas)
-                    elif part.content:
+                    if part.content and not (
+                        self._thinking
+                        or part.tool_calls
+                        or part.reasoning_content
+                        or part.reasoning
+                        or part.reasoning_details
+                    ):
                         add(TextDelta(part.content))
+                    else:
+                        self._take(part, deltas)
                 if choice.finish_reason:
                     self._close(choice.finish_reason)
+                if choice.usage is not None and chunk.usage is None:
+                    add(UsageReported(_usage(choice.usage)))
             if chunk.usage is not None:
                 add(UsageReported(_usage(chunk.usage)))
                 if not choices and self._stop is not None:
@@ -136,19 +162,38 @@ class Reader:
         deltas: list[Delta] = []
         if self.finished or self.failure is not None:
             return deltas
-        if self._stop is None:
-            self.failure = cut or ProviderUnavailable(self._provider, "the reply was cut short")
+        if self._stop is None and (cut is not None or not self._ends_unsaid()):
+            self.failure = cut or cut_short(self._provider)
         else:
             self._finish(deltas)
         return deltas
 
     def _take(self, part: Part, deltas: list[Delta]) -> None:
-        if thought := part.reasoning_content or part.reasoning:  # Some servers send the same words under both names.
+        # Some servers send the same words under two names.
+        if thought := part.reasoning_content or part.reasoning or part.reasoning_text:
             deltas.append(ThinkingDelta(thought))
+            if not self._thinking and not part.reasoning_details:
+                deltas.append(ThinkingSigned(_thought_field(part)))
+            self._thinking = True
+        if part.reasoning_details:
+            self._thinking = True
+            grow(self._details, part.reasoning_details)
         if words := part.content or part.refusal:
+            self._end_thought(deltas)
             deltas.append(TextDelta(words))
         for piece in part.tool_calls or ():
+            self._end_thought(deltas)
             self._grow(piece, deltas)
+
+    def _end_thought(self, deltas: list[Delta]) -> None:
+        """Tell what has to go back with the thought, if something else follows it."""
+        self._thinking = False
+        if self._details:
+            deltas.append(ThinkingSigned(encode(self._details).decode()))
+            self._details = []
+
+    def _ends_unsaid(self) -> bool:
+        return not self._says_why and self._opened
 
     def _grow(self, piece: CallPart, deltas: list[Delta]) -> None:
         name = piece.function.name if piece.function else None
@@ -181,19 +226,51 @@ class Reader:
             self.failure = ModelRefused(self._provider, "the reply was stopped by the content filter")
         elif reason == "insufficient_system_resource":
             self.failure = ProviderUnavailable(self._provider, "the server ran out of resources")
+        elif reason == "network_error":
+            self.failure = ProviderUnavailable(self._provider, "the server lost its connection to the model")
+        elif (stop := _STOPS.get(reason)) is None:
+            self.failure = ended_oddly(self._provider, reason)
         else:
-            self._stop = _STOPS.get(reason, "end")
-            if self._stop == "end" and self._calls:
-                self._stop = "tool_use"  # Some servers say `stop` even when they ask for a tool.
+            # Some servers say `stop` even when they ask for a tool.
+            self._stop = "tool_use" if stop == "end" and self._calls else stop
 
     def _finish(self, deltas: list[Delta]) -> None:
         self.finished = True
-        deltas.append(Stopped(self._stop or "end"))
+        self._end_thought(deltas)
+        deltas.append(Stopped(self._stop or ("tool_use" if self._calls else "end")))
+
+
+_GROWING = frozenset(("text", "summary", "data"))
+
+
+def grow(details: list[dict[str, Any]], pieces: Sequence[dict[str, Any]]) -> None:
+    """Add what a chunk brought of details: pieces of one detail have the same type and the same index."""
+    for piece in pieces:
+        last = details[-1] if details else None
+        if last is None or any(last.get(key) != piece.get(key) for key in ("type", "index")):
+            details.append(dict(piece))
+            continue
+        for key, value in piece.items():
+            if key in _GROWING and isinstance(value, str) and isinstance(last.get(key), str):
+                last[key] += value
+            elif value is not None:
+                last[key] = value
+
+
+def _thought_field(part: Part) -> str:
+    """Return the name of the field that a thought came in: its server wants it back under the same."""
+    if part.reasoning_content:
+        return "reasoning_content"
+    return "reasoning" if part.reasoning else "reasoning_text"
 
 
 def _usage(tokens: Tokens) -> Usage:
     prompt = counted(tokens.prompt_tokens)
     details = tokens.prompt_tokens_details
-    read = counted(details.cached_tokens if details else None) or counted(tokens.prompt_cache_hit_tokens)
+    read = (
+        counted(details.cached_tokens if details else None)
+        or counted(tokens.prompt_cache_hit_tokens)
+        or counted(tokens.cached_tokens)
+    )
     written = counted(details.cache_write_tokens if details else None)
     return Usage(max(prompt - read - written, 0), counted(tokens.completion_tokens), read, written)

@@ -24,10 +24,12 @@ def data(answer: commands.Answer) -> Any:
             return responses.TextData(text)
         case commands.ModelChosen(model):
             return state.model(model)
-        case commands.ModelCycled(model, thinking):
-            return model and responses.CycleModelData(state.model(model), thinking, is_scoped=False)
+        case commands.ModelCycled(model, thinking, scoped):
+            return model and responses.CycleModelData(state.model(model), thinking, is_scoped=scoped)
         case commands.ModelList(models):
             return responses.ModelsData([state.model(model) for model in models])
+        case commands.ThinkingLevels(levels):
+            return responses.LevelsData(levels)
         case commands.ThinkingCycled(level):
             return level and responses.LevelData(level)
         case commands.Compacted(result):

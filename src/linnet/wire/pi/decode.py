@@ -76,6 +76,7 @@ _BARE: dict[str, commands.Command] = {
     "get_messages": commands.GetMessages(),
     "cycle_model": commands.CycleModel(),
     "get_available_models": commands.GetModels(everywhere=True),
+    "get_available_thinking_levels": commands.GetThinkingLevels(),
     "cycle_thinking_level": commands.CycleThinking(),
     "abort_retry": commands.AbortRetry(),
     "abort_bash": commands.AbortBash(),

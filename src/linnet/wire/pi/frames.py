@@ -19,6 +19,7 @@ class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
 
 class Text(Frame, frozen=True, tag="text"):
     text: str
+    text_signature: str | UnsetType = UNSET
 
 
 class Link(Struct, frozen=True, tag_field="type", tag="url"):
@@ -35,12 +36,14 @@ class Thinking(Frame, frozen=True, tag="thinking"):
     thinking: str
     thinking_signature: str | UnsetType = UNSET
     redacted: bool | UnsetType = UNSET
+    bound: str | UnsetType = UNSET  # An addition: a digest of what the block may be sent back after.
 
 
 class ToolCall(Frame, frozen=True, tag="toolCall"):
     id: str
     name: str
     arguments: dict[str, Any]
+    thought_signature: str | UnsetType = UNSET
     unparsed: str | UnsetType = UNSET  # On disk only: what the model wrote, where that was no JSON object.
 
 

@@ -21,15 +21,18 @@ _STOP: dict[str, messages.StopReason] = {
 class Block(Struct, frozen=True, rename="camel", gc=False):
     type: str = ""
     text: str = ""
+    text_signature: str = ""
     thinking: str = ""
     thinking_signature: str = ""
     redacted: bool = False
+    bound: str = ""
     data: str = ""
     mime_type: str = ""
     source: ImageSource | None = None
     id: str = ""
     name: str = ""
     arguments: dict[str, Any] | None = None
+    thought_signature: str = ""
     unparsed: str = ""
 
 
@@ -160,11 +163,12 @@ def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
 def _reply_part(block: Block) -> messages.ReplyPart | None:
     match block.type:
         case "text":
-            return messages.Text(block.text)
+            return messages.Text(block.text, block.text_signature)
         case "thinking":
-            return messages.Thinking(block.thinking, block.thinking_signature, block.redacted)
+            return messages.Thinking(block.thinking, block.thinking_signature, block.redacted, block.bound)
         case "toolCall":
-            return messages.ToolCall(block.id, block.name, block.arguments or {}, block.unparsed)
+            arguments = block.arguments or {}
+            return messages.ToolCall(block.id, block.name, arguments, block.unparsed, block.thought_signature)
         case _:
             return None
 

@@ -3,6 +3,7 @@
 An addition is something that pi itself does not print.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import UNSET, Raw, UnsetType
@@ -23,6 +24,10 @@ class CycleModelData(Plain, frozen=True):
 
 class ModelsData(Plain, frozen=True):
     models: list[Model]
+
+
+class LevelsData(Plain, frozen=True):
+    levels: Sequence[str]
 
 
 class LevelData(Plain, frozen=True):

@@ -108,12 +108,12 @@ class Words:
 
 def part(part: messages.ReplyPart) -> frames.ReplyBlock:
     match part:
-        case messages.Text(text):
-            return frames.Text(text)
-        case messages.Thinking(text, signature, redacted):
-            return frames.Thinking(text, signature or UNSET, redacted or UNSET)
+        case messages.Text(text, signature):
+            return frames.Text(text, signature or UNSET)
+        case messages.Thinking(text, signature, redacted, bound):
+            return frames.Thinking(text, signature or UNSET, redacted or UNSET, bound or UNSET)
         case messages.ToolCall():
-            return frames.ToolCall(part.id, part.name, part.args)
+            return frames.ToolCall(part.id, part.name, part.args, part.signature or UNSET)
         case _:
             assert_never(part)
 

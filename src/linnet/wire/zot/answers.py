@@ -57,6 +57,7 @@ def data(answer: commands.Answer) -> Any:
             | commands.SessionStats()
             | commands.LastText()
             | commands.ModelCycled()
+            | commands.ThinkingLevels()
             | commands.ThinkingCycled()
             | commands.Compacted()
             | commands.SessionOpened()

@@ -1,0 +1,1 @@
+"""A provider for OpenAI's Responses API, asked without state: nothing of a conversation is kept at the vendor."""

@@ -1,0 +1,1 @@
+"""A provider for Amazon Bedrock's Converse API."""

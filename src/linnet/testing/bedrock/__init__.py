@@ -1,0 +1,1 @@
+"""Bedrock as the scripted model is it: what it refuses, and what it answers."""

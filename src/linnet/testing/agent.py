@@ -43,7 +43,7 @@ class Agent:
             stdout=subprocess.PIPE,
             stderr=self._errors,
             cwd=cwd,
-            env={**base, "LINNET_HOME": str(cwd / ".linnet-home"), **(env or {})},
+            env={**base, **_homes(str(cwd / ".linnet-home")), **(env or {})},
             pass_fds=pass_fds,
         )
         assert self.process.stdin
@@ -153,6 +153,12 @@ class Agent:
     def _report(self, what: str) -> str:
         frames = "\n".join(json.dumps(frame)[:300] for frame in self.seen[-40:])
         return f"{what}; the last frames were:\n{frames}\nand stderr:\n{self.stderr[-2000:]}"
+
+
+def _homes(home: str) -> dict[str, str]:
+    """Return the variables that lead away from what whoever runs the tests has at home."""
+    elsewhere = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE")
+    return {"LINNET_HOME": home, **{name: os.path.join(home, name.lower()) for name in elsewhere}}
 
 
 def types(frames: list[Frame]) -> list[str]:

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from linnet.testing.model_rules import check_anthropic, check_openai
 from linnet.testing.model_script import Api, Refusal
 from linnet.testing.model_wire import anthropic_refusal, openai_refusal
+from linnet.testing.vendors.gemini_rules import check_gemini, model_in
+from linnet.testing.vendors.gemini_wire import gemini_refusal
+from linnet.testing.vendors.model_responses import check_responses
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -49,22 +52,32 @@ def read_request(stream: BinaryIO) -> tuple[str, str, dict[str, str], bytes] | N
 def refusal_of(api: Api, path: str, headers: dict[str, str], body: Any) -> Refusal | None:
     """Return how the vendor would refuse a request; None if it would not."""
     plain = path.partition("?")[0]
-    if not plain.endswith(("/v1/messages", "/chat/completions")):
+    ends = ("/v1/messages", "/chat/completions", "/responses", ":streamRawPredict")
+    if not plain.endswith(ends) and not model_in(path):
         return Refusal(404, "not_found_error", f"there is nothing at {plain}")
-    key = headers.get("authorization", "").removeprefix("Bearer ") or headers.get("x-api-key", "")
+    bearer = headers.get("authorization", "").removeprefix("Bearer ")
+    key = bearer or headers.get("x-api-key", "") or headers.get("api-key", "")
+    key = headers.get("x-goog-api-key", key) if api == "google" or plain.endswith(":streamRawPredict") else key
     if not key or key == "bad-key":
+        if api == "google" and "authorization" not in headers:
+            return Refusal(400, "INVALID_ARGUMENT", "API key not valid. Please pass a valid key.", "API_KEY_INVALID")
         return Refusal(401, "authentication_error", "invalid x-api-key", "invalid_api_key")
     if not isinstance(body, dict):
         return Refusal(400, "invalid_request_error", "the body is not a JSON object")
-    if api == "anthropic" and "anthropic-version" not in headers:
+    if api == "google":
+        wrong = check_gemini(body, model_in(path) or "")
+        return Refusal(400, "INVALID_ARGUMENT", wrong) if wrong else None
+    if api == "anthropic" and plain.endswith("/messages") and "anthropic-version" not in headers:
         return Refusal(400, "invalid_request_error", "anthropic-version: header is required")
-    wrong = check_openai(body) if api == "openai" else check_anthropic(body)
+    check = {"openai": check_openai, "responses": check_responses, "anthropic": check_anthropic}[api]
+    wrong = check(body)
     return Refusal(400, "invalid_request_error", wrong) if wrong else None
 
 
 def refuse(connection: socket.socket, api: Api, refusal: Refusal) -> bool:
     """Send a refusal, and return True: the connection can be used again."""
-    body = openai_refusal(refusal) if api == "openai" else anthropic_refusal(refusal)
+    written = {"anthropic": anthropic_refusal, "google": gemini_refusal}
+    body = written.get(api, openai_refusal)(refusal)
     connection.sendall(head(refusal.status, len(body), refusal.retry_after) + body)
     return True
 

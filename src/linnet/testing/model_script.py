@@ -7,7 +7,7 @@ from typing import Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-Api: TypeAlias = Literal["anthropic", "openai"]
+Api: TypeAlias = Literal["anthropic", "openai", "responses", "google"]
 Reason: TypeAlias = Literal["end", "tool", "length", "refusal", "filter"]
 
 
@@ -60,6 +60,7 @@ class Failed(Struct, frozen=True):
     """Send an error inside a stream that began well."""
 
     kind: str
+    whole: bool = False  # Whether the reply itself says that it has failed, where an API can say so.
 
 
 class Stop(Struct, frozen=True):
@@ -119,6 +120,14 @@ _OVERFLOW = {
         "invalid_request_error",
         "This model's maximum context length is 128000 tokens, but the messages came to 213462.",
         "context_length_exceeded",
+    ),
+    "responses": Refusal(
+        400, "invalid_request_error", "Your input exceeds the context window of this model.", "context_length_exceeded"
+    ),
+    "google": Refusal(
+        400,
+        "INVALID_ARGUMENT",
+        "The input token count (1213462) exceeds the maximum number of tokens allowed (1048576).",
     ),
 }
 _KINDS = {
@@ -225,6 +234,10 @@ def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
         case "loop", [count, name, *rest]:
             call = (Call(name, " ".join(rest) or "{}"), Stop("tool"))
             return (Say("loop done"), Stop()) if replies >= int(count) else call
+        case "thinkloop", [count, name, *rest]:
+            if replies >= int(count):
+                return (Think("Enough."), Say("loop done"), Stop())
+            return (Think("Step by "), Think("step."), Call(name, " ".join(rest) or "{}"), Stop("tool"))
         case "toolargs", [count]:
             long = json.dumps({"path": "big.txt", "content": "x" * (int(count) * 4)})
             return (Say("written"), Stop()) if replies else (Call("write", long, int(count)), Stop("tool"))
@@ -256,6 +269,8 @@ def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
             return (Say("before "), Gate(name), Say("after"), Stop())
         case "sseerror", [kind]:
             return (Say("before "), Failed(kind))
+        case "failed", [kind]:
+            return (Say("before "), Failed(kind, whole=True))
         case "garbage", _:
             return (Say("before "), Raw(b"data: {not json\n\n"), Say("after"), Stop())
         case "utf8", _:

@@ -1,4 +1,5 @@
-"""A scripted model behind a real socket: Anthropic Messages and OpenAI Chat Completions, streamed, on loopback.
+"""A scripted model behind a real socket: Anthropic Messages, OpenAI Chat Completions, OpenAI Responses and Google's
+generateContent, streamed, on loopback.
 
 In a test:
 
@@ -17,6 +18,7 @@ The newest user text decides what the model does. If it starts with `!`, its fir
     !tool NAME JSON       one tool call; after its result, text
     !tools JSON           a list of [name, args]: that many calls in one message; then text
     !loop N NAME JSON     N messages with one call each; then text
+    !thinkloop N NAME JSON the same, with a thought before each call and before the text
     !toolargs N           one `write` call whose arguments come in N deltas
     !toolnone             stops to call a tool, but calls none
     !lengthtool           runs out of tokens inside a call's arguments
@@ -36,17 +38,21 @@ The newest user text decides what the model does. If it starts with `!`, its fir
     !slowhead MS          the head of the answer comes MS milliseconds late
     !gate NAME            one delta; the rest when `release(NAME)` is called
     !sseerror KIND        one delta, then an error event of that type
+    !failed CODE          one delta, then a reply that says it has failed (Responses; others: an error event)
     !garbage              a malformed event between two deltas
     !split                odd text and a call, in writes of a few bytes that cut characters in half
     !crlf                 lines end with CRLF
     !utf8                 odd text, a delta for each character
     !cache                usage with cache tokens
 
+At `/model/ID/converse-stream` it is Bedrock, and checks signatures, with the keys in
+`linnet.testing.bedrock.rules`.
+
 Anything else is answered `Hello from the scripted model.` in two deltas, and a request to summarise (no tools, `summar`
 in the system prompt or the newest text) with `SUMMARY: scripted`; if what is to be summarised says `HOLD SUMMARY NAME`,
 when `release(NAME)` is called. A request that the real API would refuse is refused with status 400: calls without
-results, results without calls, empty text, roles out of order, a reply that ends in a thought. So is a missing key,
-with status 401, and the key `bad-key`.
+results, results without calls, empty text, roles out of order, a reply that ends in a thought, a thought of another
+model's or without its neighbours. So is a missing key, with status 401, and the key `bad-key`.
 """
 
 import argparse
@@ -65,19 +71,21 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from msgspec import DecodeError, Struct
 from msgspec.json import decode, encode
 
+from linnet.testing.bedrock.wire import STREAM_HEAD, BedrockWire, is_converse, planned
+from linnet.testing.model_apis import api_of, as_asked, wire_of
 from linnet.testing.model_http import Gone, head, read_request, refusal_of, refuse, tls_of, wait
-from linnet.testing.model_script import Api, Cut, Flood, Gate, Hang, Pause, Plan, Raw, plan
+from linnet.testing.model_script import Cut, Flood, Gate, Hang, Pause, Plan, Raw, plan
 from linnet.testing.model_wire import (
-    AnthropicWire,
-    OpenAIWire,
     Wire,
     flooded,
     framed,
 )
+from linnet.testing.vendors.gemini_rules import unwrapped
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+_AT_ONCE = 1024  # Events that are sent together, where they are not prepared.
 _PREPARED = 64 * 1024 * 1024
 _STREAM_HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
@@ -232,7 +240,7 @@ class ModelServer:
         return answered and headers.get("connection", "").lower() != "close"
 
     def _answer(self, connection: socket.socket, path: str, headers: dict[str, str], raw: bytes) -> bool:
-        api: Api = "openai" if path.partition("?")[0].endswith("/chat/completions") else "anthropic"
+        api = api_of(path)
         try:
             body = decode(raw)
         except DecodeError:
@@ -241,13 +249,19 @@ class ModelServer:
             self.requests.append(Recorded(path, headers, body))
             self._changed.notify_all()
         self._write_log({"t": time.time(), "path": path, "headers": headers, "body": body})
+        if is_converse(path):
+            converse = planned(path, headers, raw, body, self._count, time.time())
+            if isinstance(converse, bytes):
+                connection.sendall(converse)
+                return True
+            return self._play(connection, converse, BedrockWire(body, len(raw), cached=converse.cached), STREAM_HEAD)
+        body = unwrapped(path, body)
         if refusal := refusal_of(api, path, headers, body):
             return refuse(connection, api, refusal)
-        planned = plan(api, body, self._count)
-        if planned.refusal:
-            return refuse(connection, api, planned.refusal)
-        make = OpenAIWire if api == "openai" else AnthropicWire
-        return self._play(connection, planned, make(body, len(raw), cached=planned.cached))
+        found = plan(api, as_asked(api, body), self._count)
+        if found.refusal:
+            return refuse(connection, api, found.refusal)
+        return self._play(connection, found, wire_of(api, path, body, len(raw), cached=found.cached))
 
     def _answer_get(self, connection: socket.socket, path: str) -> bool:
         if path.startswith("/_release/"):
@@ -261,7 +275,7 @@ class ModelServer:
             self._prompts[prompt] += 1
             return self._prompts[prompt] - 1
 
-    def _play(self, connection: socket.socket, planned: Plan, wire: Wire) -> bool:
+    def _play(self, connection: socket.socket, planned: Plan, wire: Wire, stream_head: bytes = _STREAM_HEAD) -> bool:
         """Do the steps of a plan. Return whether the connection can be used again. Raises Gone and OSError."""
         if planned.head_after:
             wait(connection, planned.head_after)
@@ -284,15 +298,18 @@ class ModelServer:
                     pending.append(framed(event))
 
         if not planned.headless:
-            pending.append(_STREAM_HEAD)
+            pending.append(stream_head)
             put(wire.opening())
         for step in planned.steps:
             match step:
                 case Flood(count):
                     events, template = wire.flood(count)
-                    put(events)
+                    for event in events:
+                        put([event])
+                        if len(pending) >= _AT_ONCE:
+                            flush()
                     flush()
-                    for block in self._flood(template, count):
+                    for block in self._flood(template, count) if template else ():
                         connection.sendall(block)
                 case Pause(seconds):
                     flush()
@@ -347,9 +364,12 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("--log", help="append every request to this file, as lines of JSON")
     parser.add_argument("command", nargs="*", help="after --: run this on it, and end when it does")
     args = parser.parse_args(argv)
+    from linnet.providers.provider_rows import PROVIDERS
+    from linnet.runtime.models.addresses import base_url_variable
+
     with ModelServer(args.port, args.log) as server:
         if args.command:
-            variables = {f"{name}_BASE_URL": server.url for name in ("ANTHROPIC", "OPENAI", "DEEPSEEK")}
+            variables = {base_url_variable(name): server.url for name in PROVIDERS}
             sys.exit(subprocess.run(args.command, env={**os.environ, **variables}).returncode)
         sys.stdout.write(f"listening {server.port}\n")
         sys.stdout.flush()

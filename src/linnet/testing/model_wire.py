@@ -1,5 +1,6 @@
 """Writes the steps of a script as the events of the vendors' streams. Pure."""
 
+from collections.abc import Iterable
 from typing import Any, Protocol
 
 from msgspec.json import encode
@@ -18,8 +19,8 @@ class Wire(Protocol):
     def events(self, step: Step) -> list[bytes]:
         """Return the events of a step; none for what sends none."""
 
-    def flood(self, count: int) -> tuple[list[bytes], bytes]:
-        """Return the events before a flood, and the one to repeat, with a %d in it."""
+    def flood(self, count: int) -> tuple[Iterable[bytes], bytes]:
+        """Return the events before a flood, and the one to repeat, with a %d in it; or all events, and nothing."""
 
 
 def pieces(text: str, count: int) -> list[str]:
@@ -75,7 +76,7 @@ class AnthropicWire:
             "stop_sequence": None,
             "usage": {**self._input, "output_tokens": 1},
         }
-        return [_named({"type": "message_start", "message": message}), _named({"type": "ping"})]
+        return [named({"type": "message_start", "message": message}), named({"type": "ping"})]
 
     def events(self, step: Step) -> list[bytes]:
         match step:
@@ -90,7 +91,7 @@ class AnthropicWire:
             case Stop(reason):
                 return self._close() + self._stop(reason)
             case Failed(kind):
-                return [_named({"type": "error", "error": {"type": kind, "message": "scripted failure"}})]
+                return [named({"type": "error", "error": {"type": kind, "message": "scripted failure"}})]
             case _:
                 return []
 
@@ -116,24 +117,24 @@ class AnthropicWire:
         closed = self._close()
         self._index += 1
         self._open = kind or "call"
-        return [*closed, _named({"type": "content_block_start", "index": self._index, "content_block": start})]
+        return [*closed, named({"type": "content_block_start", "index": self._index, "content_block": start})]
 
     def _close(self) -> list[bytes]:
         if self._open is None:
             return []
         signed = [self._delta({"type": "signature_delta", "signature": "c2ln"})] if self._open == "thinking" else []
         self._open = None
-        return [*signed, _named({"type": "content_block_stop", "index": self._index})]
+        return [*signed, named({"type": "content_block_stop", "index": self._index})]
 
     def _delta(self, delta: dict[str, Any]) -> bytes:
         self._output += 1
-        return _named({"type": "content_block_delta", "index": self._index, "delta": delta})
+        return named({"type": "content_block_delta", "index": self._index, "delta": delta})
 
     def _stop(self, reason: Reason) -> list[bytes]:
         reasons = {"end": "end_turn", "tool": "tool_use", "length": "max_tokens", "filter": "refusal"}
         delta = {"stop_reason": reasons.get(reason, reason), "stop_sequence": None}
         usage = {**self._input, "output_tokens": self._output}
-        return [_named({"type": "message_delta", "delta": delta, "usage": usage}), _named({"type": "message_stop"})]
+        return [named({"type": "message_delta", "delta": delta, "usage": usage}), named({"type": "message_stop"})]
 
 
 class OpenAIWire:
@@ -213,7 +214,7 @@ def openai_refusal(refusal: Refusal) -> bytes:
     return encode({"error": {"message": refusal.message, "type": refusal.kind, "param": None, "code": refusal.code}})
 
 
-def _named(event: dict[str, Any]) -> bytes:
+def named(event: dict[str, Any]) -> bytes:
     return b"event: %b\ndata: %b\n\n" % (event["type"].encode(), encode(event))
 
 

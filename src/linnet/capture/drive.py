@@ -12,9 +12,9 @@ from typing import IO
 from linnet.capture import script
 from linnet.capture.pending import Pending
 from linnet.capture.record import Capture, Kind, Record
-from linnet.capture.redact import Redactor
-from linnet.capture.secrets import Value
 from linnet.capture.split_secrets import mended
+from linnet.core.text.known_secrets import Value
+from linnet.core.text.redact import Redactor
 from linnet.monitor.watched_child import exit_code, start
 from linnet.wire.jsonl import Lines, Overlong
 

@@ -1,82 +1,12 @@
-"""Knows what must not be in a capture: keys by their shape, and values that the environment or a flag names. Pure."""
+"""Knows what else must not be in a capture: the secrets of a command line, and of a request. Pure."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
-
-from msgspec import Struct
+from collections.abc import Sequence
 
 from linnet.capture.record import as_object
-from linnet.core.text.secret_forms import ANCHOR, SHORTEST, forms
+from linnet.core.text.known_secrets import is_secret_name
 
-_NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _FIELDS = re.compile(r"(?:^|[a-z_-])(?:key|token|secret|password)$", re.IGNORECASE)
-
-
-class Value(Struct, frozen=True):
-    """A secret whose bytes are known. Any beginning of them that has the anchor counts."""
-
-    anchor: bytes  # What it begins with.
-    form: bytes  # All of it.
-
-
-class Shape(Struct, frozen=True):
-    """Secrets that are known by what they look like."""
-
-    anchor: bytes  # What they begin with.
-    least: re.Pattern[bytes]  # What they match, from the anchor on.
-    open: re.Pattern[bytes]  # What may still become one, so that a stream knows how long to wait.
-    body: bytes  # They go on for as long as bytes are in this class.
-
-
-_WORD = rb"A-Za-z0-9_\-"
-
-
-def _shape(anchor: bytes, body: bytes, least: int) -> Shape:
-    head = re.escape(anchor)
-    return Shape(
-        anchor,
-        re.compile(rb"%b[%b]{%d,}" % (head, body, least)),
-        re.compile(rb"%b[%b]{0,%d}" % (head, body, least)),
-        body,
-    )
-
-
-SHAPES: Final[tuple[Shape, ...]] = (
-    *(
-        _shape(head, _WORD, 20)
-        for head in (b"sk-", b"github_pat_", b"glpat-", b"AIza", b"pypi-", b"sk_live_", b"rk_live_")
-    ),
-    *(
-        _shape(head, _WORD, 20)
-        for head in (b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"hf_", b"npm_", b"gsk_", b"xai-")
-    ),
-    *(_shape(head, _WORD, 10) for head in (b"xoxa-", b"xoxb-", b"xoxp-", b"xoxr-", b"xoxs-")),
-    *(_shape(head, b"A-Z0-9", 16) for head in (b"AKIA", b"ASIA")),
-    *(_shape(head, rb"A-Za-z0-9._~+/=\-", 16) for head in (b"Bearer ", b"bearer ", b"Basic ", b"basic ")),
-    Shape(
-        b"eyJ",
-        re.compile(rb"eyJ[%b]{6,4000}\.[%b]{6,}" % (_WORD, _WORD)),
-        re.compile(rb"eyJ[%b]{0,4000}(?:\.[%b]{0,5})?" % (_WORD, _WORD)),
-        rb"%b." % _WORD,
-    ),
-    Shape(
-        b"-----BEGIN ",
-        re.compile(rb"-----BEGIN [A-Z ]{0,30}PRIVATE KEY-----"),
-        re.compile(rb"-----BEGIN [A-Z ]{0,42}-{0,5}"),
-        rb"A-Za-z0-9+/=\s\\\-",
-    ),
-)
-
-
-def is_secret_name(name: str) -> bool:
-    """Return whether a variable or a flag of this name holds a secret: it ends in key, token, secret or password."""
-    return bool(_NAMES.search(name))
-
-
-def of_environment(environ: Mapping[str, str]) -> list[str]:
-    """Return the secrets in the environment."""
-    return [value for name, value in environ.items() if is_secret_name(name)]
 
 
 def of_flags(argv: Sequence[str]) -> list[str]:
@@ -93,9 +23,3 @@ def of_request(line: bytes) -> list[str]:
     """Return the secrets in a request, by the names of its fields, such as in the `hello` of the zot protocol."""
     fields = as_object(line) or {}
     return [value for name, value in fields.items() if isinstance(value, str) and _FIELDS.search(name)]
-
-
-def values(secrets: Iterable[str]) -> tuple[Value, ...]:
-    """Return every form in which the secrets may be printed, the longest first, without those below SHORTEST."""
-    found = {form for secret in secrets if len(secret) >= SHORTEST for form in forms(secret) if len(form) >= SHORTEST}
-    return tuple(Value(form[:ANCHOR], form) for form in sorted(found, key=lambda form: (-len(form), form)))

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from linnet.capture.record import Record, as_object
-from linnet.capture.redact import MARK, Redactor
+from linnet.core.text.redact import MARK, Redactor
 
 
 def mended(records: list[Record], redactor: Redactor) -> list[Record]:

@@ -10,6 +10,7 @@ from msgspec import Struct
 from linnet.cli.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.errors import ConfigError, UnknownProvider
 from linnet.providers import catalog
+from linnet.providers.apis import api_named
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.keys import COMMAND, Key, StoredKeys
 from linnet.runtime.settings.settings import home_folder
@@ -132,7 +133,13 @@ def _words(account: Account) -> str:
     if account.problem:
         return f"no key: {account.problem}"
     if not account.key:
-        variable = _accounts().info(account.provider).key_variable
+        accounts = _accounts()
+        if place := accounts.seen(account.provider).place:
+            return f"no key, but credentials: {place}"
+        info = accounts.info(account.provider)
+        if info.keyless:
+            return "needs no key"
+        variable = info.key_variable
         return f"no key; {f'set {variable}, or: ' if variable else ''}linnet login {account.provider}"
     return f"{'a command' if account.command else 'a key'} in {account.place}"
 
@@ -143,7 +150,7 @@ def _accounts() -> Accounts:
 
 def _keyed(accounts: Accounts) -> dict[str, catalog.ProviderInfo]:
     """Return linnet's providers and those of the user, but for the one that needs no key."""
-    return {name: info for name, info in accounts.providers.items() if name != "scripted"}
+    return {name: info for name, info in accounts.providers.items() if api_named(info.api).remote}
 
 
 def _with_key(provider: str) -> catalog.ProviderInfo:

@@ -104,7 +104,8 @@ def left_out(folder: str) -> str:
 
 def _row(key: "SettingKey", layers: "Layers") -> dict[str, Any]:
     """Return the value that holds and where it comes from: all places, for settings whose values are collected."""
-    from linnet.runtime.config.config import ROWS, layered
+    from linnet.runtime.config.config import ROWS
+    from linnet.runtime.config.merged_layers import layered
 
     saying = [layer for layer in layers.all if getattr(layer.config, key.name) not in (None, ())]
     collected = ROWS[key.name].collected or key.name == "mcp_servers"

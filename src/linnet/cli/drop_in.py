@@ -6,12 +6,11 @@ of words; the parser is the one in `flags`.
 
 import os
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from linnet.cli.flags import TABLE, Flag, Flags, Program
-from linnet.core.models import Reasoning
 from linnet.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -50,13 +49,9 @@ def _text_or_file(word: str) -> str:
 
 
 def _amend(flags: Flags) -> None:
-    """Read what is said as pi does: --model may name the thinking level, too; extensions written for pi are left out;
-    rpc mode takes no words. Raises ConfigError.
+    """Read what is said as pi does: extensions written for pi are left out; rpc mode takes no words. Raises
+    ConfigError.
     """
-    id, colon, level = flags.config.get("model", "").rpartition(":")
-    if colon and level in get_args(Reasoning):
-        flags.config.setdefault("reasoning", level)
-        flags.config["model"] = id
     named = flags.config.get("extensions", ())
     if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
         flags.notes += [_FOR_PI.format(path) for path in foreign]
@@ -101,7 +96,6 @@ Flags
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--extension", "--hook"),
         _like("--no-extensions", "-ne"),
-        _accepted("--models", word="PATTERNS", note="is ignored: cycle_model goes round every model there is"),
         _accepted("--skills", word="GLOB", note=_UNFILTERED),
         _like("--no-skills", "-ns"),
         _like("--no-prompt-templates", "-np"),

@@ -308,8 +308,9 @@ def _concealed(settings: "Settings") -> "Settings":
 
 def _trace(settings: "Settings") -> "Trace":
     """Return the trace of `--debug`, which writes to stderr without secrets."""
-    from linnet.capture.redact import Redactor
-    from linnet.capture.secrets import of_environment, of_flags, values
+    from linnet.capture.secrets import of_flags
+    from linnet.core.text.known_secrets import of_environment, values
+    from linnet.core.text.redact import Redactor
     from linnet.server.trace import Trace
 
     key = settings.accounts.key(settings.model.provider)

@@ -2,15 +2,18 @@
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.core.models import Model
 from linnet.core.text.terminal_text import one_line
+from linnet.errors import ProviderError
+from linnet.providers.apis import api_named
 from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
@@ -27,6 +30,7 @@ linnet models: the models that can be used; * marks the default, which is used u
 
 Prices are US dollars for a million tokens; ? is a price that nobody knows.
 ENDS is the day on which the vendor takes the model away, where that is known.
+A server on your own machine, such as ollama, is asked which models it has if you name it (--provider) or its address.
 
 Flags
 """,
@@ -66,12 +70,18 @@ def list_models(flags: Flags, program: str) -> int:
     if len(flags.words) > 1:
         raise UsageError(f"give one word to look for, not {len(flags.words)}: {flags.words[1]!r}")
     config = flags.config
-    accounts = Accounts(os.environ, home_folder(os.environ), config.get("api_key"), config.get("base_url"))
-    default = accounts.begin(config.get("provider"), config.get("model"))
+    said = (config.get("api_key"), config.get("base_url"))
+    accounts = Accounts(os.environ, home_folder(os.environ), *said, api=config.get("api"))
+    named, model = config.get("provider"), config.get("model")
+    default = None
+    if named and not model and not accounts.info(named).default_model:
+        accounts.settle(named)
+    else:
+        default = accounts.begin(named, model)
     wanted = flags.words[0].lower() if flags.words else ""
     found = [
         row
-        for row in _rows(accounts, default, everywhere=flags.everywhere)
+        for row in _rows(accounts, named or "", default, everywhere=flags.everywhere)
         if wanted in f"{row.model.provider}/{row.model.id} {row.model.name}".lower()
     ]
     if flags.json:
@@ -88,7 +98,8 @@ def list_models(flags: Flags, program: str) -> int:
 
 
 def _variables(accounts: "Accounts") -> str:
-    return " or ".join(info.key_variable for info in accounts.providers.values() if info.key_variable)
+    named = [info.key_variable for info in accounts.providers.values() if info.key_variable][:3]
+    return f"{', '.join(named)} or that of another provider (see linnet auth)"
 
 
 def table(rows: Sequence[ModelRow]) -> list[str]:
@@ -98,19 +109,49 @@ def table(rows: Sequence[ModelRow]) -> list[str]:
     return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
 
 
-def _rows(accounts: "Accounts", default: Model, *, everywhere: bool) -> list[ModelRow]:
-    """Return the rows of usable models, or of all; those of the provider that would be used come first."""
-    names = sorted(accounts.providers, key=lambda name: name != default.provider)
+def _rows(accounts: "Accounts", named: str, default: Model | None, *, everywhere: bool) -> list[ModelRow]:
+    """Return the rows of usable models, or of all; those of the provider that would be used come first. `named` is the
+    provider that somebody asked for.
+    """
+    first = default.provider if default else named
     rows: list[ModelRow] = []
-    for name in names:
-        place = os.path.basename(accounts.key(name).place)
-        usable = bool(place) or name == "scripted" or accounts.has_own_server(name)
-        if name == "scripted" and not everywhere and name != default.provider:
-            continue  # It is for trying things out.
+    for name in sorted(accounts.providers, key=lambda name: name != first):
+        info = accounts.info(name)
+        remote = api_named(info.api).remote
+        if not remote and not everywhere and name != first:
+            continue  # It has to be chosen.
+        place = os.path.basename(accounts.key(name).place) or accounts.seen(name).place
+        usable = not remote or accounts.usable(name)
         if usable or everywhere:
-            key = place or ("none needed" if usable else f"none; set {accounts.info(name).key_variable}")
-            rows += [ModelRow(each, each == default and usable, usable, key) for each in accounts.models(name)]
+            key = place or ("none needed" if usable else f"none; set {info.key_variable}")
+            found = accounts.models(name)
+            given = name == named or accounts.has_own_server(name)
+            if usable and info.open_ended and (name == named or (info.on_this_machine and (given or everywhere))):
+                found += _asked(accounts, name, {model.id for model in found}, quiet=not given)
+            rows += [ModelRow(each, each == default and usable, usable, key) for each in found]
     return rows
+
+
+def _asked(accounts: "Accounts", name: str, known: Collection[str], *, quiet: bool) -> list[Model]:
+    """Return the models that the provider's server says it has, without those that are known. If it cannot be asked,
+    say so, unless that is to be done quietly: then nobody has said that there is such a server.
+    """
+    from linnet.concurrency.cancel import CancelToken
+    from linnet.providers.endpoint import Endpoint
+    from linnet.providers.http.listing import offers
+
+    info, key, url = accounts.info(name), accounts.key(name), accounts.base_url(name)
+    if key.command or not api_named(info.api).lists_models:
+        return []
+    endpoint = Endpoint(name, url, key.word, auth=key.auth)
+    try:
+        found = offers(name, url, {**endpoint.credentials("Authorization", "Bearer"), **info.headers}, CancelToken())
+    except ProviderError as error:
+        if not quiet:
+            say(f"{error}: it cannot be asked which models it has; any id that it knows works")
+        return []
+    listed = [(each, accounts.find(name, each.id, unlisted=True)) for each in found if each.id not in known]
+    return [replace(model, context_window=each.window) if each.window else model for each, model in listed]
 
 
 def _line(row: ModelRow) -> tuple[str, ...]:

@@ -128,7 +128,8 @@ def _parsed(argv: Sequence[str], program: Program) -> tuple[Flags, list[str]]:
 
 
 def _conceal(command: Sequence[str]) -> None:
-    from linnet.capture.secrets import is_secret_name, of_flags
+    from linnet.capture.secrets import of_flags
+    from linnet.core.text.known_secrets import is_secret_name
     from linnet.server.concealed import conceal_variables, conceal_word
 
     conceal_variables([name for name in os.environ if is_secret_name(name)])
@@ -198,11 +199,12 @@ def _run(command: list[str], flags: Flags) -> int:
     from linnet.capture import script, secrets
     from linnet.capture.drive import Drive
     from linnet.capture.record import dump
+    from linnet.core.text.known_secrets import of_environment, values
 
     given = flags.config
     steps = script.parse(_text(given["script"]), given["script"])
     told = [value for step in steps if isinstance(step, script.Send) for value in secrets.of_request(step.line)]
-    hidden = secrets.values([*secrets.of_environment(os.environ), *secrets.of_flags(command), *told])
+    hidden = values([*of_environment(os.environ), *secrets.of_flags(command), *told])
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     drive = Drive(command, hidden, date, given.get("deadline", 120.0))
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):

@@ -1,7 +1,7 @@
 """The interface between the runtime and an extension, in whatever language that is written."""
 
-from collections.abc import Collection, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Collection, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
 
 from msgspec import Struct
 
@@ -18,6 +18,17 @@ class ExtensionCommand(Struct, frozen=True):
 
     name: str
     description: str = ""
+
+
+class AddedProvider(Struct, frozen=True):
+    """A provider of models that an extension brings: a server, or a function."""
+
+    name: str
+    models: Sequence[Any]
+    base_url: str = ""
+    api: str = ""
+    key_variable: str = ""
+    stream: Callable[..., Any] | None = None
 
 
 class Extension(Protocol):
@@ -41,6 +52,10 @@ class Extension(Protocol):
     @property
     def commands(self) -> Sequence[ExtensionCommand]:
         """The commands that it has now."""
+
+    @property
+    def providers(self) -> Sequence[AddedProvider]:
+        """The providers of models that it brought when it was loaded."""
 
     @property
     def tools(self) -> "Toolset | None":

@@ -7,6 +7,7 @@ from linnet import __version__
 from linnet.core import commands
 from linnet.core.context.conversation import Conversation
 from linnet.core.messages import AssistantMessage, Message
+from linnet.core.models import levels
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.slash_commands import SlashCommands
@@ -48,6 +49,8 @@ class Queries:
             case commands.GetModels(everywhere):
                 accounts = self._live.now.accounts
                 return commands.ModelList(accounts.available() if everywhere else accounts.models(state.model.provider))
+            case commands.GetThinkingLevels():
+                return commands.ThinkingLevels(levels(state.model, with_tools=state.has_tools()))
             case commands.GetBranchMessages():
                 return commands.BranchMessages(self._storage.kept.branch_messages())
             case commands.GetTree():

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import start
+from linnet.runtime.open_providers import OpenProviders
 from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.slash_names import SlashNames
 
 if TYPE_CHECKING:
     from linnet.concurrency.foreign import EventLoop, Foreign
     from linnet.core.cancel import Cancel
+    from linnet.core.models import Model
     from linnet.extensions.mcp.servers import McpServers
     from linnet.processes.process import Processes
     from linnet.processes.sandbox.bounds import Bounds
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
     from linnet.runtime.project.instruction_files import InstructionFiles
     from linnet.runtime.project.skills import Skills
     from linnet.runtime.project.templates import Templates
+    from linnet.runtime.tape import Tape
     from linnet.tools.registry import Registry
 
 
@@ -46,17 +49,17 @@ class Resources:
         """`loop` runs coroutines of the program that uses the SDK; without one, a thread of ours does. `trace` is told
         what is asked of models and how it went. `own_process`: nothing but linnet runs in this process.
 
-        Raises ConfigError if there is to be a sandbox, and cannot be.
+        Raises ConfigError if there is to be a sandbox or a recording, and cannot be.
         """
         self.live = LiveSettings(settings)
         self._edition = settings.edition  # Of the settings by which all of this was built.
         self._own_process = own_process
+        self.tape = _tape(settings, trace)
         self._sandbox = _sandbox(settings)
         self._loop = loop
         self._foreign: Foreign | None = None
-        self._trace = trace
         self._lock = RLock()
-        self._providers: dict[str, Provider] = {}
+        self._providers = OpenProviders(trace, self.tape, self._printed)
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
@@ -95,7 +98,7 @@ class Resources:
                     settings.cwd,
                     only=settings.mcp_tools,
                     patience=settings.mcp_wait,
-                    neutral=None if settings.project.trusted else _neutral_folder(settings),
+                    neutral=settings.project.neutral_folder,
                 )
                 if self._closed:
                     self._servers.close()
@@ -108,9 +111,7 @@ class Resources:
 
     @property
     def known_servers(self) -> "McpServers | None":
-        """Return the servers, if a run has asked for them already. Takes no lock, so that it may be called under the
-        session's.
-        """
+        """Return the servers, if a run has asked for them. Takes no lock: it may be called under the session's."""
         servers = self._servers
         return servers if self._edition == self.live.now.edition else None
 
@@ -259,25 +260,26 @@ class Resources:
 
         return opened(path, flags, self._sandbox.view)
 
-    def provider(self, name: str, cancel: "Cancel") -> "Provider":
-        """Return the provider of that name. May run a command that prints its key, once.
+    def provider(self, model: "Model", cancel: "Cancel") -> "Provider":
+        """Return what asks this model. May run a command that prints its provider's key, once.
 
         Raises Cancelled, and ConfigError if there is no key.
         """
         with self._lock:
             self._renewed_locked()
-            if (provider := self._providers.get(name)) is not None:
+            if (provider := self._providers.find(model)) is not None:
                 return provider
-        return self._provider(name, self._key(name, cancel))
+        return self._provider(model, self._key(model.provider, cancel))
 
     def warm(self) -> None:
         """Import and build what the first step of a run will need. Files of people are read again when the run begins,
         and what commands need is made ready when the model begins to write a call.
         """
-        name, accounts = self.live.now.model.provider, self.live.now.accounts
-        key = accounts.key(name)
-        if not key.command and accounts.usable(name):  # A command, or a key that is missing, waits until it is needed.
-            self._provider(name, key.word).warm()
+        model, accounts = self.live.now.model, self.live.now.accounts
+        key = accounts.key(model.provider)
+        # A command, or a key that is missing, waits until it is needed.
+        if not key.command and accounts.usable(model.provider):
+            self._provider(model, key.word).warm()
         self.system([spec.name for spec in self.tools.specs])
 
     def expect_commands(self) -> None:
@@ -293,7 +295,7 @@ class Resources:
         """End all that was started; nothing is started from here on. Idempotent."""
         with self._lock:
             self._closed = True
-            processes, providers = self._processes, list(self._providers.values())
+            processes, providers = self._processes, self._providers.take_all()
             servers, foreign = self._servers, self._foreign
         self._close_retired()
         if foreign is not None:
@@ -306,6 +308,8 @@ class Resources:
             self._sandbox.close()
         for provider in providers:
             provider.close()
+        if self.tape is not None:
+            self.tape.close()
 
     def _renewed_locked(self) -> Settings:
         """Return the settings that hold now. If all was built by others, put that aside, to be built again. Called with
@@ -315,8 +319,7 @@ class Resources:
         if settings.edition != self._edition:
             self._edition = settings.edition
             self._tools = self._instruction_files = self._templates = self._skills = None
-            self._retired += self._providers.values()
-            self._providers = {}
+            self._retired += self._providers.take_all()
             if self._servers is not None:
                 self._retired.append(self._servers)
                 self._servers = None
@@ -336,9 +339,7 @@ class Resources:
                 self.processes.warm()
 
     def _key(self, name: str, cancel: "Cancel") -> str:
-        """Return the key of a provider. Runs the command that prints it, if it is one. Raises ConfigError,
-        Cancelled.
-        """
+        """Return a provider's key. Runs the command that prints it, if it is one. Raises ConfigError, Cancelled."""
         key = self.live.now.accounts.key(name)
         if not key.command:
             return key.word
@@ -346,47 +347,27 @@ class Resources:
 
         return printed_key(key.command, name, self.processes, cancel)
 
-    def _provider(self, name: str, key: str) -> "Provider":
+    def _printed(self, argv: "Sequence[str]", cancel: "Cancel") -> bytes:
+        """Return the credentials that a program prints. Raises ConfigError, Cancelled."""
+        from linnet.runtime.models.key_command import printed
+
+        return printed(argv, "credentials", self.processes, cancel)
+
+    def _provider(self, model: "Model", key: str) -> "Provider":
+        name = model.provider
         with self._lock:
             settings = self._renewed_locked()
-            if name not in self._providers:
-                self._providers[name] = self._open(name, key, settings)
-            return self._providers[name]
-
-    def _open(self, name: str, key: str, settings: Settings) -> "Provider":
-        attempts = 1 if settings.retry_runs else settings.retries + 1
-        if name == "scripted":
-            from linnet.providers.retry import RetryingProvider
-            from linnet.providers.scripted.provider import Scripted
-            from linnet.providers.scripted.script import built_in
-
-            model: Provider = Scripted(settings.script or built_in())
-            if self._trace is not None:
-                from linnet.providers.trace import Traced
-
-                model = Traced(model, self._trace)
-            return RetryingProvider(model, attempts, trace=self._trace)
-        from linnet.providers.factory import build
-        from linnet.providers.http.client import Timeouts
-
-        return build(
-            name,
-            key,
-            settings.accounts.base_url(name),
-            api=settings.accounts.info(name).api,
-            attempts=attempts,
-            timeouts=Timeouts(idle=settings.timeout),
-            trace=self._trace,
-            advice=settings.accounts.advice(name),
-            max_reply=settings.max_reply,
-        )
+            command = settings.accounts.key(name).command
+            token = (lambda cancel: self._key(name, cancel)) if command else None
+            return self._providers.provider(model, key, settings, token)
 
 
-def _neutral_folder(settings: Settings) -> str:
-    """Return the folder in which MCP servers of the user start while the project is not trusted: never inside of it."""
-    home = os.path.realpath(settings.sessions.home)
-    inside = os.path.commonpath([home, settings.cwd]) == settings.cwd
-    return "/" if inside else os.path.join(home, "mcp")
+def _tape(settings: Settings, trace: "Callable[[str], None] | None") -> "Tape | None":
+    if settings.record is None and settings.recording is None:
+        return None
+    from linnet.runtime.tape import Tape
+
+    return Tape(settings, trace)
 
 
 def _sandbox(settings: Settings) -> "Sandbox | FilesOnly | None":

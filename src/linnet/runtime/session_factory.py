@@ -8,7 +8,8 @@ from msgspec.structs import replace
 
 from linnet.core.setting_names import Spelling
 from linnet.errors import SessionError
-from linnet.runtime.config.config import Config, flag, layered
+from linnet.runtime.config.config import Config, flag
+from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session

@@ -15,13 +15,11 @@ from linnet.core.events import (
     SteeringModeSet,
     ThinkingSet,
 )
-from linnet.core.models import Reasoning, possible
+from linnet.core.models import levels
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.state import SessionState
 from linnet.runtime.tools.session_tools import SessionTools
-
-LEVELS: tuple[Reasoning, ...] = ("off", "minimal", "low", "medium", "high")
 
 
 class Setters:
@@ -95,15 +93,14 @@ class Setters:
             return [], commands.ModelCycled(None)
         after = keys.index(here) + 1 if here in keys else 0
         model = models[after % len(models)]
-        return [ModelSet(model)], commands.ModelCycled(model, self._state.possible(model))
+        scoped = bool(self._accounts.scope)
+        return [ModelSet(model)], commands.ModelCycled(model, self._state.possible(model), scoped)
 
     def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
         """Set the level of thinking that comes after this one, if the model can think."""
         state = self._state
-        if possible("high", state.model, with_tools=state.has_tools()) == "off":
+        known = levels(state.model, with_tools=state.has_tools())
+        if len(known) == 1:
             return [], commands.ThinkingCycled(None)
-        highest = possible("xhigh", state.model, with_tools=state.has_tools())
-        levels = (*LEVELS, highest) if highest == "xhigh" else LEVELS
-        at = levels.index(state.thinking) if state.thinking in levels else -1
-        level = levels[(at + 1) % len(levels)]
+        level = known[(known.index(state.thinking) + 1) % len(known)]
         return [ThinkingSet(level)], commands.ThinkingCycled(level)

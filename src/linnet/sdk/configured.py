@@ -15,6 +15,7 @@ from linnet.sdk.question_callback import Answering, OnQuestion
 if TYPE_CHECKING:
     from inspect import Signature
 
+    from linnet.runtime.tape import Tape
     from linnet.sdk.awaiting import HostLoop
 
 P = ParamSpec("P")
@@ -65,6 +66,7 @@ class Configured:
     """The base of Runtime and AsyncRuntime: their constructor, and how they open a session."""
 
     __signature__ = _Signature()
+    _tape: "Tape | None" = None
 
     @_taking(_Arguments)
     def __init__(self, said: _Arguments) -> None:
@@ -92,6 +94,7 @@ class Configured:
 
             warn(remark)
         resources = Resources(settings, loop)
+        self._tape = resources.tape
         try:
             if self._on_question is None:
                 return Session(resources, [listener])

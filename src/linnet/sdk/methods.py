@@ -14,7 +14,7 @@ from linnet.core.models import Model, Reasoning
 from linnet.core.slash import SlashCommand
 from linnet.errors import BadInput, UnknownModel
 from linnet.faces import Steps, once, once_overloaded
-from linnet.runtime.settings.settings import check_reasoning
+from linnet.runtime.settings.checks import check_reasoning
 from linnet.sdk.prompts import Picture, message_command, prompt_command
 from linnet.sdk.result import Result
 from linnet.sdk.waiting import Asking

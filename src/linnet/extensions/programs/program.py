@@ -40,6 +40,7 @@ class Program:
     loaded again.
     """
 
+    providers = ()
     replaces_tools = False
 
     def __init__(

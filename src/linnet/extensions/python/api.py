@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, get_args, overload
 
 from linnet.core.extensions import extension_events, hooks
 from linnet.errors import ConfigError
+from linnet.extensions.extension import AddedProvider
 
 if TYPE_CHECKING:
     from linnet.tools.functions.function import FunctionTool
@@ -33,7 +34,7 @@ class Linnet:
         self._commands: dict[str, tuple[str, Callable[..., Any]]] = {}
         self._handlers: dict[str, list[Callable[..., Any]]] = {}
         self._flags: dict[str, tuple[str, Any]] = {}
-        self._providers: dict[str, Mapping[str, Any]] = {}
+        self._providers: dict[str, AddedProvider] = {}
 
     @overload
     def tool(self, function: Function, /) -> Function: ...
@@ -91,14 +92,22 @@ class Linnet:
         self._flags[name] = (description, default)
         return self._given.get(name, default)
 
-    def provider(self, name: str, *, base_url: str, api: str, models: Sequence[str], key_variable: str = "") -> None:
-        """Note a server of models. No model of it can be chosen yet."""
-        self._providers[name] = {
-            "base_url": base_url,
-            "api": api,
-            "models": tuple(models),
-            "key_variable": key_variable,
-        }
+    def provider(
+        self,
+        name: str,
+        *,
+        models: Sequence[Any],
+        base_url: str = "",
+        api: str = "",
+        key_variable: str = "",
+        stream: Callable[..., Any] | None = None,
+    ) -> None:
+        """Add a provider of models: a server, by its address and the name of its API, or a function that yields the
+        reply to a request, as `linnet.provider` describes it. `models` are ids, or Models. Raises ConfigError.
+        """
+        if (stream is None) is (not base_url):
+            raise ConfigError(f"the provider {name} needs either base_url and api, or stream")
+        self._providers[name] = AddedProvider(name, tuple(models), base_url, api, key_variable, stream)
 
     @property
     def flags(self) -> Mapping[str, tuple[str, Any]]:

@@ -37,7 +37,7 @@ class PythonExtension:
         self.commands: Sequence[ExtensionCommand] = [
             ExtensionCommand(name, text) for name, (text, _) in registered._commands.items()
         ]
-        self.providers = registered._providers
+        self.providers = tuple(registered._providers.values())
         self._commands = registered._commands
         self._handlers = registered._handlers
         self._host = host

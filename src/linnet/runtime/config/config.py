@@ -1,4 +1,4 @@
-"""Defines every setting, in one row each, and merges layers of them.
+"""Defines every setting, in one row each.
 
 Flags, keys of `settings.json`, its schema, variables, keywords of the SDK, defaults and the page in `docs` are read off
 these rows. Flags are read before anything else is, so that nothing slow is imported here; types are text until needed.
@@ -17,8 +17,10 @@ from linnet.core.setting_names import Row
 if TYPE_CHECKING:
     from linnet.core.events import QueueMode
     from linnet.core.messages import ToolCall
-    from linnet.core.models import Reasoning
+    from linnet.core.models import PromptCache, Reasoning
     from linnet.core.permissions.rule import Mode, Rule
+    from linnet.providers.program.contract import ModelProvider
+    from linnet.providers.recorded.difference import Match
     from linnet.runtime.config.setting_keys import Amount, Count, Dollars, Seconds, Url
     from linnet.tools.functions.function import FunctionTool
 
@@ -29,7 +31,12 @@ be async.
 """
 
 DEFAULT_PROVIDER = "anthropic"
+REPLAY = "replay"
+PLAYERS = {"script": "scripted", "recording": REPLAY}
+"""The settings that name what is played instead of asking a model, and the providers that play it."""
 Path: TypeAlias = str | os.PathLike[str]
+ProviderChoice: TypeAlias = "str | ModelProvider"
+"""The name of a provider, or one that the program has written."""
 Tools: TypeAlias = "Sequence[str | FunctionTool]"
 """Names of linnet's tools, and functions of the program that are tools."""
 
@@ -58,12 +65,22 @@ class Keywords(Struct, frozen=True, kw_only=True):
     To add a setting, add a row here. If it is more than a value, `settings.py` checks it.
     """
 
-    provider: str | None = _row(
+    provider: ProviderChoice | None = _row(
         "the provider whose models are used",
-        {"--provider NAME": "anthropic, openai, deepseek, scripted (offline), or your own"},
+        {"--provider NAME": "anthropic, openai, google and more (see linnet auth), local, scripted, or your own"},
         project=True,
     )
-    model: str | None = _row("a model: ID or PROVIDER/ID (see linnet models)", "--model ID", project=True)
+    model: str | None = _row(
+        "a model: ID, PROVIDER/ID or a word of its name, and :LEVEL if it is to think (see linnet models)",
+        "--model ID",
+        project=True,
+    )
+    models: Sequence[str] | None = _row(
+        "the models that are offered and that cycle_model goes round: ids, words of names, or globs",
+        {"--models LIST": "the models to choose among, such as claude-*,openai/gpt-6* (default: all)"},
+        otherwise="all that can be used",
+        project=True,
+    )
     cwd: Path | None = _row("the working directory", "--cwd DIR", otherwise="this one", no_key=_START)
     api_key: str | None = _row(
         "the key, if it is not in the environment or auth.json",
@@ -71,6 +88,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
         no_key="is a secret, which has a file of its own: auth.json",
     )
     base_url: Url | None = _row("another server that speaks the provider's protocol", "--base-url URL")
+    api: str | None = _row(
+        "the API through which the provider's models are asked, if not the usual one",
+        {"--api NAME": "openai-responses, openai-completions, …: ask the provider's models through this API"},
+    )
     system_prompt: str | None = _row(
         "say this instead of linnet's own system prompt", "--system-prompt TEXT", project=True
     )
@@ -82,7 +103,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
     )
     reasoning: Reasoning | None = _row(
         "how much the model thinks before it answers",
-        {"--reasoning, --thinking LEVEL": "off, minimal, low, medium, high or xhigh"},
+        {"--reasoning, --thinking LEVEL": "off, minimal, low, medium, high, xhigh or max"},
         "off",
         project=True,
     )
@@ -104,8 +125,34 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     script: Path | None = _row("play this script on the scripted provider", "--script FILE", no_key=_START)
+    record: Path | None = _row("record in this new file what models stream", "--record FILE", no_key=_START)
+    recording: Path | None = _row("play this recording, instead of asking a model", "--recording FILE", no_key=_START)
+    recording_match: Match | None = _row(
+        "with --recording: how far it must be asked what was recorded",
+        {"--recording-match WORD": "with --recording, what must be as it was recorded: strict, loose or none"},
+        "strict",
+        no_key=_START,
+    )
+    recording_paced: bool | None = _row(
+        "with --recording: replies take the time that they took", "--recording-paced", False, no_key=_START
+    )
     timeout: Seconds | None = _row(
         "timeout: seconds that a model may stay silent", "--timeout SECONDS", 600, project=True
+    )
+    prompt_cache: PromptCache | None = _row(
+        "how long a vendor is asked to keep what it has read",
+        {"--prompt-cache TIME": "off, short or long: how long the vendor keeps prompts (long: an hour, at a price)"},
+        "short",
+        project=True,
+    )
+    connect_timeout: Seconds | None = _row(
+        "timeout for connecting to a model's server, in seconds", "--connect-timeout S", 30, project=True
+    )
+    first_byte_timeout: Seconds | None = _row(
+        "timeout: seconds until a model's server begins to answer",
+        "--first-byte-timeout S",
+        otherwise="as --timeout",
+        project=True,
     )
     retries: Amount | None = _row("retries after a transient failure", "--retries N", 3, project=True)
     retry_delay: Seconds | None = _row(
@@ -319,7 +366,6 @@ class Config(Keywords, frozen=True, kw_only=True):
 
 # A class body is carried out from top to bottom, so rows are in the order of the fields that they were assigned to.
 ROWS: Mapping[str, Row] = dict(zip((*Keywords.__annotations__, *Config.__annotations__), _rows, strict=True))
-_COLLECTED = tuple(name for name, row in ROWS.items() if row.collected)
 
 
 def flag(field: str) -> str:
@@ -328,41 +374,6 @@ def flag(field: str) -> str:
     if row is None:
         return "--" + field.replace("_", "-")
     return next(iter(row.spelled()), field).split()[0].rstrip(",")
-
-
-def layered(*layers: Config) -> Config:
-    """Merge layers, the weakest first, into one: of each field, the last layer that says something wins.
-
-    Rules, templates, skills and extensions are collected from all layers, and MCP servers by name. A layer that names a
-    provider drops the model and the address of the layers below that are meant for another one.
-    """
-    said: dict[str, Any] = {}
-    for layer in layers:
-        values = ((name, getattr(layer, name)) for name in Config.__struct_fields__)
-        own = {name: value for name, value in values if value is not None}
-        if _other_provider(own, said):
-            for name in ("provider", "model", "base_url"):
-                said.pop(name, None)
-        if "mcp_servers" in own:
-            own["mcp_servers"] = {**said.get("mcp_servers", {}), **own["mcp_servers"]}
-        said.update(own)
-    for name in _COLLECTED:
-        if added := [each for layer in layers for each in getattr(layer, name) or ()]:
-            said[name] = added
-    return Config(**said)
-
-
-def _other_provider(own: Mapping[str, Any], below: Mapping[str, Any]) -> bool:
-    """Return whether this layer and those below it name different providers."""
-    named = all("provider" in said or "script" in said for said in (own, below))
-    return named and provider_of(own) != provider_of(below)
-
-
-def provider_of(said: Mapping[str, Any]) -> str:
-    """Return the provider that a layer means: the one that it names, `scripted` if it names a script, or the
-    default.
-    """
-    return said.get("provider") or ("scripted" if said.get("script") is not None else DEFAULT_PROVIDER)
 
 
 def _used_to(*who: str) -> Config:

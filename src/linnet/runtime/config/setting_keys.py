@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, TypeAlias, Union, get_args, get_orig
 from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 
 from linnet.core.events import QueueMode  # noqa: F401 (these are named in rows)
-from linnet.core.models import Reasoning  # noqa: F401
+from linnet.core.models import PromptCache, Reasoning  # noqa: F401
 from linnet.core.permissions.rule import Mode, Rule  # noqa: F401
 from linnet.runtime.config.config import ROWS, Keywords
 
@@ -22,6 +22,7 @@ Dollars: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
 Seconds: TypeAlias = Annotated[float, Meta(gt=0, lt=1e9)]
 Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 Path: TypeAlias = os.PathLike[str] | str
+ProviderChoice: TypeAlias = str  # An object cannot be written down.
 Tools: TypeAlias = Sequence[str]  # Functions cannot be written down.
 Callback: TypeAlias = Callable[..., Any]
 

@@ -19,6 +19,7 @@ from linnet.extensions.extension import Extension
 from linnet.extensions.installed import installed
 from linnet.extensions.loader import MODULES, LoadedExtensions, found, load, tell_failure
 from linnet.runtime.broadcast import Broadcast
+from linnet.runtime.extensions.brought_providers import BroughtProviders
 from linnet.runtime.extensions.extension_host import SessionHost
 from linnet.runtime.listener import Listener
 from linnet.runtime.settings.packages import EXTENSIONS, entry_points
@@ -45,6 +46,7 @@ class SessionExtensions(Listener):
         self._broadcast = broadcast
         self._session_tools = session_tools
         self._host = host
+        self._providers = BroughtProviders(broadcast)
         self._loading = Lock()
         self._closing = CancelToken()  # Ends a load that goes on as the session is closed.
         self._closed = False
@@ -144,6 +146,7 @@ class SessionExtensions(Listener):
     def _enter(self, loaded: LoadedExtensions) -> None:
         """Give the session what was loaded, unless it was closed meanwhile: then that is closed, too."""
         chain = None
+        failures = [*loaded.failures, *self._providers.renew(loaded.extensions, self._live.now.accounts)]
         if loaded.extensions:
             chain = Chain(loaded.extensions, self._host.failed, self._live.now.hook_timeout)
         # In one step: what is published before it is not told to them, and `session_start` is the first that is.
@@ -151,7 +154,7 @@ class SessionExtensions(Listener):
             closed = self._closed
             if not closed:
                 self._session_tools.extend(chain)
-                self._start_locked(chain, loaded)
+                self._start_locked(chain, failures)
             self._loaded = True
         self._tell_doubts()
         if closed:
@@ -170,11 +173,11 @@ class SessionExtensions(Listener):
             sys.modules.update(before)
             raise
 
-    def _start_locked(self, chain: Chain | None, loaded: LoadedExtensions) -> None:
+    def _start_locked(self, chain: Chain | None, failures: Sequence[tuple[str, str]]) -> None:
         """Tell which ones could not be loaded, and tell the others that the session has started."""
-        for path, error in loaded.failures:
+        for path, error in failures:
             tell_failure(path, error)
-        self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in loaded.failures])
+        self._broadcast.publish_locked([HookFailed(path, "load", error) for path, error in failures])
         if chain is not None:
             state = self._broadcast.state
             chain.tell(SessionStarted("startup", state.session_id, state.session_file))

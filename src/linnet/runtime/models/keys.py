@@ -24,6 +24,8 @@ class Key(Struct, frozen=True):
     """The flag, the variable or the file that it came from."""
     problem: str = ""
     """Why an entry of the file is no key."""
+    auth: str = ""
+    """How it is sent, as in Endpoint."""
 
     def __repr__(self) -> str:
         return f"Key(source={self.source!r}, place={self.place!r})"  # A trace shows no key.

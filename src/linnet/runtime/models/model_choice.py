@@ -1,81 +1,169 @@
 """Finds out which provider and model are meant, by the names that were said, if any, and by the keys there are."""
 
-from typing import TYPE_CHECKING
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, get_args
 
+from msgspec import Struct
+
+from linnet.core.models import Model, Reasoning
 from linnet.errors import ConfigError
+from linnet.providers.apis import api_named
 
 if TYPE_CHECKING:
     from linnet.runtime.models.accounts import Accounts
 
+_SEPARATORS = r"[-./:_ ]"
 
-def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> tuple[str, str]:
+
+class Choice(Struct, frozen=True):
+    """A provider, the id of one of its models, and the level of thinking if the name said one."""
+
+    provider: str
+    id: str
+    level: Reasoning | None = None
+
+
+def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> Choice:
     """Return the provider and the id of the model that are meant. The provider need not have such a model.
 
-    `model` may be an id, or `provider/id`; ids may have slashes of their own. Raises ConfigError if provider and model
-    contradict each other, or if there is no such provider.
+    `model` may be an id, `provider/id`, or a word of a listed model's id or name, each with `:level` behind it. Raises
+    ConfigError if there is no such provider, or if it has no default model and none is named.
     """
     if provider is not None:
-        return provider, _id(accounts, provider, model)
-    if model is None:
-        name = default_provider(accounts)
-        return name, _default_model(accounts, name)
-    return _found(accounts, model)
+        accounts.info(provider)
+        return _at(accounts, provider, model) if model else Choice(provider, default_model(accounts, provider))
+    if model is not None:
+        return _anywhere(accounts, model)
+    name = default_provider(accounts)
+    return Choice(name, default_model(accounts, name))
 
 
-def default_provider(accounts: "Accounts") -> str:
-    """Return the first provider that has a key: Anthropic, OpenAI, DeepSeek, then those of models.json in their order.
-    If none has, the first that may do without. A key that was given on the command line is taken to be Anthropic's.
+def default_provider(accounts: "Accounts", *, named: bool = False) -> str:
+    """Return the first provider that has a key and a default model: Anthropic, OpenAI, DeepSeek, and so on in the order
+    of the table, then those of models.json in their order. If none has, the first whose address somebody gave; it needs
+    no default if a model is `named`. A key that was given on the command line is taken to be Anthropic's.
     """
-    names = [name for name in accounts.providers if name != "scripted"]
+    names = [name for name, info in accounts.providers.items() if api_named(info.api).remote]
     if accounts.key_given:
         return names[0]
-    keyed = (name for name in names if accounts.key(name))
-    keyless = (name for name in names if accounts.has_own_server(name))
+    keyed = (
+        name for name in names if accounts.key(name) and accounts.info(name).default_model and accounts.base_url(name)
+    )
+    keyless = (name for name in names if accounts.has_own_server(name) and (named or accounts.info(name).default_model))
     return next(keyed, None) or next(keyless, names[0])
 
 
-def _id(accounts: "Accounts", provider: str, model: str | None) -> str:
-    """Return the id of the model of this provider that is meant. Raises ConfigError."""
-    accounts.info(provider)
-    if not model:
-        return _default_model(accounts, provider)
+def default_model(accounts: "Accounts", provider: str) -> str:
+    """Return the model of the provider that is used if nobody names one. Raises ConfigError if there is none."""
+    info = accounts.info(provider)
+    if not info.default_model:
+        name, ask = accounts.spelled("model"), f"linnet models --provider {provider}"
+        why = (
+            f"has no default model; to see which it has: {ask}" if info.open_ended else "lists no models in models.json"
+        )
+        raise ConfigError(f"the provider {provider} {why}; name one with {name}")
+    return info.default_model
+
+
+def matching(models: Iterable[Model], patterns: Sequence[str]) -> list[Model]:
+    """Return the models that one of the patterns means, in the order of the patterns: `*`, `?` and `[…]` stand for what
+    they do in a shell, in an id or in `provider/id`; anything else is an id, `provider/id`, or a word of one.
+    """
+    from fnmatch import fnmatchcase  # Few runs have any.
+
+    left = list(models)
+    found: list[Model] = []
+    for pattern in patterns:
+        word = pattern.lower()
+        if not any(word in _names(m) for m in left):
+            word = _split(word)[0]
+        if any(each in word for each in "*?["):
+            meant = [m for m in left if any(fnmatchcase(name, word) for name in _names(m))]
+        else:
+            meant = [m for m in left if word in _names(m)] or [m for m in left if _has_word(m, word)]
+        found += [each for each in meant if each not in found]
+    return found
+
+
+def _names(model: Model) -> tuple[str, str]:
+    return model.id.lower(), f"{model.provider}/{model.id}".lower()
+
+
+def _at(accounts: "Accounts", provider: str, model: str) -> Choice:
+    """Return the model of this provider that is meant. `provider/` before its id is dropped."""
     if accounts.lists(provider, model):
-        return model
+        return Choice(provider, model)
     first, slash, rest = model.partition("/")
     if slash and first == provider and rest:
-        return rest
-    if slash and first in accounts.providers and not accounts.open_ended(provider):
-        say_provider, say_model = accounts.spelled("provider"), accounts.spelled("model")
-        raise ConfigError(
-            f"{say_provider} {provider} and {say_model} {model} contradict each other: "
-            f"leave out {say_provider}, or name a model of {provider}"
-        )
-    return model
+        return _at(accounts, provider, rest)
+    id, level = _split(model)
+    if level and accounts.lists(provider, id):
+        return Choice(provider, id, level)
+    if not accounts.has_own_server(provider) and (found := _by_word(accounts, provider, id)):
+        return Choice(provider, found, level)
+    return Choice(provider, id, level)
 
 
-def _found(accounts: "Accounts", model: str) -> tuple[str, str]:
-    """Return the provider and the id for a model whose provider was not said: one that lists it, before one that may
-    have it unlisted.
+def _anywhere(accounts: "Accounts", model: str) -> Choice:
+    """Return the choice for a model whose provider was not said: one that lists it, before one that may have it
+    unlisted.
     """
-    default = default_provider(accounts)
+    default = default_provider(accounts, named=True)
     first, _, rest = model.partition("/")
     named = bool(rest) and first in accounts.providers
-    if accounts.lists(default, model):
-        return default, model
-    if named and accounts.lists(first, rest):
-        return first, rest
-    listing = [name for name in accounts.providers if accounts.lists(name, model)]
-    for name in sorted(listing, key=lambda name: not accounts.usable(name)):
-        return name, model
-    if named and (accounts.open_ended(first) or not accounts.open_ended(default)):
-        return first, rest
-    return default, model
+    id, level = _split(model)
+    for name, said in ((model, None), (id, level)):
+        if accounts.lists(default, name):
+            return Choice(default, name, said)
+        if named and accounts.lists(first, name.partition("/")[2]):
+            return Choice(first, name.partition("/")[2], said)
+        listing = [each for each in accounts.providers if accounts.lists(each, name)]
+        for each in sorted(listing, key=lambda each: not accounts.usable(each)):
+            return Choice(each, name, said)
+    if named:
+        return _at(accounts, first, rest)
+    if accounts.open_ended(default) and accounts.has_own_server(default):
+        return Choice(default, id, level)
+    names = [default, *(each for each in accounts.providers if each != default and accounts.usable(each))]
+    if not accounts.open_ended(default):
+        names += [each for each in accounts.providers if each not in names]
+    for each in names:
+        if found := _by_word(accounts, each, id):
+            return Choice(each, found, level)
+    return Choice(default, id, level)
 
 
-def _default_model(accounts: "Accounts", provider: str) -> str:
-    """Return the model of the provider that is used if nobody names one. Raises ConfigError if there is none."""
-    model = accounts.info(provider).default_model
-    if not model:
-        name = accounts.spelled("model")
-        raise ConfigError(f"the provider {provider} lists no models in models.json; name one with {name}")
-    return model
+def _split(model: str) -> tuple[str, Reasoning | None]:
+    """Return the name without a level of thinking behind a colon, and the level."""
+    name, colon, word = model.rpartition(":")
+    if colon and name:
+        for level in get_args(Reasoning):
+            if level == word:
+                return name, level
+    return model, None
+
+
+def words(ids: Iterable[str]) -> list[str]:
+    """Return the words of ids that a model can be named by: those made of letters, each once."""
+    return list(dict.fromkeys(word for id in ids for word in re.split(_SEPARATORS, id) if word.isalpha()))
+
+
+def _by_word(accounts: "Accounts", provider: str, word: str) -> str:
+    """Return the id of the provider's first model that has this in its id or its name, one that does not end before one
+    that does; empty if none has. Where any id may be right, what has a digit or a slash is taken for one.
+    """
+    if not word.strip() or not api_named(accounts.info(provider).api).remote:
+        return ""
+    if accounts.open_ended(provider) and any(each.isdigit() or each == "/" for each in word):
+        return ""
+    found = [each for each in accounts.models(provider) if _has_word(each, word.lower())]
+    return next((each.id for each in sorted(found, key=lambda each: bool(each.ends))), "")
+
+
+def _has_word(model: Model, word: str) -> bool:
+    """Return whether the word, in lower case, is in the model's id or name, whole: `opus-4` is in `claude-opus-4-8`,
+    and not in `claude-opus-45`.
+    """
+    whole = re.compile(rf"(?:^|{_SEPARATORS}){re.escape(word)}(?:$|{_SEPARATORS})")
+    return bool(whole.search(model.id.lower()) or whole.search(model.name.lower()))

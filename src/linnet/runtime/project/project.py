@@ -52,6 +52,17 @@ class Project:
         """Return the project's `.linnet` folder; None if there is none, or nobody trusts it."""
         return self.folder(FOLDER)
 
+    @property
+    def neutral_folder(self) -> str | None:
+        """Return the folder in which MCP servers of the user start while the project is not trusted, which is never
+        inside of it; None if it is trusted.
+        """
+        if self.trusted:
+            return None
+        home = os.path.realpath(self.home)
+        inside = os.path.commonpath([home, self.root]) == self.root
+        return "/" if inside else os.path.join(home, "mcp")
+
     def folder(self, name: str) -> str | None:
         """Return another guarded folder of the project's, such as `.pi`; None if there is none, or nobody trusts it."""
         path = os.path.join(self.root, name)

@@ -111,6 +111,11 @@ class ActiveJob:
         self._broadcast.publish_locked(told)
 
     @property
+    def session_id(self) -> str:
+        """Return the id of the session; empty if there is none."""
+        return self._state.session_id
+
+    @property
     def spent(self) -> Usage:
         """Return what the session has cost so far."""
         return self._state.spent

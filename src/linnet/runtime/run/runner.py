@@ -132,7 +132,8 @@ class Runner:
     def ask_apart(self, system: str, question: str) -> AssistantMessage:
         """Return the model's reply to a question that is no part of the conversation. No event tells of it."""
         asked = UserMessage((Text(question),), self._job.now())
-        return self._stream(Request(self._job.model, system, [asked]), lambda events: None)
+        # It is asked once, so that nothing of it is worth keeping.
+        return self._stream(Request(self._job.model, system, [asked], cache="off"), lambda events: None)
 
     def _carry_out(self, task: Task) -> Fact:
         """Do a task of the machine, and return the fact with which it goes on. Called in several threads at once if
@@ -179,13 +180,21 @@ class Runner:
             self._resources.begin(self._job.cancel)
             if hooks is not None and (reason := hooks.refusal(step)):
                 return Draft().message(self._job.now(), self._job.model, Usage(), "error", reason)
-            said = self._job.conversation.messages
-            messages = repaired(said if hooks is None else hooks.context(said))
+            conversation = self._job.conversation
+            messages = conversation.sendable() if hooks is None else repaired(hooks.context(conversation.messages))
         except Cancelled:
             return self._not_asked()
         tools = self._session_tools.tools.specs
         system = self._system(tools) if hooks is None or hooks.system is None else hooks.system
-        request = Request(self._job.model, system, messages, tools, self._job.reasoning)
+        request = Request(
+            self._job.model,
+            system,
+            messages,
+            tools,
+            self._job.reasoning,
+            self._settings.prompt_cache,
+            self._job.session_id,
+        )
         if hooks is None or not hooks.edits_replies:
             return self._stream(request, self._job.emit)
         from linnet.core.loop.edited_reply import retold
@@ -212,7 +221,7 @@ class Runner:
         error = ""
         self.failure = None
         try:
-            provider = self._resources.provider(model.provider, self._job.cancel)
+            provider = self._resources.provider(model, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
                 if not opened:
@@ -228,7 +237,7 @@ class Runner:
             stop, error, self.failure = "error", str(failure), failure
         except Exception as fault:
             stop, error = "error", explained(fault, "a provider broke")
-        return draft.message(time, model, priced(draft.usage, model.prices), stop, error)
+        return draft.message(time, model, priced(draft.usage, model.prices, time), stop, error)
 
     def _not_asked(self) -> AssistantMessage:
         """Return the empty reply of a step that was interrupted before the model was asked."""

@@ -49,6 +49,7 @@ if TYPE_CHECKING:
 COMPACTION_CANCELLED = "Compaction cancelled"
 RETRY_CANCELLED = "Retry cancelled"
 COMMAND_LOST = "the agent's process ended while /{} ran: it may have done some of its work, and is not run again"
+_SMALL_WINDOW = 32_768  # Tokens. A model on this machine may have few.
 LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
@@ -266,7 +267,10 @@ class Worker:
         conversation, model = self._job.conversation, self._job.model
         if not self._job.auto_compaction or conversation.compacted or self._job.over is not None:
             return False
-        return context_tokens(conversation.messages) > model.context_window - self._settings.compact_reserve
+        window, reserve = model.context_window, self._settings.compact_reserve
+        if window <= min(reserve, _SMALL_WINDOW):
+            reserve = window // 2  # Else it would be full from the start.
+        return context_tokens(conversation.messages) > window - reserve
 
     def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
         """Compact the conversation unasked; return whether that worked. `before` is published in one step with the

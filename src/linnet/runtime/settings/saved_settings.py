@@ -25,15 +25,15 @@ def user_file(home: str) -> str:
 
 
 def model_written(home: str, provider: str, model: str) -> None:
-    """Write to the user's file which model to use. A `base_url` that was meant for another provider is removed: this
-    provider's key would be sent there. Raises ConfigError.
+    """Write to the user's file which model to use. A `base_url` or `api` that was meant for another provider is
+    removed: this provider's key would be sent there. Raises ConfigError.
     """
     file = user_file(home)
     with _changing(file, private=True):
         before, _ = said(contents(file) or b"", file, home)
         values: dict[str, Any] = {"provider": provider, "model": model}
-        if before.base_url is not None and (before.provider or DEFAULT_PROVIDER) != provider:
-            values["base_url"] = None
+        if (before.provider or DEFAULT_PROVIDER) != provider:
+            values |= {name: None for name in ("base_url", "api") if getattr(before, name) is not None}
         replace(file, _changed(file, values, home, of_project=False))
 
 

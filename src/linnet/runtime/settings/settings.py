@@ -1,29 +1,33 @@
 """Resolves all layers of configuration into Settings, checked and complete, and keeps those that hold."""
 
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from itertools import count
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.loop.limits import Limits
-from linnet.core.models import Model, Reasoning
+from linnet.core.models import Model, PromptCache, Reasoning
 from linnet.core.setting_names import Spelling
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
-from linnet.runtime.config.config import ZOT, Callback, Config, Path, flag, layered
+from linnet.providers.apis import remote_api
+from linnet.runtime.config.config import PLAYERS, REPLAY, ZOT, Callback, Config, Path, flag
+from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.project.project import FOLDER, Project
 from linnet.runtime.project.resource_folders import ResourceFolders, resource_folders
+from linnet.runtime.settings.checks import check_reasoning, check_word, checked_seconds, limits_of
 from linnet.runtime.settings.layers import Layers, found
 from linnet.runtime.settings.session_options import SessionOptions, session_options
 
 if TYPE_CHECKING:
     from linnet.core.permissions.rule import Mode, Rule
     from linnet.extensions.mcp.config import ServerConfig
+    from linnet.providers.recorded.difference import Match
+    from linnet.providers.recorded.recording import Recording
     from linnet.providers.scripted.script import Script
     from linnet.tools.functions.function import FunctionTool
 
@@ -38,7 +42,12 @@ class _AsSaid(Struct, frozen=True, kw_only=True):
     reasoning: Reasoning
     bash_timeout: float | None
     max_reply: int
+    prompt_cache: PromptCache
+    recording_match: "Match"
+    recording_paced: bool
     timeout: float
+    connect_timeout: float
+    first_byte_timeout: float | None
     retries: int
     retry_delay: float
     retry_runs: bool
@@ -86,6 +95,8 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     tools: tuple[str, ...] | None
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
+    record: str | None
+    recording: "Recording | None"
     sessions: SessionOptions
     rules: "tuple[Rule, ...]"
     unheard_tools: tuple[str, ...]
@@ -192,36 +203,51 @@ def _resolved(
     client_tools: bool,
 ) -> Settings:
     config = layered(*(layer.config for layer in layers.all))
-    if config.script is not None and config.provider not in (None, "scripted"):
-        raise ConfigError(
-            f"{spelled('script')} plays on the scripted provider, not on {config.provider}; "
-            f"leave out {spelled('provider')}"
-        )
+    script, recording = None, None
+    said = config.script, config.record, config.recording
+    if config.provider == REPLAY or any(each is not None for each in said):
+        from linnet.runtime.settings.played import played
+
+        script, recording = played(config, spelled)
     check_reasoning(config.reasoning)
+    with layers.blaming("prompt_cache"):
+        check_word("prompt_cache", config.prompt_cache, PromptCache, spelled)
     if config.permission != "auto":
         from linnet.core.permissions.rule import Mode
 
         with layers.blaming("permission"):
-            _check_word("permission", config.permission, Mode, spelled)
-    limits = _limits(config, spelled)
-    for name in ("bash_timeout", "question_timeout"):
-        _seconds(config, name, spelled)
+            check_word("permission", config.permission, Mode, spelled)
+    limits = limits_of(config, spelled)
+    for name in ("bash_timeout", "question_timeout", "timeout", "connect_timeout", "first_byte_timeout"):
+        checked_seconds(config, name, spelled)
     if config.base_url and not config.base_url.startswith(("http://", "https://")):
         raise ConfigError(f'{spelled("base_url")} must start with http:// or https://, not "{config.base_url}"')
     if any(getattr(config, field) for field in _ABOUT_SANDBOX):
         from linnet.runtime.settings.sandboxing import check
 
         check(config, spelled)
-    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled)
+    if config.api:
+        with layers.blaming("api"):
+            remote_api(config.api)
+    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled, config.api, config.models or ())
+    provider = accounts.named(config.provider)
+    if provider is not None and config.extensions:
+        accounts.expect(provider)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
-        named = config.provider or ("scripted" if config.script is not None else None)
-        model = accounts.begin(named, config.model)
+        named = provider or (PLAYERS["script"] if config.script is not None else None)
+        model = accounts.play(recording, asked.model) if recording else accounts.begin(named, config.model)
+    if accounts.level is not None and asked.reasoning is None:
+        config = replace(config, reasoning=accounts.level)
+        asked = asked if asked.model is None else replace(asked, reasoning=accounts.level)
     with layers.blaming("shell"):
         shell = _shell(config.shell, environ, project.root)
     with layers.blaming("tools"):
         tools = _tools(config.tools)
     sessions = session_options(config, asked, home, spelled)
     remarks = list(layers.remarks)
+    if config.models:
+        lost = ", ".join(accounts.unmatched())
+        remarks += [f"{spelled('models')}: no model that can be used is meant by {lost}"] if lost else []
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
         remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
     settings = Settings(
@@ -239,7 +265,9 @@ def _resolved(
         limits=limits,
         tools=tools,
         functions=_functions(config.tools),
-        script=_script(config.script),
+        script=script,
+        record=None if config.record is None else os.path.abspath(config.record),
+        recording=recording,
         sessions=sessions,
         rules=(),
         unheard_tools=(),
@@ -267,36 +295,6 @@ def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
             raise
         return [f"{error}. Prompts are refused until then"]
     return []
-
-
-def _limits(config: Config, spelled: Spelling) -> Limits:
-    if config.max_reply is not None and config.max_reply < 1:
-        raise ConfigError(f"{spelled('max_reply')} must be a number of bytes above 0, not {config.max_reply}")
-    if config.max_steps is not None and config.max_steps < 1:
-        raise ConfigError(f"{spelled('max_steps')} must be at least 1")
-    if config.max_cost is not None and not 0 < config.max_cost < 1e9:
-        raise ConfigError(f"{spelled('max_cost')} must be a number of dollars above 0, not {config.max_cost:g}")
-    return Limits(config.max_steps, config.max_cost, _seconds(config, "max_seconds", spelled), spelled)
-
-
-def _seconds(config: Config, field: str, spelled: Spelling) -> float | None:
-    """Return the field. Raises ConfigError if it is no time that a thread can wait for."""
-    seconds: float | None = getattr(config, field)
-    if seconds is not None and not 0 < seconds <= threading.TIMEOUT_MAX:
-        raise ConfigError(f"{spelled(field)} must be a number of seconds above 0, not {seconds:g}")
-    return seconds
-
-
-def check_reasoning(level: str | None) -> None:
-    """Raise ConfigError if there is no such level of thinking."""
-    if level not in get_args(Reasoning):
-        raise ConfigError(f'unknown reasoning level "{level}"; choose one of {", ".join(get_args(Reasoning))}')
-
-
-def _check_word(field: str, word: Any, words: Any, spelled: Spelling) -> None:
-    """Raise ConfigError if the word is not one of these: it would be taken for one that lets everything through."""
-    if word not in get_args(words):
-        raise ConfigError(f"{spelled(field)} must be one of {', '.join(get_args(words))}, not {word!r}")
 
 
 def home_folder(environ: Mapping[str, str]) -> str:
@@ -380,11 +378,3 @@ def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionT
         if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
             raise ConfigError(problem)
     return functions
-
-
-def _script(path: Path | None) -> "Script | None":
-    if path is None:
-        return None
-    from linnet.providers.scripted.script import load
-
-    return load(os.fspath(path))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, extensions, monitor, project, sessions, start, tools, turns
+from bench import agents, apis, extensions, monitor, project, sessions, start, steps, tools, turns
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -48,6 +48,12 @@ def main() -> None:
                 show(turns.columns([peer for peer in pi_peers if "deltas" not in peer.name], folder))
                 print()
                 show([("linnet", turns.counted(zot_like(url)[0], folder))])
+                print("\nA delta on every API, from the socket to the draft\n")
+                show([("linnet", apis.rows(url))])
+                print(f"\nCPU of a step, in a run of {steps.STEPS:,}\n")
+                show(steps.columns(steps.makers(), folder))
+                share = steps.cached_share(steps.makers()[0], folder)
+                print(f"found in the vendor's cache, of what could be, in {steps.CACHED_STEPS} steps: {share:.1%}")
                 print(f"\nIn one's own process, and {agents.COUNT} agents at once\n")
                 show([("linnet", agents.start_rows())])
                 show(agents.columns(url, folder))

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# What some tests talk to: pi's own clients, into .venv/node, pi itself, into .venv/pi, and MCP servers that others wrote,
-# into .venv/mcp. Without npm those tests skip and say so.
+# What some tests talk to: pi's own clients, into .venv/node, pi itself, into .venv/pi, MCP servers that others wrote, into
+# .venv/mcp, and an emulator of vendors' APIs, into .venv/aimock. Without npm those tests skip and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
-  echo "Not installed: npm. The tests that drive pi, its clients or MCP servers will skip; with CI set they fail." >&2
+  echo "Not installed: npm. The tests that drive pi, its clients, MCP servers or an emulator of vendors' APIs will skip; with CI set they fail." >&2
   exit 0
 fi
 # Each is kept for as long as its lock file is the same: what changes for one is no reason to install the others again.
@@ -18,4 +18,5 @@ install() {
 install tests/pi/clients .venv/node
 install tests/client/pi .venv/pi --omit=optional # Those are for terminals, and not all of them can be had.
 install tests/extensions/mcp/npm .venv/mcp
+install tests/providers/npm .venv/aimock
 touch .venv/.node # Only now, so that npm is looked for again if it was not there.

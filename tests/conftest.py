@@ -34,7 +34,12 @@ settings.load_profile("linnet")
 @pytest.fixture(autouse=True, scope="session")
 def _home(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Nothing that a test starts may find, or leave, anything in the home of whoever runs it."""
-    os.environ["LINNET_HOME"] = str(tmp_path_factory.mktemp("home"))
+    home = tmp_path_factory.mktemp("home")
+    os.environ["LINNET_HOME"] = str(home)
+    for name in [name for name in os.environ if name.startswith("AWS_")]:
+        del os.environ[name]
+    os.environ["AWS_SHARED_CREDENTIALS_FILE"] = str(home / "credentials")
+    os.environ["AWS_CONFIG_FILE"] = str(home / "config")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -1,8 +1,11 @@
 """What an installer and an index are told of the package."""
 
 import re
+import subprocess
+import sys
 from importlib.metadata import distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import linnet
 
@@ -26,6 +29,16 @@ def test_commands_keep_the_short_name_and_are_shipped_as_they_are() -> None:
     assert set(scripts) == {"linnet", "linnet-pi", "linnet-zot"}
     shipped = (ROOT / "scripts" / "linnet").read_bytes()
     assert all(Path(str(path)).read_bytes() == shipped for path in scripts.values())
+
+
+def test_a_wheel_has_the_catalogue_of_models(tmp_path: Path) -> None:
+    build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
+    done = subprocess.run(
+        [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    with ZipFile(tmp_path / done.stdout.split()[-1]) as wheel:
+        shipped = {Path(name).name for name in wheel.namelist() if name.startswith("linnet/providers/catalogue/")}
+    assert shipped == {path.name for path in (ROOT / "src/linnet/providers/catalogue").iterdir()}
 
 
 def test_only_what_is_tested_is_claimed() -> None:

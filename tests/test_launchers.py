@@ -1,6 +1,7 @@
 """The commands find their Python wherever they are installed, and no variable of the caller's leads it astray."""
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -164,4 +165,5 @@ def test_a_wheel_ships_the_launchers_as_programs(tmp_path: Path) -> None:
         for info in scripts:
             assert wheel.read(info) == (ROOT / "scripts" / "linnet").read_bytes()
             assert stat.S_IMODE(info.external_attr >> 16) & 0o111 == 0o111
-        assert not [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
+        (declared,) = [name for name in wheel.namelist() if name.endswith("entry_points.txt")]
+        assert re.findall(r"(?m)^\[(.+)\]$", wheel.read(declared).decode()) == ["pytest11"]

@@ -42,6 +42,7 @@ LAYERS: dict[str, set[str]] = {
     "events.py": {"sdk"},
     "frames.py": {"wire/zot"},
     "questions.py": {"core"},
+    "provider.py": {"core", "providers"},
     "__init__.py": ANYTHING,
     "__main__.py": {"cli"},
 }
@@ -62,11 +63,17 @@ ROOMS: dict[str, set[str]] = {
     "processes": {"processes/sandbox"},
     "processes/proxy": {"processes"},
     "processes/sandbox": {"processes", "processes/proxy"},
-    "providers": {"providers/http", "providers/anthropic", "providers/openai_chat"},
+    "providers": {"providers/http"},
     "providers/http": set(),
     "providers/anthropic": {"providers", "providers/http"},
     "providers/openai_chat": {"providers", "providers/http"},
+    "providers/google": {"providers", "providers/http", "providers/anthropic"},
+    "providers/openai_responses": {"providers", "providers/http"},
+    "providers/bedrock": {"providers", "providers/http"},
     "providers/scripted": {"providers"},
+    "providers/program": {"providers"},
+    "providers/recorded": {"providers"},
+    "providers/local": {"providers"},
     "tools": {"tools/search", "tools/text"},
     "tools/text": set(),
     "tools/search": {"tools", "tools/text"},
@@ -84,7 +91,7 @@ ROOMS: dict[str, set[str]] = {
     "runtime/tools": {"runtime", "runtime/config", "runtime/project", "runtime/settings"},
     "runtime/sessions": {"runtime", "runtime/config", "runtime/models", "runtime/settings"},
     "runtime/run": {"runtime", "runtime/settings", "runtime/sessions", "runtime/tools"},
-    "runtime/extensions": {"runtime", "runtime/settings", "runtime/sessions", "runtime/tools"},
+    "runtime/extensions": {"runtime", "runtime/models", "runtime/settings", "runtime/sessions", "runtime/tools"},
     "runtime": {
         *{"runtime/config", "runtime/models", "runtime/project", "runtime/settings"},
         *{"runtime/tools", "runtime/sessions", "runtime/run", "runtime/extensions"},
@@ -98,7 +105,7 @@ MODULES = sorted(ROOT.rglob("*.py"))
 # What every dialect, or every API, has.
 SHARED_NAMES = {
     *{"dialect", "encode", "decode", "frames", "answers", "incoming", "questions", "line", "responses"},
-    *{"request", "response", "provider"},
+    *{"api", "request", "response", "provider", "quirks"},
 }
 
 

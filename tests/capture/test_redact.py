@@ -10,9 +10,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from linnet.capture.record import Record
-from linnet.capture.redact import MARK, Redactor
-from linnet.capture.secrets import of_environment, of_flags, of_request, values
+from linnet.capture.secrets import of_flags, of_request
 from linnet.capture.split_secrets import mended
+from linnet.core.text.known_secrets import of_environment, values
+from linnet.core.text.redact import MARK, Redactor
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -27,7 +27,7 @@ from linnet.wire.pi import decode as pi_decode
 from linnet.wire.zot import decode as zot_decode
 
 PAIRS = [(ZotClient, AsyncZotClient), (PiClient, AsyncPiClient), (PiLegacyClient, AsyncPiLegacyClient)]
-OF_PI = {"clear_queue", "get_available_thinking_levels"}  # That linnet does not know.
+OF_PI = {"clear_queue"}  # That linnet does not know.
 
 
 def public(kind: type) -> dict[str, Any]:

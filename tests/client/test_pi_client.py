@@ -188,9 +188,9 @@ def test_every_command_has_its_result(pi_client: Start, work: Path) -> None:
     assert (mine.name, mine.path) == ("tour", file)
     assert len(agent.list_sessions(all=True)) >= 5
     assert agent.get_commands() == []
-    for absent in (agent.clear_queue, agent.get_available_thinking_levels):
-        with pytest.raises(Refused, match="Unknown command"):
-            absent()
+    assert agent.get_available_thinking_levels()
+    with pytest.raises(Refused, match="Unknown command"):
+        agent.clear_queue()
 
 
 def test_a_dialog_of_an_extension_can_be_answered(fake: Callable[[str], list[str]]) -> None:

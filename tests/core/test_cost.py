@@ -2,9 +2,10 @@
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from linnet.core.context.cost import add, priced, subtract, total
-from linnet.core.messages import Usage
+from linnet.core.messages import Cost, Usage
 from linnet.core.models import Prices
 
 counts = st.integers(0, 10_000_000)
@@ -62,3 +63,25 @@ def test_a_bill_shows_no_rounding_dust() -> None:
     for _ in range(3):
         total = add(total, priced(Usage(output=6_667), PRICES))
     assert str(total.cost.total) == "0.300015"
+
+
+def test_what_is_kept_for_an_hour_costs_its_own_price() -> None:
+    prices = Prices(2, 10, 0.2, 2.5, cache_write_long=4)
+    usage = Usage(1_000, 500, 20_000, 3_000, cache_write_long=1_000)
+    assert priced(usage, prices).cost == Cost(0.002, 0.005, 0.004, 0.009)
+    assert priced(replace(usage, cache_write_long=0), prices).cost.cache_write == 0.0075
+    assert priced(usage, Prices(2, 10, 0.2, 2.5)).cost.cache_write == 0.0075
+
+
+def test_a_long_prompt_costs_more_from_its_first_token_on() -> None:
+    prices = Prices(0.1, 0.5, 0.01, 0.125, long_prompt=100_000, long=Prices(0.5, 2.5, 0.05, 0.625))
+    assert priced(Usage(40_000, 1_000, 50_000, 10_000), prices).cost == Cost(0.004, 0.0005, 0.0005, 0.00125)
+    assert priced(Usage(40_001, 1_000, 50_000, 10_000), prices).cost == Cost(0.0200005, 0.0025, 0.0025, 0.00625)
+
+
+def test_prices_change_on_their_day() -> None:
+    prices = Prices(2, 10, changes_on="2026-12-01", changed=Prices(4, 20))
+    usage = Usage(1_000_000, 1_000_000)
+    december = 1_796_083_200_000  # The first, midnight, UTC.
+    assert priced(usage, prices, december - 1).cost == Cost(2, 10)
+    assert priced(usage, prices, december).cost == Cost(4, 20)

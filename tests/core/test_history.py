@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.core.context.history import repaired
-from linnet.core.messages import AssistantMessage, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
+from linnet.core.context.history import Repair, repaired
+from linnet.core.messages import AssistantMessage, BashRun, Message, Text, Thinking, ToolCall, ToolResult, UserMessage
 
 ids = st.sampled_from("abcd")
 users = st.builds(UserMessage, st.just((Text("u"),)), st.just(0))
@@ -53,6 +53,20 @@ def test_nothing_that_was_said_is_lost_but_thoughts_that_led_to_nothing(messages
         assert sent.content == whole.content[: len(sent.content)]
         assert sent.calls == whole.calls
         assert sent.text.rstrip() == whole.text.rstrip()
+
+
+private = st.just(BashRun("ls", "", 0, 0, private=True)) | st.just(BashRun("ls", "", 0, 0))
+
+
+@given(conversations, st.lists(st.tuples(st.integers(0, 30), private), max_size=3))
+def test_a_conversation_that_is_repaired_as_it_grows_is_the_same(
+    messages: list[Message], runs: list[tuple[int, BashRun]]
+) -> None:
+    for at, run in runs:
+        messages.insert(at, run)
+    repair = Repair()
+    for length in range(len(messages) + 1):
+        assert repair.follow(messages[:length]) == repaired(messages[:length])
 
 
 def test_of_two_results_of_one_call_the_first_is_sent() -> None:

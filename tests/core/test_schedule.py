@@ -11,14 +11,17 @@ from linnet.core.commands import (
     Background,
     Bash,
     Compact,
+    CycleModel,
     ExportHtml,
     GetCommands,
+    GetModels,
     Navigate,
     NewSession,
     Ordered,
     Prompt,
     Reload,
     RunCommand,
+    SetModel,
     SwitchSession,
     Work,
 )
@@ -74,7 +77,9 @@ works: st.SearchStrategy[Work] = st.one_of(
     st.sampled_from([NewSession(), SwitchSession("x"), Navigate(None)]),
 )
 backgrounds: st.SearchStrategy[Background] = st.sampled_from([Bash("true"), ExportHtml()])
-arrivals: st.SearchStrategy[Ordered] = works | st.sampled_from([RunCommand("deploy"), GetCommands(), Reload()])
+arrivals: st.SearchStrategy[Ordered] = works | st.sampled_from(
+    [RunCommand("deploy"), GetCommands(), SetModel("m"), GetModels(), CycleModel(), Reload()]
+)
 
 
 class Agent(RuleBasedStateMachine):
@@ -505,7 +510,7 @@ class Extended(Agent):
                 if not self.closed:
                     self.background[number] = command
                 self.feed(BackgroundSubmitted(number, command, self.session))
-            case GetCommands() | Reload():
+            case GetCommands() | GetModels() | SetModel() | CycleModel() | Reload():
                 pass
             case work:
                 self.submit_as(number, work, may_wait=may_wait)

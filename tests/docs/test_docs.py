@@ -6,6 +6,7 @@ import json
 import os
 import pkgutil
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -22,12 +23,14 @@ from linnet.cli import config_command, drop_in, models_command, monitor_command,
 from linnet.cli.flags import TABLE, Program
 from linnet.core import commands
 from linnet.providers import catalog
+from linnet.providers.apis import APIS
 from linnet.runtime.config.config import Config
-from linnet.runtime.models.accounts import base_url_variable
+from linnet.runtime.models.addresses import base_url_variable
 from linnet.runtime.models.models_file import understood as understood_models
 from linnet.store import entries, reading
 from linnet.store.header import VERSION
 from linnet.testing.agent import Frame
+from linnet.testing.model_server import ModelServer
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi import decode as pi_decode
@@ -36,7 +39,7 @@ from linnet.wire.pi_legacy import decode as legacy_decode
 from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import frames
 from linnet.wire.zot.decode import decode
-from tests.suite.forked import ForkedAgent
+from tests.suite.forked import ForkedAgent, run
 
 ROOT = Path(__file__).parents[2]
 README, PROTOCOL = ROOT / "README.md", ROOT / "docs" / "zot-protocol.md"
@@ -55,7 +58,7 @@ CODE = re.compile(r"`([^`\n]+)`")
 OURS = re.compile(r"(?:src|tests|docs|examples|bench|requirements)/[\w./-]+")
 FLAG = re.compile(r"(?<![\w/-])--[a-z][a-z-]*")
 # Commands of a shell block that can be run anywhere: they start linnet, or feed it.
-OFFLINE = re.compile(r"linnet |echo .* \| linnet ")
+OFFLINE = re.compile(r"linnet |echo .* \| linnet |python -m linnet\.testing\.model_server -- ")
 
 
 class Block(NamedTuple):
@@ -221,7 +224,7 @@ def listed(page: Path) -> list[str]:
 
 
 def test_the_pi_page_shows_every_type_there_is_and_no_other() -> None:
-    assert len(pi_commands()) == 42
+    assert len(pi_commands()) == 43
     shown = set().union(*map(types_in, values(PI))) - entry_types()
     assert shown == pi_commands() | PI_TYPES | {"frobnicate"}
 
@@ -409,10 +412,49 @@ def test_every_provider_is_listed_with_its_default_key_and_address() -> None:
     first, *_ = prose(PROVIDERS).split("\n## ")
     rows = {row.split("|")[1].strip(" `"): row for row in first.splitlines() if row.startswith("| `")}
     for name, info in catalog.PROVIDERS.items():
-        assert f"`{info.default_model}`" in rows[name]
-        if info.key_variable:
-            assert f"`{info.key_variable}` | `{info.base_url}`" in rows[name]
-            assert f"`{base_url_variable(name)}`" in prose(PROVIDERS)
+        assert f"`{info.default_model}`" in rows[name] or not info.default_model
+        assert f"`{info.base_url}`" in rows[name] or not info.base_url
+        assert f"`{info.key_variable}`" in rows[name] or not info.key_variable
+
+
+def provider_sections() -> dict[str, str]:
+    """What the page says of each provider, by its name."""
+    _, _, page = PROVIDERS.read_text().partition("\n## Each provider\n")
+    return {text.partition("\n")[0]: text for text in page.partition("\n## ")[0].split("\n### ")[1:]}
+
+
+@pytest.mark.parametrize("name", [name for name, info in catalog.PROVIDERS.items() if APIS[info.api].remote])
+def test_the_example_of_each_provider_runs_against_the_scripted_server(
+    name: str, tmp_path: Path, server: ModelServer
+) -> None:
+    info, said = catalog.PROVIDERS[name], provider_sections()[name]
+    for variable in (*info.key_variables, base_url_variable(name), info.host_variable):
+        assert f"`{variable}`" in said or not variable
+    [(language, _, command)] = FENCED.findall(said)
+    assert language == "sh"
+    given, _, words = command.rpartition("linnet -p ")
+    env = dict(each.split("=") for each in given.replace("…", "x").split())
+    addresses = {info.host_variable, base_url_variable(name)}
+    assert info.key_variable in env if not info.keyless else set(env) < addresses
+    done = run(
+        [BIN / "linnet", "-p", *shlex.split(words), *(("--api-key", "x") if info.keyless else ())],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        timeout=30,
+        env={**env, base_url_variable(name): server.url, "LINNET_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+    )
+    assert (done.returncode, done.stderr, done.stdout) == (0, "", "Hello from the scripted model.\n")
+    asked = server.requests[-1]
+    model = info.default_model or words.split()[-1]
+    assert asked.body.get("model") == model or model in re.split("[/:]", asked.path)
+
+
+def test_the_table_of_what_apis_can_do_has_every_api_that_asks_a_server() -> None:
+    _, _, page = prose(PROVIDERS).partition("\n## What each API can do here\n")
+    header = page.strip().splitlines()[0]
+    assert CODE.findall(header) == [api.name for api in APIS.values() if api.remote]
 
 
 def test_the_models_json_that_is_shown_is_understood() -> None:
@@ -445,7 +487,8 @@ def test_no_flag_is_made_up(page: Path) -> None:
     )
     flags += (*monitor_command.MONITOR.flags, *monitor_command.CAPTURE.flags, *models_command.MODELS.flags)
     flags += (*config_command.CONFIG.flags, *trust_command.TRUST.flags)
-    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag", "--no-index"}  # The last is git's.
+    others = {"--no-index", "--no-deps", "--linnet-record"}  # Of git, of pip, and of our plug-in for pytest.
+    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"} | others
     assert set(FLAG.findall(page.read_text())) <= known
 
 

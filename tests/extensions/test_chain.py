@@ -30,6 +30,7 @@ class Asked:
 
     commands: Sequence[ExtensionCommand] = ()
     tools = None
+    providers = ()
     replaces_tools = True
     asked: tuple[hooks.Name, ...] = ("tool_call", "input")
     told = ()

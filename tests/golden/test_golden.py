@@ -23,6 +23,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from pathlib import Path
 from threading import Condition
+from typing import Any
 
 import pytest
 from msgspec import Struct
@@ -37,6 +38,7 @@ from linnet.runtime.session import Session
 from linnet.runtime.settings.settings import resolve
 from linnet.server.dispatch import dispatch
 from linnet.store.session_folder import folder as session_folder
+from linnet.testing.model_server import ModelServer
 from linnet.wire.dialect import Dialect, Rejected
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.zot.dialect import Zot
@@ -102,13 +104,14 @@ def read_script(path: Path) -> list[Line]:
     return lines
 
 
-def play(folder: Path, dialect: str, cwd: Path) -> tuple[bytes, bytes]:
-    """What is printed, and what the files of the sessions say."""
+def play(folder: Path, dialect: str, cwd: Path, **said: Any) -> tuple[bytes, bytes]:
+    """What is printed, and what the files of the sessions say. Unless something else is named, the script is played."""
     if (folder / "files").exists():
         shutil.copytree(folder / "files", cwd, dirs_exist_ok=True)
     flags_file = folder / "flags.json"
     flags = parse(["rpc", *(json.loads(flags_file.read_text()) if flags_file.exists() else [])])
-    config = Config(**{"cwd": str(cwd), "script": str(folder / "model.json"), **flags.config})
+    model = {} if said.keys() & {"recording", "provider"} else {"script": str(folder / "model.json")}
+    config = Config(**{"cwd": str(cwd), **model, **said, **flags.config})
     policy, speak = DIALECTS[dialect]
     settings = resolve(config, {"LINNET_HOME": str(cwd / "no-home")}, policy)
     desk = Desk(speak(flags))
@@ -167,8 +170,49 @@ def test_a_conversation_prints_exactly_what_it_did(
     assert saved.split(b"\n") == (session.read_bytes() if session.exists() else b"").split(b"\n")
 
 
+def test_a_conversation_that_was_recorded_prints_the_same_when_it_is_played_in_another_folder(
+    name: str, dialect: str, tmp_path: Path
+) -> None:
+    file = str(tmp_path / "recording.jsonl")
+    folders = [tmp_path / "there", tmp_path / "elsewhere" / "deeper"]
+    for folder in folders:
+        folder.mkdir(parents=True)
+    recorded = play(HERE / name, dialect, folders[0], record=file)
+    if Path(file).exists():  # The model was asked something.
+        played = play(HERE / name, dialect, folders[1], recording=file)
+        for was, now in zip(recorded, played, strict=True):
+            assert normalised(now, folders[1]).split(b"\n") == normalised(was, folders[0]).split(b"\n")
+
+
+@pytest.mark.parametrize("said_in", DIALECTS)
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_what_came_over_http_prints_the_same_when_it_is_played(
+    provider: str, said_in: str, server: ModelServer, tmp_path: Path
+) -> None:
+    prompts = (
+        *("hello", "!think", "!cache", "!utf8", "!toolargs 40", "!thinklength", "!length", "!refusal"),
+        *('!tool bash {"command":"pwd; false"}', '!tools [["read",{"path":"x"}],["write",{"path":"y","content":"z"}]]'),
+        *("!fail 503 1", "!overflow 1", "!drop 3", "!droptool", "!sseerror overloaded_error", "!fail 400 1"),
+    )
+    asked_first = [json.dumps({"type": each}) for each in ("get_state", "get_models", "get_available_models")]
+    lines = [*asked_first, *(json.dumps({"type": "prompt", "message": each}) for each in prompts)]
+    (tmp_path / "stdin.jsonl").write_text("\n".join([*lines, *asked_first]))
+    folders = [tmp_path / "there", tmp_path / "elsewhere"]
+    for folder in folders:
+        folder.mkdir()
+    file = str(tmp_path / "recording.jsonl")
+    asked = {"provider": provider, "base_url": server.url, "api_key": "x", "record": file}
+    was, saved = play(tmp_path, said_in, folders[0], **asked, retry_delay=0.01)
+    answered = len(server.requests)
+    assert answered > len(prompts)
+    now, again = play(tmp_path, said_in, folders[1], recording=file, retry_delay=0.01)
+    assert len(server.requests) == answered
+    assert normalised(now, folders[1]).split(b"\n") == normalised(was, folders[0]).split(b"\n")
+    assert normalised(again, folders[1]).split(b"\n") == normalised(saved, folders[0]).split(b"\n")
+
+
 def test_every_conversation_is_whole() -> None:
-    for folder in (path for path in HERE.iterdir() if path.is_dir() and path.name != "__pycache__"):
+    for folder in (path for path in HERE.iterdir() if path.is_dir() and path.name not in ("__pycache__", "requests")):
         assert (folder / "model.json").exists(), folder.name
         assert (folder / "stdin.jsonl").exists(), folder.name
         dialects = [file.name.split(".")[1] for file in folder.glob("stdout.*.jsonl")]

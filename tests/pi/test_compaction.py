@@ -221,3 +221,13 @@ def test_an_automatic_compaction_can_be_aborted(pi: Callable[..., Agent], server
     assert end == {"type": "auto_compaction_end", "result": None, "aborted": True, "willRetry": False}
     assert agent.ask("get_state")["data"]["isStreaming"] is False
     assert "!overflow 1" in str(agent.ask("get_messages"))
+
+
+def test_a_small_window_is_not_full_from_the_start(pi: Callable[..., Agent]) -> None:
+    models = [{"id": "small", "provider": "anthropic", "context_window": 8192, "max_output": 1024}]
+    agent = pi("--model", "small", "--compact-keep", "1", "--no-tools", extra_models=models)
+    for number in range(3):
+        agent.send({"id": str(number), "type": "prompt", "message": "hi"})
+        agent.until("agent_end")
+    agent.ask("get_state")
+    assert not [frame for frame in agent.seen if "compaction" in frame["type"]]

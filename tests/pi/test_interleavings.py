@@ -15,7 +15,7 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
-from linnet.core import commands
+from linnet.core import commands, models
 from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta, PartClosed, ReplyOpened, Stopped, TextDelta
 from linnet.core.events import Event, ReplyEnded, RetryEnded, RetryScheduled, RunEnded, Settled, UserSaid
@@ -790,7 +790,7 @@ class Model(Resources):
     name = "scripted"
     asked = 0
 
-    def provider(self, name: str, cancel: Cancel) -> Provider:
+    def provider(self, model: models.Model, cancel: Cancel) -> Provider:
         return self
 
     def warm(self) -> None:

@@ -40,7 +40,7 @@ def drive(version: str, server: ModelServer, folder: Path) -> Report:
         "options": {
             "cliPath": str(HERE / "shim.mjs"),
             "cwd": str(folder),
-            "env": {"LINNET_PI": str(LINNET_PI), "LINNET_HOME": str(folder / "home")},
+            "env": {"AGENT_UNDER_TEST": str(LINNET_PI), "LINNET_HOME": str(folder / "home")},
             "provider": "anthropic",
             "model": "claude-sonnet-4-5",
             "args": [*flags, "--session-dir", "sessions", "a stray word"],

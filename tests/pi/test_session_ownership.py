@@ -36,13 +36,13 @@ def test_a_model_that_is_set_during_a_run_comes_back(pi: Callable[..., Agent]) -
     agent = pi()
     agent.send({"id": "p", "type": "prompt", "message": "!gate never"})
     agent.until("message_update")
-    agent.ask("set_model", provider="anthropic", modelId="claude-opus-4-1")
+    agent.ask("set_model", provider="anthropic", modelId="claude-opus-4-5")
     agent.send({"type": "abort"})
     agent.until("agent_end")
     file = file_of(agent)
     agent.ask("new_session")
     agent.ask("switch_session", sessionPath=str(file))
-    assert state(agent)["model"]["id"] == "claude-opus-4-1"
+    assert state(agent)["model"]["id"] == "claude-opus-4-5"
 
 
 @pytest.mark.parametrize("before", ["compact", "prompt"])

@@ -89,7 +89,7 @@ def test_models_of_every_provider_with_a_key_are_available(pi: Callable[..., Age
     models = agent.ask("get_available_models")["data"]["models"]
     assert {model["provider"] for model in models} == {"anthropic", "openai"}
     answer = agent.ask("set_model", provider="openai", modelId="gpt-5")
-    assert answer["data"]["api"] == "openai-completions"
+    assert answer["data"]["api"] == "openai-responses"
     assert agent.ask("get_state")["data"]["model"]["id"] == "gpt-5"
     back = agent.ask("set_model", provider="anthropic", modelId="claude-opus-4-5")
     assert back["success"]
@@ -131,7 +131,13 @@ def test_thinking_levels_are_set_checked_and_cycled(pi: Callable[..., Agent], se
         "medium",
         "high",
     ]
+    levels = agent.ask("get_available_thinking_levels")["data"]
+    assert levels == {"levels": ["off", "minimal", "low", "medium", "high"]}
+    agent.ask("set_model", provider="anthropic", modelId="claude-opus-5-5")
+    levels = agent.ask("get_available_thinking_levels")["data"]
+    assert levels == {"levels": ["minimal", "low", "medium", "high", "xhigh", "max"]}
     agent.ask("set_model", provider="anthropic", modelId="claude-3-5-haiku-20241022")
+    assert agent.ask("get_available_thinking_levels")["data"] == {"levels": ["off"]}
     assert agent.ask("cycle_thinking_level")["data"] is None
     assert agent.ask("get_state")["data"]["thinkingLevel"] == "off"
 

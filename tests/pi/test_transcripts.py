@@ -123,11 +123,6 @@ def begun(frames: list[Frame]) -> list[Frame]:
     return [begin(frame) for frame in frames]
 
 
-def unsigned(found: Frame) -> Frame:
-    own = found.get("thinkingSignature") == "reasoning_content"
-    return {name: value for name, value in found.items() if not own or name != "thinkingSignature"}
-
-
 def once(frames: list[Frame]) -> list[Frame]:
     """Where a command has two responses, only the refusal, in the place of the first."""
     refused = {frame["id"]: frame for frame in frames if frame.get("success") is False}
@@ -198,7 +193,6 @@ EVERYWHERE = {
     "an abort is answered at once": Difference("the client knows it was heard; pi answers after the run", answered),
     "absent is null": Difference("as the document has them; pi leaves them out", everywhere(nulls)),
     "a message starts empty": Difference("nobody can know then how it will end", begun),
-    "no foreign signatures": Difference("an internal word of pi's", everywhere(unsigned)),
     "a user message has attachments": Difference("as the document shows it; pi leaves them out", everywhere(attached)),
     "no ids of responses": Difference("later versions have them; the document does not", without("responseId")),
 }

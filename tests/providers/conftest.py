@@ -148,7 +148,7 @@ def talk(server: ModelServer) -> Iterator[Talk]:
         yield opened
 
 
-@pytest.fixture(params=["anthropic", "openai"])
+@pytest.fixture(params=["anthropic", "openai", "azure-openai", "google", "bedrock"])
 def conversation(request: pytest.FixtureRequest, talk: Talk) -> Conversation:
-    """The same conversation, with either vendor."""
+    """The same conversation through each API: at Azure, through OpenAI's Responses."""
     return talk(request.param)

@@ -2,8 +2,6 @@
 
 import socket
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
@@ -12,6 +10,7 @@ import pytest
 from linnet.concurrency.cancel import CancelToken
 from linnet.errors import Cancelled
 from linnet.testing.model_server import ModelServer
+from tests.suite.hosts import deaf_host, mute_host
 
 if TYPE_CHECKING:
     from tests.providers.conftest import Asking, Conversation, Talk
@@ -28,30 +27,6 @@ def aborted(asking: "Asking") -> None:
     heard = asking.abort()
     assert monotonic() - before < AT_ONCE
     assert isinstance(heard.error, Cancelled)
-
-
-@contextmanager
-def deaf_host() -> Iterator[int]:
-    """A port whose queue is full: a connection attempt is neither accepted nor refused."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        fillers = [socket.socket() for _ in range(3)]
-        try:
-            for filler in fillers:
-                filler.setblocking(False)
-                filler.connect_ex(listener.getsockname())
-            yield listener.getsockname()[1]
-        finally:
-            for filler in fillers:
-                filler.close()
-
-
-@contextmanager
-def mute_host() -> Iterator[tuple[socket.socket, int]]:
-    """A port that is connected to, and never says a word."""
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        yield listener, listener.getsockname()[1]
 
 
 def test_while_waiting_for_the_head(conversation: "Conversation", server: ModelServer) -> None:

@@ -18,7 +18,7 @@ from linnet.core.deltas import (
     UsageReported,
 )
 from linnet.core.messages import Usage
-from linnet.errors import ProviderError, ProviderRejected, ProviderUnavailable
+from linnet.errors import ModelRefused, ProviderError, ProviderRejected, ProviderUnavailable
 from linnet.providers.anthropic.response import Reader
 
 START = {"type": "message_start", "message": {"usage": {"input_tokens": 5, "output_tokens": 1}}}
@@ -116,7 +116,6 @@ def test_usage_is_cumulative_and_later_words_replace_earlier_ones() -> None:
         ("tool_use", "tool_use"),
         ("max_tokens", "length"),
         ("model_context_window_exceeded", "length"),
-        ("something_new", "end"),
         (None, "end"),
     ],
 )
@@ -125,6 +124,26 @@ def test_every_reason_to_stop_has_a_meaning(reason: str | None, stop: str) -> No
     assert failure is None
     assert isinstance(deltas[-1], Stopped)
     assert deltas[-1].reason == stop
+
+
+@pytest.mark.parametrize(
+    ("reason", "details", "kind", "words"),
+    [
+        ("something_new", None, ProviderRejected, 'not known here: "something_new"'),
+        ("refusal", None, ModelRefused, "refused to answer"),
+        ("refusal", {"type": "refusal", "category": "bio", "explanation": "No."}, ModelRefused, "(bio: No.)"),
+        ("sensitive", None, ModelRefused, "refused to answer"),
+        ("content_filter", None, ModelRefused, "refused to answer"),
+    ],
+)
+def test_a_reason_that_is_no_good_end_is_an_error(
+    reason: str, details: dict[str, str] | None, kind: type[ProviderError], words: str
+) -> None:
+    closing = json.dumps({"type": "message_delta", "delta": {"stop_reason": reason, "stop_details": details}}).encode()
+    deltas, failure = read(START, closing, STOP)
+    assert not any(isinstance(delta, Stopped) for delta in deltas)
+    assert type(failure) is kind
+    assert words in str(failure)
 
 
 def test_a_refusal_keeps_the_words_said_and_then_fails() -> None:

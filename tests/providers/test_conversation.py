@@ -7,7 +7,7 @@ import pytest
 
 from linnet.core.deltas import PartClosed, ReplyOpened, ThinkingSigned
 from linnet.core.messages import AssistantMessage, Text, ToolCall, ToolResult, Usage
-from linnet.errors import ContextOverflow, ProviderRejected, ProviderUnavailable
+from linnet.errors import ContextOverflow, ModelRefused, ProviderRejected, ProviderUnavailable
 from linnet.testing.model_script import ODD_TEXT
 from linnet.testing.model_server import ModelServer
 
@@ -77,6 +77,8 @@ def test_a_long_call_streams_its_arguments(conversation: "Conversation") -> None
 def test_an_unusual_stop_is_told(conversation: "Conversation", prompt: str, stop: str) -> None:
     heard = conversation.ask(prompt)
     assert heard.error is None
+    if stop == "tool_use" and conversation.vendor in ("azure-openai", "google"):
+        stop = "end"  # These APIs say only that a reply is complete.
     assert heard.stop == stop
 
 
@@ -94,16 +96,18 @@ def test_an_error_inside_the_stream_is_judged_by_its_kind(conversation: "Convers
     passing = conversation.ask("!sseerror overloaded_error")
     assert passing.text == "before "
     assert isinstance(passing.error, ProviderUnavailable)
-    assert str(passing.error) == f"{conversation.vendor}: overloaded_error: scripted failure"
+    kind = "" if conversation.vendor == "google" else "overloaded_error: "  # Google has a word of its own for it.
+    assert str(passing.error).startswith(f"{conversation.vendor}: {kind}")
+    assert str(passing.error).endswith(": scripted failure")
     assert isinstance(conversation.ask("!sseerror invalid_request_error").error, ProviderRejected)
 
 
 def test_a_refusal_is_not_a_success_that_says_nothing(conversation: "Conversation") -> None:
     heard = conversation.ask("!refusal")
-    if conversation.vendor == "anthropic":
-        assert str(heard.error) == "anthropic: the model refused to answer"
-    else:
+    if conversation.vendor in ("openai", "azure-openai"):
         assert heard.text == "I canI will not."
+    else:
+        assert isinstance(heard.error, ModelRefused)
 
 
 def test_a_filtered_reply_fails(conversation: "Conversation") -> None:
@@ -127,8 +131,12 @@ def test_characters_survive_being_cut_anywhere(conversation: "Conversation") -> 
 
 def test_cached_tokens_are_counted_apart(conversation: "Conversation") -> None:
     usage = conversation.ask("!cache").usage
-    expected = Usage(10, 2, 1000, 200) if conversation.vendor == "anthropic" else Usage(210, 2, 1000)
-    assert usage == expected
+    expected = {
+        "openai": Usage(210, 2, 1000),
+        "google": Usage(210, 2, 1000),
+        "bedrock": Usage(10, 2, 1000, 200, cache_write_long=50),
+    }
+    assert usage == expected.get(conversation.vendor, Usage(10, 2, 1000, 200))
 
 
 def test_a_conversation_that_is_too_long_says_so(conversation: "Conversation") -> None:
@@ -179,3 +187,11 @@ def test_the_request_carries_the_key_and_asks_for_plain_bytes(talk: "Talk", serv
 def test_a_large_request_goes_through(conversation: "Conversation", server: ModelServer) -> None:
     assert conversation.ask("x" * 3_000_000).stop == "end"
     assert len(json.dumps(server.requests[0].body)) > 3_000_000
+
+
+@pytest.mark.parametrize(("vendor", "path"), [("anthropic", "/v1/messages"), ("openai", "/v1/chat/completions")])
+def test_the_whole_address_of_an_api_is_a_base_url_too(
+    talk: "Talk", server: ModelServer, vendor: str, path: str
+) -> None:
+    assert talk(vendor, server.url + path).ask("hi").error is None
+    assert server.requests[-1].path == path

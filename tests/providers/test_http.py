@@ -2,65 +2,22 @@
 
 import socket
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
-from threading import Event, Thread
+from contextlib import ExitStack, suppress
+from threading import Event
 from typing import TYPE_CHECKING
 
 import pytest
 
 from linnet.concurrency.cancel import CancelToken
 from linnet.errors import ProviderRejected, ProviderUnavailable
-from linnet.providers.http.client import HttpClient, Timeouts
+from linnet.providers.http.call import HttpCall
+from linnet.providers.http.client import HttpClient, HttpReply, Timeouts
 from linnet.testing.model_server import ModelServer
+from tests.providers.raw import STREAM, Handler, RawServer, answers, request_of, sized
+from tests.suite.hosts import deaf_host
 
 if TYPE_CHECKING:
     from tests.providers.conftest import Talk
-
-Handler = Callable[[socket.socket], None]
-STREAM = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-
-
-def request_of(connection: socket.socket) -> bytes:
-    """One whole request, or nothing if the client hung up."""
-    data = b""
-    while b"\r\n\r\n" not in data:
-        piece = connection.recv(65536)
-        if not piece:
-            return b""
-        data += piece
-    head, _, body = data.partition(b"\r\n\r\n")
-    length = int(head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0])
-    while len(body) < length:
-        body += connection.recv(65536)
-    return head + b"\r\n\r\n" + body
-
-
-class RawServer:
-    """Gives each connection to the next handler. Whatever a handler raises fails the test."""
-
-    def __init__(self, *handlers: Handler) -> None:
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
-        self._handlers = handlers
-        self._failures: list[BaseException] = []
-        self._thread = Thread(target=self._run)
-        self._thread.start()
-
-    def close(self) -> None:
-        self._thread.join(10)
-        assert not self._thread.is_alive()
-        self._listener.close()
-        assert not self._failures
-
-    def _run(self) -> None:
-        for handler in self._handlers:
-            connection, _ = self._listener.accept()
-            with connection:
-                try:
-                    handler(connection)
-                except BaseException as failure:
-                    self._failures.append(failure)
-
 
 Serve = Callable[..., HttpClient]
 
@@ -79,27 +36,15 @@ def serve() -> Iterator[Serve]:
         yield started
 
 
-def answers(*answers: bytes) -> Handler:
-    """Answers one request after the other on the same connection, then hangs up."""
-
-    def handle(connection: socket.socket) -> None:
-        for answer in answers:
-            assert request_of(connection)
-            connection.sendall(answer)
-
-    return handle
+def post(client: HttpClient, *body: bytes) -> HttpReply:
+    return client.post(HttpCall(client.url.path, body=body or (b"{}",)), CancelToken())
 
 
 def everything(client: HttpClient, body: bytes = b"{}") -> bytes:
-    reply = client.post(body, CancelToken())
+    reply = post(client, body)
     pieces = list(iter(reply.read, b""))
     reply.release()
     return b"".join(pieces)
-
-
-def sized(body: bytes, status: str = "200 OK", kind: str = "text/event-stream", more: str = "") -> bytes:
-    head = f"HTTP/1.1 {status}\r\nContent-Type: {kind}\r\n{more}Content-Length: {len(body)}\r\n\r\n"
-    return head.encode() + body
 
 
 @pytest.mark.parametrize(
@@ -144,6 +89,64 @@ def test_the_request_is_what_a_server_expects(serve: Serve) -> None:
     assert body == b'{"a":1}'
 
 
+def test_a_call_has_its_own_path_headers_and_pieces(serve: Serve) -> None:
+    seen: list[bytes] = []
+
+    def handle(connection: socket.socket) -> None:
+        for _ in range(2):
+            seen.append(request_of(connection))
+            connection.sendall(sized(b"x"))
+
+    client = serve(handle)
+    large = bytes(range(256)) * 1000
+    pieces = (b"<", bytearray(b"two"), memoryview(large), b"", b">", large[:70000], b"end")
+    call = HttpCall("/other?a=b", {"content-type": "text/x", "Authorization": "Bearer se cret-word"}, pieces)
+    for each in (call, HttpCall("/plain")):
+        reply = client.post(each, CancelToken())
+        assert reply.read() == b"x"
+        reply.release()
+    head, _, body = seen[0].partition(b"\r\n\r\n")
+    lines = head.decode().split("\r\n")
+    assert lines[0] == "POST /other?a=b HTTP/1.1"
+    assert [line for line in lines if line.lower().startswith("content-type")] == ["content-type: text/x"]
+    assert {"X-Key: k", "Authorization: Bearer se cret-word"} < set(lines)
+    assert body == b"".join(pieces)
+    assert seen[1].startswith(b"POST /plain HTTP/1.1\r\n")
+    assert b"Content-Type: application/json\r\n" in seen[1]
+    assert b"cret-word" not in seen[1]
+    assert "cret-word" in client.secrets
+
+
+@pytest.mark.parametrize("path", ["", "v1", "/a b", "/a\r\nX: y", "/\u00e9"])
+def test_a_path_that_cannot_be_sent_is_rejected_before_anything_is(path: str) -> None:
+    with pytest.raises(ProviderRejected, match="cannot be asked for"):
+        HttpClient("acme", "http://127.0.0.1:1").post(HttpCall(path), CancelToken())
+
+
+def test_a_header_of_a_call_that_cannot_be_sent_is_rejected_before_anything_is() -> None:
+    with pytest.raises(ProviderRejected, match="the X-A header would hold"):
+        HttpClient("acme", "http://127.0.0.1:1").post(HttpCall("/", {"X-A": "a\nb"}), CancelToken())
+
+
+def test_signatures_of_many_calls_are_not_remembered_for_ever(serve: Serve) -> None:
+    client = serve(answers(*[sized(b"x")] * 40))
+    for count in range(40):
+        reply = client.post(HttpCall("/", {"authorization": f"AWS4 Signature={count}"}), CancelToken())
+        assert reply.read() == b"x"
+        reply.release()
+    assert len(client.secrets) < 20
+    assert "Signature=39" in client.secrets
+
+
+def test_an_api_says_which_content_types_it_takes_for_a_reply(serve: Serve) -> None:
+    client = serve(answers(sized(b"{}", kind="application/json"), sized(b"{}", kind="text/plain")))
+    reply = client.post(HttpCall("/"), CancelToken(), accept=lambda kind: kind == "application/json")
+    assert reply.read() == b"{}"
+    reply.release()
+    with pytest.raises(ProviderRejected, match="expected an event stream but got text/plain"):
+        client.post(HttpCall("/"), CancelToken(), accept=lambda kind: kind == "application/json")
+
+
 @pytest.mark.parametrize(
     "answer",
     [
@@ -182,7 +185,7 @@ def test_garbage_between_chunks_is_reported(serve: Serve) -> None:
         heard.wait(10)
         connection.sendall(b"nonsense\r\n")
 
-    reply = serve(handle).post(b"{}", CancelToken())
+    reply = post(serve(handle))
     assert reply.read() == b"one"
     heard.set()
     with pytest.raises(ProviderUnavailable, match="garbled"):
@@ -288,7 +291,7 @@ def test_nothing_is_asked_on_a_connection_that_spoke_while_it_was_kept(serve: Se
 
 def test_a_reply_released_with_bytes_that_nobody_read_costs_the_connection(serve: Serve) -> None:
     client = serve(stays(sized(b"one")), answers(sized(b"two")))
-    client.post(b"{}", CancelToken()).release()
+    post(client).release()
     assert everything(client) == b"two"
 
 
@@ -327,7 +330,7 @@ def test_a_reply_released_before_its_end_keeps_the_connection_if_the_end_follows
 
     released, ended = Event(), Event()
     client = serve(handle)
-    reply = client.post(b"{}", CancelToken())
+    reply = post(client)
     assert reply.read() == b"one"
     reply.release()
     released.set()
@@ -342,7 +345,7 @@ def test_a_reply_released_whose_end_never_follows_costs_the_connection(serve: Se
         assert connection.recv(1) == b""
 
     client = serve(handle, answers(sized(b"two")))
-    reply = client.post(b"{}", CancelToken())
+    reply = post(client)
     assert reply.read() == b"one"
     reply.release()
     assert everything(client) == b"two"
@@ -353,7 +356,7 @@ def test_silence_is_reported_after_a_while(serve: Serve) -> None:
         request_of(connection)
         assert connection.recv(1) == b""
 
-    with pytest.raises(ProviderUnavailable, match=r"said nothing for 0\.05 s"):
+    with pytest.raises(ProviderUnavailable, match=r"said nothing for 0\.05 s \(timeout\)"):
         everything(serve(silent, timeouts=Timeouts(idle=0.05)))
 
 
@@ -363,22 +366,37 @@ def test_silence_amid_a_reply_is_reported_after_a_while(serve: Serve) -> None:
         connection.sendall(STREAM + b"Content-Length: 10\r\n\r\nhello")
         assert connection.recv(1) == b""
 
-    with pytest.raises(ProviderUnavailable, match=r"said nothing for 0\.05 s"):
+    with pytest.raises(ProviderUnavailable, match=r"said nothing for 0\.05 s \(timeout\)"):
         everything(serve(falls_silent, timeouts=Timeouts(idle=0.05)))
 
 
+def test_a_server_that_never_comes_to_its_answer_is_given_up_even_if_it_goes_on_talking(serve: Serve) -> None:
+    def drips(connection: socket.socket) -> None:
+        request_of(connection)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+        with suppress(OSError):
+            while not Event().wait(0.01):
+                connection.sendall(b"x")
+
+    late = r"did not begin to answer within 0\.2 s \(first_byte_timeout\)"
+    with pytest.raises(ProviderUnavailable, match=late):
+        everything(serve(drips, timeouts=Timeouts(first_byte=0.2, idle=30)))
+
+
+def test_once_it_answers_a_server_has_as_long_as_for_any_silence(serve: Serve) -> None:
+    client = serve(answers(sized(b"one"), sized(b"two")), timeouts=Timeouts(first_byte=20, idle=30))
+    for expected in (b"one", b"two"):
+        reply = post(client)
+        assert reply._connection.sock.gettimeout() == 30
+        assert reply.read() == expected
+        reply.release()
+
+
 def test_a_host_that_does_not_answer_is_given_up_after_a_while(talk: "Talk") -> None:
-    with socket.socket() as listener, ExitStack() as stack:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(0)
-        for _ in range(3):
-            filler = stack.enter_context(socket.socket())
-            filler.setblocking(False)
-            filler.connect_ex(listener.getsockname())
-        url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        heard = talk(url=url, timeouts=Timeouts(connect=0.05)).ask("hi")
+    with deaf_host() as port:
+        heard = talk(url=f"http://127.0.0.1:{port}", timeouts=Timeouts(connect=0.05)).ask("hi")
     assert isinstance(heard.error, ProviderUnavailable)
-    assert str(heard.error).endswith(": no answer within 0.05 s")
+    assert str(heard.error).endswith(": no answer within 0.05 s (connect_timeout)")
 
 
 def test_a_port_where_nobody_listens_is_reported_in_plain_words(talk: "Talk") -> None:

@@ -256,6 +256,11 @@ def post(server: ModelServer, path: str, body: bytes, **headers: str) -> tuple[i
         connection.close()
 
 
+def test_claude_takes_a_key_of_googles_at_vertex_alone(server: ModelServer) -> None:
+    assert post(server, "/v1/messages", b"{}", x_goog_api_key="k")[0] == 401
+    assert post(server, "/v1/publishers/anthropic/models/m:streamRawPredict", b"{}", x_goog_api_key="k")[0] == 400
+
+
 def test_a_request_that_is_not_one_is_refused_politely(server: ModelServer) -> None:
     assert post(server, "/v1/messages", b"{}")[0] == 401
     assert post(server, "/v1/messages", b"{}", x_api_key="k")[0] == 400

@@ -13,6 +13,7 @@ from linnet.core.deltas import (
     Stopped,
     TextDelta,
     ThinkingDelta,
+    ThinkingSigned,
     UsageReported,
 )
 from linnet.core.messages import Usage
@@ -60,6 +61,7 @@ def test_text_thoughts_and_usage_become_deltas_in_order() -> None:
     assert deltas == [
         ReplyOpened(),
         ThinkingDelta("Hm."),
+        ThinkingSigned("reasoning_content"),
         ThinkingDelta("Hm."),
         TextDelta("Hi"),
         UsageReported(Usage(4, 4, 6)),
@@ -74,13 +76,14 @@ def test_the_opening_comes_first_whatever_a_server_begins_with() -> None:
 
 def test_the_same_thought_under_two_names_is_thought_once() -> None:
     deltas, _ = read(chunk(reasoning_content="Hm.", reasoning="Hm."), chunk("stop"), DONE)
-    assert deltas[1:-1] == [ThinkingDelta("Hm.")]
+    assert deltas[1:-1] == [ThinkingDelta("Hm."), ThinkingSigned("reasoning_content")]
 
 
 def test_a_chunk_may_hold_a_thought_words_and_a_call_at_once() -> None:
     deltas, _ = read(chunk("tool_calls", reasoning="Hm.", content="Hi", tool_calls=[call(0, "a", "read", "{}")]), DONE)
     assert deltas[1:] == [
         ThinkingDelta("Hm."),
+        ThinkingSigned("reasoning"),
         TextDelta("Hi"),
         CallOpened("a", "read"),
         CallDelta("a", "{}"),

@@ -3,20 +3,17 @@
 import socket
 from base64 import b64encode
 from collections.abc import Iterator
-from contextlib import suppress
 from pathlib import Path
-from threading import Thread
 from typing import TYPE_CHECKING
 
 import pytest
 
 from linnet.errors import Cancelled, ProviderRejected, ProviderUnavailable
 from linnet.testing.model_server import ModelServer
+from tests.providers.raw import TLS, Proxy
 
 if TYPE_CHECKING:
     from tests.providers.conftest import Talk
-
-TLS = Path(__file__).parent / "tls"
 
 
 @pytest.fixture
@@ -53,6 +50,33 @@ def test_a_certificate_that_nobody_vouches_for_is_rejected(talk: "Talk", secure:
     assert not secure.requests
 
 
+@pytest.mark.parametrize(
+    ("variable", "name", "why"),
+    [
+        ("SSL_CERT_FILE", "missing.pem", "is not there"),
+        ("SSL_CERT_FILE", "empty.pem", "has no certificates that can be read"),
+        ("SSL_CERT_DIR", "empty.pem", "is no folder"),
+    ],
+)
+def test_certificates_that_cannot_be_read_are_named_and_not_passed_over(
+    talk: "Talk",
+    secure: ModelServer,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    variable: str,
+    name: str,
+    why: str,
+) -> None:
+    (tmp_path / "empty.pem").touch()
+    monkeypatch.setenv(variable, str(tmp_path / name))
+    conversation = talk(url=secure.url, attempts=4)
+    conversation.provider.warm()
+    error = conversation.ask("hi").error
+    assert isinstance(error, ProviderRejected)
+    assert f"{variable} names {tmp_path / name}, which {why}" in str(error)
+    assert not secure.requests
+
+
 @pytest.mark.usefixtures("trusted")
 def test_a_certificate_for_another_name_is_rejected(
     talk: "Talk", secure: ModelServer, monkeypatch: pytest.MonkeyPatch
@@ -69,59 +93,6 @@ def test_a_server_without_tls_is_reported(talk: "Talk", server: ModelServer) -> 
     error = talk(url=server.url.replace("http:", "https:")).ask("hi").error
     assert isinstance(error, ProviderUnavailable)
     assert "could not connect" in str(error)
-
-
-class Proxy:
-    """Forwards to one server, whatever name it is asked for, and remembers the heads of the requests."""
-
-    def __init__(self, target: int, answer: bytes = b"") -> None:
-        self.heads: list[str] = []
-        self._target = target
-        self._answer = answer
-        self._listener = socket.create_server(("127.0.0.1", 0))
-        self.address = f"127.0.0.1:{self._listener.getsockname()[1]}"
-        self._threads = [Thread(target=self._accept)]
-        self._threads[0].start()
-
-    def close(self) -> None:
-        with socket.socket() as knock:
-            knock.connect(self._listener.getsockname())
-        for thread in self._threads:
-            thread.join(10)
-        self._listener.close()
-
-    def _accept(self) -> None:
-        while True:
-            client, _ = self._listener.accept()
-            head = b""
-            while b"\r\n\r\n" not in head and (piece := client.recv(65536)):
-                head += piece
-            if not head:
-                client.close()
-                return
-            self.heads.append(head.partition(b"\r\n\r\n")[0].decode())
-            if self._answer:
-                with client:
-                    client.sendall(self._answer)
-                continue
-            server = socket.create_connection(("127.0.0.1", self._target))
-            if head.startswith(b"CONNECT "):
-                client.sendall(b"HTTP/1.1 200 Connection established\r\nVia: test\r\n\r\n")
-            else:
-                server.sendall(head)
-            back = Thread(target=self._copy, args=(server, client))
-            forth = Thread(target=self._copy, args=(client, server))
-            self._threads += [back, forth]
-            back.start()
-            forth.start()
-
-    def _copy(self, source: socket.socket, target: socket.socket) -> None:
-        with suppress(OSError), source:
-            while data := source.recv(65536):
-                target.sendall(data)
-            target.shutdown(socket.SHUT_WR)
-        with suppress(OSError):
-            target.shutdown(socket.SHUT_RDWR)
 
 
 @pytest.fixture

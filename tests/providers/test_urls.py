@@ -47,6 +47,8 @@ def test_a_host_header_leaves_out_what_goes_without_saying() -> None:
         ("https://api.openai.com/v1", "https://api.openai.com/v1/chat/completions"),
         ("https://gateway.example/openai", "https://gateway.example/openai/chat/completions"),
         ("https://x/api/v3", "https://x/api/v3/chat/completions"),
+        ("https://x/chat/completions", "https://x/chat/completions"),
+        ("https://x/a/chat/completions/?b=c", "https://x/a/chat/completions?b=c"),
     ],
 )
 def test_an_endpoint_is_found_under_any_base(base: str, expected: str) -> None:

@@ -6,8 +6,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
-from linnet.core.models import Prices
+from linnet.core.context.cost import priced
+from linnet.core.messages import Usage
+from linnet.core.models import Prices, levels
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.models.accounts import Accounts
 
@@ -91,7 +94,153 @@ NAMED = [
     (["anthropic"], {"own": {"providers": {"lan": LAN}}}, "lan", "whatever", "lan: whatever"),
     (["anthropic"], {"own": {"providers": {"lan": LAN}}}, "lan", None, "lan: meta-llama/Llama-3"),
     ([], {}, "scripted", None, "scripted: scripted"),
+    (["anthropic"], {}, "openrouter", "anthropic/claude-opus-5", "openrouter: anthropic/claude-opus-5"),
+    (["anthropic"], {}, "openrouter", "openrouter/anthropic/claude-x", "openrouter: anthropic/claude-x"),
+    (["anthropic"], {}, "openrouter", "openrouter/auto", "openrouter: auto"),
+    (["anthropic"], {}, None, "openrouter/meta/llama", "openrouter: meta/llama"),
+    (
+        [],
+        {"env": {"OPENROUTER_API_KEY": "k"}},
+        None,
+        "anthropic/claude-sonnet-5",
+        "openrouter: anthropic/claude-sonnet-5",
+    ),
+    ([], {"env": {"OPENROUTER_API_KEY": "k"}}, None, "meta/llama", "openrouter: meta/llama"),
+    (["anthropic"], {}, "groq", "openai/gpt-oss-120b", "groq: openai/gpt-oss-120b"),
+    (["anthropic"], {}, None, "openai/gpt-oss-20b", "groq: openai/gpt-oss-20b"),
+    (["anthropic"], {}, "ollama", "llama3:8b", "ollama: llama3:8b"),
+    (["anthropic"], {}, None, "ollama/llama3:8b", "ollama: llama3:8b"),
+    (["anthropic"], {}, "ollama", "hf.co/x/y:Q4", "ollama: hf.co/x/y:Q4"),
+    ([], {"env": {"OLLAMA_HOST": "lan"}}, None, "llama3", "ollama: llama3"),
+    ([], {"env": {"OLLAMA_HOST": "lan"}}, None, None, "anthropic: claude-sonnet-5"),
+    ([], {"env": {"HF_TOKEN": "k"}}, None, None, "huggingface: zai-org/GLM-5.3"),
+    ([], {"env": {"LITELLM_API_KEY": "k"}}, None, None, "anthropic: claude-sonnet-5"),
 ]
+
+WORDS = [
+    (["anthropic"], {}, None, "sonnet", "anthropic: claude-sonnet-5"),
+    (["anthropic"], {}, None, "opus", "anthropic: claude-opus-5-5"),
+    (["anthropic"], {}, None, "Opus-4", "anthropic: claude-opus-4-8"),
+    (["anthropic"], {}, None, "claude-sonnet-4", "anthropic: claude-sonnet-4-6"),
+    (["anthropic"], {}, None, "GPT-6", "openai: gpt-6-sol"),
+    (["openai"], {}, None, "sonnet", "anthropic: claude-sonnet-5"),
+    (["anthropic"], {}, "openrouter", "opus", "openrouter: anthropic/claude-opus-5.5"),
+    (["anthropic"], {}, None, "openrouter/opus", "openrouter: anthropic/claude-opus-5.5"),
+    ([], {"env": {"OPENROUTER_API_KEY": "k"}}, None, "opus", "openrouter: anthropic/claude-opus-5.5"),
+    ([], {"env": {"GROQ_API_KEY": "k"}}, None, "opus", "groq: opus"),
+    (["openai"], {"env": {"OPENAI_BASE_URL": "http://x"}}, None, "sol", "openai: sol"),
+    (["openai"], {"env": {"OPENAI_BASE_URL": "http://x"}}, "openai", "sol", "openai: sol"),
+]
+
+
+@pytest.mark.parametrize(("keys", "said", "provider", "model", "chosen"), WORDS)
+def test_a_word_of_a_name_is_the_first_model_that_has_it_where_ids_are_known(
+    start: Start, keys: list[str], said: dict[str, Any], provider: str | None, model: str, chosen: str
+) -> None:
+    assert begun(start(*keys, **said), provider, model) == chosen
+
+
+LEVELLED = [
+    (None, "gpt-5:high", "openai: gpt-5", "high"),
+    (None, "openai/gpt-5:minimal", "openai: gpt-5", "minimal"),
+    ("openai", "gpt-5:max", "openai: gpt-5", "max"),
+    (None, "sonnet:off", "anthropic: claude-sonnet-5", "off"),
+    (None, "anthropic/opus:xhigh", "anthropic: claude-opus-5-5", "xhigh"),
+    ("ollama", "llama3:8b:high", "ollama: llama3:8b", "high"),
+    ("ollama", "llama3:8b", "ollama: llama3:8b", None),
+    ("lan", "odd:high", "lan: odd:high", None),
+    (None, "odd:high", "lan: odd:high", None),
+    (None, "lan/odd:high", "lan: odd:high", None),
+    ("lan", "odd:high:low", "lan: odd:high", "low"),
+    ("lan", ":high", "lan: :high", None),
+]
+
+
+@pytest.mark.parametrize(("provider", "model", "chosen", "level"), LEVELLED)
+def test_a_level_of_thinking_may_stand_behind_a_colon_but_ids_with_one_win(
+    start: Start, provider: str | None, model: str, chosen: str, level: str | None
+) -> None:
+    accounts = start("anthropic", own={"providers": {"lan": {**LAN, "models": [{"id": "odd:high"}]}}})
+    assert begun(accounts, provider, model) == chosen
+    assert accounts.level == level
+
+
+def ids(accounts: Accounts) -> list[str]:
+    return [model.id for model in accounts.available()]
+
+
+def test_patterns_say_which_models_are_offered_in_their_order(start: Start) -> None:
+    found = ids(start("anthropic", "openai", scope=["openai/gpt-6*", "claude-haiku-?-5", "sonnet-5-5:high"]))
+    assert found[:2] == ["gpt-6-sol", "gpt-6-astra"]
+    assert found[-3:] == ["claude-haiku-5-5", "claude-haiku-4-5", "claude-sonnet-5-5"]
+    assert not any(id.startswith("gpt-5") for id in found)
+    assert "gpt-6-sol" not in ids(start("anthropic", scope=["gpt-*", "claude-*"]))
+    assert len(ids(start("anthropic", "openai"))) > 30
+
+
+def test_the_first_model_that_is_offered_is_used_if_none_is_named(start: Start) -> None:
+    assert begun(start("anthropic", "openai", scope=["gpt-6-luna", "opus"])) == "openai: gpt-6-luna"
+    assert begun(start("anthropic", "openai", scope=["gpt-6-luna"]), None, "sonnet") == "anthropic: claude-sonnet-5"
+    assert (
+        begun(start("anthropic", "openai", scope=["gpt-6-luna", "opus"]), "anthropic") == "anthropic: claude-opus-5-5"
+    )
+    assert begun(start(api_key="k", scope=["opus-4-8"])) == "anthropic: claude-opus-4-8"
+    nothing = start("anthropic", scope=["nope*"])
+    assert begun(nothing) == "anthropic: claude-sonnet-5"
+    assert nothing.unmatched() == ["nope*"]
+    assert start("anthropic", scope=["claude-*"]).unmatched() == []
+
+
+@pytest.mark.parametrize(
+    ("host", "url"),
+    [
+        ("box", "http://box:11434/v1"),
+        ("box:80", "http://box:80/v1"),
+        (":9000", "http://127.0.0.1:9000/v1"),
+        ("0.0.0.0", "http://127.0.0.1:11434/v1"),
+        ("0.0.0.0:9000", "http://127.0.0.1:9000/v1"),
+        ("[::1]", "http://[::1]:11434/v1"),
+        ("[::1]:9000", "http://[::1]:9000/v1"),
+        ("http://box:9000", "http://box:9000/v1"),
+        ("https://box/", "https://box/v1"),
+        ("https://box/ollama/v1/", "https://box/ollama/v1"),
+        ("", "http://127.0.0.1:11434/v1"),
+    ],
+)
+def test_ollamas_own_variable_is_read_in_all_its_forms(start: Start, host: str, url: str) -> None:
+    accounts = start(env={"OLLAMA_HOST": host})
+    assert accounts.base_url("ollama") == url
+    assert accounts.has_own_server("ollama") == bool(host)
+    other = start(env={"OLLAMA_HOST": host, "OLLAMA_BASE_URL": "http://other"})
+    assert other.base_url("ollama") == "http://other"
+
+
+def test_a_server_of_ones_own_machine_wants_no_key_and_is_not_chosen_by_itself(start: Start) -> None:
+    accounts = start()
+    assert begun(accounts) == "anthropic: claude-sonnet-5"
+    for name in ("ollama", "lmstudio", "llama.cpp", "vllm", "litellm"):
+        model = accounts.begin(name, "m")
+        accounts.require(name)
+        assert (model.base_url, model.prices) == (accounts.info(name).base_url, None)
+        with pytest.raises(ConfigError, match=f"the provider {name} has no default model; to see which it has: linnet"):
+            accounts.begin(name, None)
+    assert accounts.choose("ollama", "another").id == "another"
+
+
+def test_a_model_that_is_known_elsewhere_thinks_and_sees_as_there(start: Start) -> None:
+    accounts = start(env={"ANTHROPIC_BASE_URL": "http://gateway"})
+    model = accounts.begin("anthropic", "team/claude-opus-5")
+    assert model.levels == accounts.find("anthropic", "claude-opus-5").levels
+    assert (model.context_window, model.prices) == (1_000_000, None)
+    unlike = accounts.begin("anthropic", "glm-4.6")
+    assert (unlike.context_window, unlike.reasoning, unlike.levels) == (128_000, False, {})
+
+
+def test_a_variable_says_how_its_key_is_sent(start: Start) -> None:
+    assert start(env={"ANTHROPIC_AUTH_TOKEN": "t"}).key("anthropic").auth == "bearer"
+    assert start(env={"ANTHROPIC_OAUTH_TOKEN": "t"}).key("anthropic").auth == "bearer"
+    both = start("anthropic", env={"ANTHROPIC_AUTH_TOKEN": "t"}).key("anthropic")
+    assert (both.word, both.auth) == ("k", "")
 
 
 @pytest.mark.parametrize(("keys", "said", "provider", "model", "chosen"), NAMED)
@@ -111,13 +260,19 @@ WRONG = [
     (
         "openai",
         "anthropic/claude-opus-5",
-        "--provider openai and --model anthropic/claude-opus-5 contradict each other",
+        'unknown model "anthropic/claude-opus-5" (provider="openai"); it is a model of anthropic',
     ),
+    (None, "anthropic/claude-opus-4.8", 'unknown model "claude-opus-4.8" (provider="anthropic"); did you mean'),
+    (None, "gpt-5.4-min", 'unknown model "gpt-5.4-min" (provider="anthropic"); did you mean "gpt-5.4-mini"?'),
+    (None, "sonet", 'unknown model "sonet" (provider="anthropic"); did you mean "sonnet"?'),
+    (None, "grok-4.77", 'unknown model "grok-4.77" (provider="anthropic"); did you mean "grok-4.7"?'),
+    (None, "gpt-55:high", 'unknown model "gpt-55" (provider="anthropic"); did you mean "gpt-5'),
     ("openai", "claude-opus-5", 'unknown model "claude-opus-5" (provider="openai"); it is a model of anthropic'),
     (None, "gpt-55", 'unknown model "gpt-55" (provider="anthropic"); did you mean "gpt-5'),
     (None, "openai/gpt-55", 'unknown model "gpt-55" (provider="openai"); did you mean "gpt-5'),
     (None, "meta-llama/Llama-3", 'unknown model "meta-llama/Llama-3" (provider="anthropic")'),
-    ("openia", "gpt-5", 'unknown provider "openia"'),
+    ("openia", "gpt-5", 'unknown provider "openia"; did you mean "openai"?'),
+    ("zzz", "gpt-5", 'unknown provider "zzz"; choose one of anthropic, openai, deepseek, azure-openai'),
 ]
 
 
@@ -126,7 +281,7 @@ def test_what_is_not_there_is_named(start: Start, provider: str | None, model: s
     with pytest.raises(ConfigError) as caught:
         start("anthropic", "openai").begin(provider, model)
     assert str(caught.value).startswith(sentence)
-    assert isinstance(caught.value, UnknownModel | UnknownProvider) == (not sentence.startswith("--provider"))
+    assert isinstance(caught.value, UnknownModel | UnknownProvider)
 
 
 def test_a_model_that_nobody_has_listed_has_no_price_and_can_be_chosen_again(start: Start) -> None:
@@ -142,11 +297,66 @@ def test_a_model_that_nobody_has_listed_has_no_price_and_can_be_chosen_again(sta
 
 def test_without_any_key_the_sentence_says_what_would_help(start: Start) -> None:
     accounts = start()
-    with pytest.raises(MissingKey, match=r"set ANTHROPIC_API_KEY, .* OPENAI_API_KEY or DEEPSEEK_API_KEY would choose"):
+    with pytest.raises(
+        MissingKey, match=r"set ANTHROPIC_API_KEY, .* OPENAI_API_KEY, DEEPSEEK_API_KEY or that of another"
+    ):
         accounts.require(accounts.begin(None, None).provider)
     with pytest.raises(MissingKey) as caught:
         accounts.require(accounts.begin("openai", None).provider)
     assert "ANTHROPIC" not in str(caught.value)
+
+
+def test_a_provider_may_have_other_credentials_than_a_key(start: Start, tmp_path: Path) -> None:
+    login = {"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}
+    path = tmp_path / ".config" / "gcloud" / "application_default_credentials.json"
+    path.parent.mkdir(parents=True)
+    path.write_text(json.dumps({**login, "quota_project_id": "mine"}))
+    for env, place in (
+        ({"HOME": str(tmp_path)}, str(path)),
+        ({"GOOGLE_APPLICATION_CREDENTIALS": str(path)}, "GOOGLE_APPLICATION_CREDENTIALS"),
+    ):
+        accounts = start(env=env)
+        accounts.require("vertex")
+        assert accounts.usable("vertex")
+        assert accounts.seen("vertex").place == place
+        assert not accounts.usable("google")
+
+
+@pytest.mark.parametrize(
+    ("variable", "content", "why"),
+    [
+        ("GOOGLE_CLOUD_PROJECT", None, "no login by gcloud was found either"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", None, "which does not exist"),
+        ("GOOGLE_APPLICATION_CREDENTIALS", {"type": "external_account"}, "which linnet cannot use"),
+        (
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            {"type": "service_account", "client_email": "a", "private_key": "k"},
+            "name no project, and GOOGLE_CLOUD_PROJECT is not set",
+        ),
+    ],
+)
+def test_other_credentials_that_would_let_nobody_in_do_not_count(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, variable: str, content: Any, why: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "credentials.json"
+    if content is not None:
+        path.write_text(json.dumps(content))
+    accounts = start(env={variable: str(path)})
+    assert not accounts.usable("vertex")
+    with pytest.raises(MissingKey, match=rf"{why}.*; set GOOGLE_CLOUD_API_KEY"):
+        accounts.require("vertex")
+
+
+def test_a_login_is_not_looked_for_where_the_agent_works(
+    start: Start, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    login = '{"type": "authorized_user", "client_id": "i", "client_secret": "s", "refresh_token": "t"}'
+    (tmp_path / ".config" / "gcloud").mkdir(parents=True)
+    for folder in (".", ".config/gcloud"):
+        (tmp_path / folder / "application_default_credentials.json").write_text(login)
+    assert not start(env={"GOOGLE_CLOUD_PROJECT": "mine"}).usable("vertex")
 
 
 def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> None:
@@ -187,7 +397,143 @@ def test_a_providers_address_may_be_changed_in_the_file(start: Start) -> None:
     accounts.require("openai")
 
 
+def own(model: dict[str, Any] | None = None, **provider: Any) -> dict[str, Any]:
+    """A models.json with one provider of one model."""
+    return {"providers": {"lan": {**LAN, "models": [{"id": "m", **(model or {})}], **provider}}}
+
+
+def test_a_model_of_the_catalogue_is_corrected_field_by_field(start: Start) -> None:
+    plain = start("anthropic").find("anthropic", "claude-opus-5")
+    over = {"id": "claude-opus-5", "contextWindow": 200_000, "cost": {"input": 1}, "compat": {"cacheMarks": False}}
+    for said in (
+        {"providers": {"anthropic": {"models": [over]}}},
+        {
+            "providers": {
+                "anthropic": {"modelOverrides": {"claude-opus-5": {k: v for k, v in over.items() if k != "id"}}}
+            }
+        },
+        [
+            {
+                "id": "claude-opus-5",
+                "provider": "anthropic",
+                "context_window": 200_000,
+                "prices": {"input": 1},
+                "compat": {"cacheMarks": False},
+            }
+        ],
+    ):
+        found = start("anthropic", own=said).find("anthropic", "claude-opus-5")
+        assert plain.prices is not None
+        assert found == replace(
+            plain, context_window=200_000, prices=replace(plain.prices, input=1), quirks={"cacheMarks": False}
+        )
+
+
+def test_a_model_of_ones_own_server_that_is_known_elsewhere_is_that_model_but_for_what_is_said(start: Start) -> None:
+    accounts = start(own=own({"id": "x/claude-opus-5", "maxTokens": 5}, api="anthropic-messages"))
+    found = accounts.find("lan", "x/claude-opus-5")
+    known = start("anthropic").find("anthropic", "claude-opus-5")
+    assert (found.levels, found.context_window, found.images) == (known.levels, known.context_window, True)
+    assert (found.max_output, found.prices, found.base_url) == (5, None, "http://lan:8080/v1")
+
+
+def test_what_pi_says_of_a_model_is_read(start: Start) -> None:
+    model = {
+        "reasoning": True,
+        "thinkingLevelMap": {"off": None, "minimal": None, "low": "small", "max": "huge"},
+        "cost": {
+            "input": 1,
+            "output": 2,
+            "tiers": [
+                {"inputTokensAbove": 1000, "input": 10, "output": 20},
+                {"inputTokensAbove": 100, "input": 5, "output": 6, "cacheRead": 1},
+            ],
+        },
+        "headers": {"X-Team": "a ${TEAM}!", "X-Unset": "$NOBODY"},
+        "compat": {"maxTokensField": "max_completion_tokens", "supportsStrictMode": True},
+        "api": "openai-completions",
+        "baseUrl": "http://elsewhere/v1",
+        "inputLimits": {"images": {}},
+        "promptCache": {"short": 300},
+        "ends": "2027-01-01",
+        "successor": "n",
+    }
+    said = own(model, api="anthropic-messages", headers={"X-All": "$TEAM"}, apiKey="!echo k", authHeader=True)
+    accounts = start(own=said, env={"TEAM": "red"})
+    found = accounts.find("lan", "m")
+    assert found.levels == {"low": "small", "medium": "medium", "high": "high", "max": "huge"}
+    assert levels(found, with_tools=True) == ("low", "medium", "high", "max")
+    assert found.headers == {"X-All": "red", "X-Team": "a red!"}
+    assert found.quirks == {"maxTokensField": "max_completion_tokens", "supportsStrictMode": True}
+    assert (found.api, found.base_url) == ("openai-completions", "http://elsewhere/v1")
+    assert (found.ends, found.successor) == ("2027-01-01", "n")
+    assert [priced(Usage(n), found.prices).cost.input for n in (100, 101, 1001)] == [0.0001, 0.000505, 0.01001]
+    key = accounts.key("lan")
+    assert (key.command, key.auth) == ("echo k", "bearer")
+    assert {"TEAM", "NOBODY"} <= set(accounts.key_variables)
+
+
+@pytest.mark.parametrize(
+    "own",
+    [
+        [{"id": "m", "provider": "openai", "headers": {"X-Team": "$TEAM"}}],
+        {"providers": {"openai": {"modelOverrides": {"gpt-6-sol": {"headers": {"X-Team": "${TEAM}"}}}}}},
+    ],
+)
+def test_variables_in_any_header_count_as_keys(start: Start, own: Any) -> None:
+    assert "TEAM" in start(own=own).key_variables
+
+
+def test_a_providers_quirks_are_those_of_its_models_of_the_same_api(start: Start) -> None:
+    said = own({"compat": {"supportsStore": True}}, compat={"supportsDeveloperRole": True, "thinkingFormat": "zai"})
+    said["providers"]["lan"]["models"].append({"id": "n", "api": "anthropic-messages", "reasoning": True})
+    accounts = start(own=said)
+    assert accounts.find("lan", "m").quirks == {
+        "supportsDeveloperRole": True,
+        "thinkingFormat": "zai",
+        "supportsStore": True,
+    }
+    assert accounts.find("lan", "n").quirks == {}
+    assert accounts.find("lan", "n").levels["high"] == 16384
+    changed = start("deepseek", own={"providers": {"deepseek": {"compat": {"thinkingFormat": "openai"}}}})
+    quirks = changed.find("deepseek", "deepseek-v4-pro").quirks
+    assert quirks == {"thinkingFormat": "openai", "requiresReasoningContentOnAssistantMessages": True}
+
+
 REFUSED = [
+    (
+        '{"providers": {"openai": {"compat": {\n"maxTokenField": "max_tokens"}}}}',
+        '2: providers.openai.compat.maxTokenField: is not known here; did you mean "maxTokensField"?',
+    ),
+    (
+        '{"providers": {"openai": {"models": [{"id": "a", "compat": {\n"thinkingFormat": "ziai"}}]}}}',
+        '2: providers.openai.models[0].compat.thinkingFormat: expected "openai", ',
+    ),
+    (
+        '{"providers": {"anthropic": {"models": [{"id": "a", "compat": {\n"zaiToolStream": true}}]}}}',
+        "2: providers.anthropic.models[0].compat.zaiToolStream: is not known here",
+    ),
+    (
+        '{"providers": {"anthropic": {"models": [{"id": "a",\n"api": "grpc"}]}}}',
+        '2: providers.anthropic.models[0].api: no API is called "grpc"; there are ',
+    ),
+    (
+        '{"providers": {"anthropic": {"models": [{"id": "a",\n"baseUrl": "lan"}]}}}',
+        "2: providers.anthropic.models[0].baseUrl: expected",
+    ),
+    (
+        '{"providers": {"anthropic": {"models": [{"id": "a", "thinkingLevelMap": {\n"hgih": "x"}}]}}}',
+        "1: providers.anthropic.models[0].thinkingLevelMap",
+    ),
+    (
+        '{"providers": {"anthropic": {"modelOverrides": {\n"claude-opus-55": {}}}}}',
+        "2: providers.anthropic.modelOverrides.claude-opus-55: is no model that linnet lists; did you mean",
+    ),
+    (
+        '{"providers": {"anthropic": {"models": [{"id": "a",\n"samplingParams": {}}]}}}',
+        "2: providers.anthropic.models[0].samplingParams: is not known here",
+    ),
+    ('[{"id": "a", "provider": "openai",\n"compat": {"x": 1}}]', "2: [0].compat.x: is not known here"),
     ('[\n{"id": "a",\n"provider": "opnai"}]', '3: [0].provider: no provider is called "opnai"; did you mean "openai"?'),
     ('[\n{"id": "a",\n"provider": "openai",\n"contextWindow": 1}]', "4: [0].contextWindow: is not known here; did"),
     (
@@ -198,10 +544,34 @@ REFUSED = [
     ('{"providers": {\n"lan": {"api": "openai"}}}', '2: providers.lan: the key "baseUrl" is missing'),
     ('{"providers": {\n"lan": {"baseUrl": "http://x"}}}', '2: providers.lan: the key "api" is missing'),
     ('{"providers": {"lan": {\n"baseUrl": "lan:80"}}}', "2: providers.lan.baseUrl: must start with http://"),
-    ('{"providers": {"lan": {"baseUrl": "http://x",\n"api": "grpc"}}}', "2: providers.lan.api: expected "),
+    ('{"providers": {"lan": {"baseUrl": "http://x",\n"api": "grpc"}}}', "2: providers.lan.api: no API is called "),
+    (
+        '{"providers": {"lan": {"baseUrl": "http://x",\n"api": "scripted"}}}',
+        '2: providers.lan.api: "scripted" is no API of',
+    ),
+    (
+        '[{"id": "a", "provider": "openai",\n"api": "program"}]',
+        '2: [0].api: "program" is no API of a server; there are ',
+    ),
     ('{"providers": {\n"scripted": {}}}', "2: providers.scripted: is linnet's own; choose another name"),
     ('{"providers": {\n"a/b": {}}}', "2: providers.a/b: a provider's name is not empty and has no slash"),
     ('{"providers": {"openai": {"models": [{"id": "a"},\n{"ID": 1}]}}}', "2: providers.openai.models[1].ID: is not"),
+    (
+        '{"providers": {"lan": {"baseUrl": "http://x",\n"api": "scripted"}}}',
+        '2: providers.lan.api: "scripted" is no API of a server; there are ',
+    ),
+    ('[{"id": "a", "provider": "openai",\n"api": "program"}]', '2: [0].api: "program" is no API of a server'),
+    ('{"providers": {"openai": {"models": [{\n"id": ""}]}}}', "2: providers.openai.models[0].id: expected"),
+    ('[{"provider": "openai",\n"id": ""}]', "2: [0].id: expected"),
+    ('[{"id": "a", "provider": "openai",\n"ends": "2026-13-45"}]', "2: [0].ends: "),
+    (
+        '{"providers": {"openai": {"headers": {\n"X-A": "a\\nb"}}}}',
+        "2: providers.openai.headers.X-A: has a character that no header can have",
+    ),
+    (
+        '[{"id": "a", "provider": "openai", "headers": {\n"X A": "b"}}]',
+        "2: [0].headers.X A: has a character that no header can have",
+    ),
     ("", "1: is not JSON: it ends too early"),
 ]
 

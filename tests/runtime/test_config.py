@@ -6,7 +6,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linnet.runtime.config.config import DEFAULTS, PI, ZOT, Config, layered
+from linnet.runtime.config.config import DEFAULTS, PI, ZOT, Config
+from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.settings.settings import resolve
 
 values: dict[str, st.SearchStrategy[Any]] = {

@@ -31,6 +31,7 @@ from linnet.core.events import (
 )
 from linnet.core.loop.run import NOT_RUN
 from linnet.core.messages import Text
+from linnet.core.models import Model
 from linnet.providers.base import Provider, Request
 from linnet.runtime.config.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
@@ -222,7 +223,7 @@ class Slow(Resources):
         super().__init__(settings)
         self.asked, self.interrupted, self.may_end = Signal(), Signal(), Signal()
 
-    def provider(self, name: str, cancel: Cancel) -> Provider:
+    def provider(self, model: Model, cancel: Cancel) -> Provider:
         return self
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:

@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from linnet import AsyncRuntime, BadInput, ConfigError, NotRunning, Runtime, UnknownModel, events
-from linnet.runtime.config.config import DEFAULTS, SDK, layered
+from linnet.runtime.config.config import DEFAULTS, SDK
+from linnet.runtime.config.merged_layers import layered
 from linnet.testing.model_server import ModelServer
 
 Open = Callable[..., Runtime]

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from linnet.providers.provider_rows import PROVIDERS
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.suite import forked
@@ -75,18 +76,20 @@ def test_it_is_said_where_keys_are_and_never_what_they_are(run: Run, auth: Path)
     keys = json.loads(auth.read_text())
     auth.write_text(json.dumps({**keys, "deepseek": {"type": "oauth", "access": SECRET}}))
     done = run("auth", ANTHROPIC_API_KEY=SECRET)
-    assert done.stdout.splitlines() == [
-        "anthropic  a key in ANTHROPIC_API_KEY",
-        f"openai     a command in {auth}",
-        f"deepseek   no key: its entry in {auth} is a login by OAuth, which linnet cannot use",
-    ]
+    said = dict(line.split(maxsplit=1) for line in done.stdout.splitlines())
+    assert list(said) == [name for name, info in PROVIDERS.items() if info.base_url or info.site]
+    assert said["anthropic"] == "a key in ANTHROPIC_API_KEY"
+    assert said["openai"] == f"a command in {auth}"
+    assert said["deepseek"] == f"no key: its entry in {auth} is a login by OAuth, which linnet cannot use"
+    assert said["openrouter"] == "no key; set OPENROUTER_API_KEY, or: linnet login openrouter"
+    assert said["ollama"] == "needs no key"
     rows = [json.loads(line) for line in run("auth", "--json", ANTHROPIC_API_KEY=SECRET).stdout.splitlines()]
-    assert [(row["provider"], row["key"], row["source"], row["command"]) for row in rows] == [
+    assert [(row["provider"], row["key"], row["source"], row["command"]) for row in rows[:3]] == [
         ("anthropic", True, "variable", False),
         ("openai", True, "file", True),
         ("deepseek", False, "file", False),
     ]
-    assert "anthropic  no key; set ANTHROPIC_API_KEY, or: linnet login anthropic" in run("auth").stdout
+    assert "no key; set ANTHROPIC_API_KEY, or: linnet login anthropic\n" in run("auth").stdout
     refused = run("-p", "hi", "--provider", "deepseek")
     assert "no credential for deepseek (its entry in" in refused.stderr
 

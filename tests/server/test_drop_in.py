@@ -187,10 +187,9 @@ def test_a_mistake_is_answered_by_the_name_that_was_called(run: Run, name: str) 
 @pytest.mark.parametrize(
     ("flags", "config"),
     [
-        (["--model", "openai/gpt-5:high"], {"model": "openai/gpt-5", "reasoning": "high"}),
         (["--provider", "openai", "--model", "a/b"], {"provider": "openai", "model": "a/b"}),
         (["--model", "gpt-5:latest"], {"model": "gpt-5:latest"}),
-        (["--model", "gpt-5:low", "--thinking", "high"], {"model": "gpt-5", "reasoning": "high"}),
+        (["--models", "gpt-*, opus"], {"models": ["gpt-*", "opus"]}),
         (["-t", "read, bash"], {"tools": ["read", "bash"]}),
         (["-nbt"], {"tools": ()}),
     ],

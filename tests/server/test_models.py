@@ -84,22 +84,110 @@ def test_a_price_that_nobody_knows_is_a_question_mark(run: Run, server: ModelSer
 
 
 def test_all_shows_what_has_no_key_and_a_word_narrows_it_down(run: Run) -> None:
-    done = run("models", "haiku", "--all", OPENAI_API_KEY="k")
+    done = run("models", "3-5-haiku", "--all", OPENAI_API_KEY="k")
     _, *rows = done.stdout.splitlines()
     assert rows
-    assert all("haiku" in row and "none; set ANTHROPIC_API_KEY" in row for row in rows)
+    assert all("haiku" in row and "none; set " in row for row in rows)
+    assert any("none; set ANTHROPIC_API_KEY" in row for row in rows)
     lines = [json.loads(line) for line in run("models", "--all", "--json", OPENAI_API_KEY="k").stdout.splitlines()]
-    assert {line["provider"] for line in lines} == {"anthropic", "openai", "deepseek", "scripted"}
-    assert {line["provider"] for line in lines if line["usable"]} == {"openai", "scripted"}
+    known = {line["provider"] for line in lines}
+    assert known >= {"anthropic", "openai", "deepseek", "google", "vertex", "bedrock", "openrouter", "xai", "scripted"}
+    hosted = known - {"ollama", "lmstudio", "llama.cpp", "vllm", "litellm"}
+    assert {line["provider"] for line in lines if line["usable"]} & hosted == {"openai", "scripted", "local"}
 
 
 def test_without_a_key_it_is_said_what_to_set(run: Run) -> None:
     done = run("models")
     assert (done.returncode, done.stdout) == (0, "")
     assert done.stderr == (
-        "linnet: no model can be used: set ANTHROPIC_API_KEY or OPENAI_API_KEY or DEEPSEEK_API_KEY; "
-        "--all lists those of providers without a key\n"
+        "linnet: no model can be used: set ANTHROPIC_API_KEY, OPENAI_API_KEY, DEEPSEEK_API_KEY or that of another "
+        "provider (see linnet auth); --all lists those of providers without a key\n"
     )
+
+
+def test_a_server_on_ones_own_machine_is_asked_which_models_it_has(run: Run, server: ModelServer) -> None:
+    host = server.url.removeprefix("http://")
+    for words in (["--provider", "ollama"], []):
+        done = run("models", *words, OLLAMA_HOST=host)
+        assert (done.returncode, done.stderr) == (0, "")
+        assert [row.split() for row in done.stdout.splitlines()[1:]] == [
+            ["ollama", "scripted", "128,000", "8,192", "?", "?", "none", "needed"]
+        ]
+    other = run("models", "--provider", "lmstudio", "--base-url", f"{server.url}/v1", "--json")
+    (line,) = map(json.loads, other.stdout.splitlines())
+    assert (line["provider"], line["id"], line["baseUrl"]) == ("lmstudio", "scripted", f"{server.url}/v1")
+
+
+def test_a_vendor_that_has_more_than_is_listed_is_asked_if_it_is_named(run: Run, server: ModelServer) -> None:
+    env = {"GROQ_API_KEY": "k", "GROQ_BASE_URL": server.url}
+    assert "scripted" in run("models", "--provider", "groq", **env).stdout
+    assert "scripted" not in run("models", **env).stdout
+    assert "gpt-oss-120b" in run("models", **env).stdout
+
+
+def test_a_server_that_cannot_be_reached_is_said_in_words(run: Run) -> None:
+    with ModelServer() as gone:
+        address = gone.url.removeprefix("http://")
+    done = run("models", "--provider", "ollama", OLLAMA_HOST=address)
+    assert (done.returncode, done.stdout) == (0, "")
+    first, *_ = done.stderr.splitlines()
+    assert first.startswith(f"linnet: ollama: could not connect to {address}")
+    assert first.endswith(": it cannot be asked which models it has; any id that it knows works")
+
+
+NEW = [
+    ("openrouter", "OPENROUTER_API_KEY", "anthropic/claude-opus-5", "/v1/chat/completions", "authorization"),
+    ("zai", "ZAI_API_KEY", "glm-5.3", "/v1/chat/completions", "authorization"),
+    ("minimax", "MINIMAX_API_KEY", "MiniMax-M3", "/v1/messages", "x-api-key"),
+    ("mistral", "MISTRAL_API_KEY", "whatever-1", "/v1/chat/completions", "authorization"),
+]
+
+
+@pytest.mark.parametrize(("provider", "variable", "model", "path", "header"), NEW)
+def test_a_vendor_is_asked_with_its_own_key_and_address(
+    run: Run, server: ModelServer, provider: str, variable: str, model: str, path: str, header: str
+) -> None:
+    env = {variable: "secret", f"{provider.upper()}_BASE_URL": server.url}
+    done = run("-p", '!tool read {"path": "no such file"}', "--provider", provider, "--model", model, **env)
+    assert (done.returncode, done.stderr) == (0, "")
+    asked, again = server.requests
+    assert (asked.path, asked.body["model"]) == (path, model)
+    assert asked.headers[header].endswith("secret")
+    assert len(again.body["messages"]) > len(asked.body["messages"])
+
+
+def test_a_token_of_anthropics_is_sent_as_one(run: Run, server: ModelServer) -> None:
+    done = run("-p", "hi", ANTHROPIC_AUTH_TOKEN="token", ANTHROPIC_BASE_URL=server.url)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert server.requests[-1].headers["authorization"] == "Bearer token"
+    assert "x-api-key" not in server.requests[-1].headers
+
+
+def test_a_level_behind_a_colon_is_asked_for_in_every_program(run: Run, server: ModelServer) -> None:
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+    for name in ("linnet", "linnet-pi", "linnet-zot"):
+        assert run("-p", "hi", "--model", "claude-opus-4-8:low", name=name, **env).returncode == 0
+        assert server.requests[-1].body["output_config"] == {"effort": "low"}
+    assert run("-p", "hi", "--model", "claude-opus-4-8:low", "--thinking", "max", **env).returncode == 0
+    assert server.requests[-1].body["output_config"] == {"effort": "max"}
+
+
+def test_patterns_say_which_models_are_offered(spawn: Callable[..., Agent]) -> None:
+    env = {"ANTHROPIC_API_KEY": "k", "OPENAI_API_KEY": "k"}
+    pi = spawn("--mode", "rpc", "--models", "claude-haiku-*,openai/gpt-6-luna", env=env)
+    offered = [model["id"] for model in pi.ask("get_available_models")["data"]["models"]]
+    assert offered == ["claude-haiku-5-5", "claude-haiku-4-5", "gpt-6-luna"]
+    assert pi.ask("get_state")["data"]["model"]["id"] == "claude-haiku-5-5"
+    cycled = [pi.ask("cycle_model")["data"] for _ in range(3)]
+    assert [each["model"]["id"] for each in cycled] == ["claude-haiku-4-5", "gpt-6-luna", "claude-haiku-5-5"]
+    assert all(each["isScoped"] for each in cycled)
+
+
+def test_a_pattern_that_means_nothing_is_named(run: Run, server: ModelServer) -> None:
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+    done = run("-p", "hi", "--models", "claude-*,gtp-*", **env)
+    assert done.returncode == 0
+    assert done.stderr == "linnet: --models: no model that can be used is meant by gtp-*\n"
 
 
 def test_what_makes_no_sense_is_refused(run: Run) -> None:
@@ -185,7 +273,7 @@ def test_a_sum_of_which_a_part_is_unknown_is_marked_in_lists_pages_and_when_it_i
     header, row = run("sessions", "--session-dir", ".").stdout.splitlines()
     assert row[header.index("COST") :].split()[0] == "?"
 
-    assert run("-p", "again", "--model", "claude-opus-4-1", "--session", "s.jsonl", **env).returncode == 0
+    assert run("-p", "again", "--model", "claude-opus-4-5", "--session", "s.jsonl", **env).returncode == 0
     header, row = run("sessions", "--session-dir", ".").stdout.splitlines()
     assert row[header.index("COST") :].split()[1:3] == ["+", "?"]
     (line,) = run("sessions", "--session-dir", ".", "--json").stdout.splitlines()

@@ -284,7 +284,7 @@ def test_a_model_that_may_not_think_with_tools_is_mentioned_once(
     assert output(agent)[1] == 0
     assert agent.stderr.count("\n") == 1
     assert agent.stderr.startswith(
-        "linnet: gpt-5.5 is asked not to think, instead of high: Chat Completions refuses tools"
+        "linnet: gpt-5.5 is asked not to think, instead of high: through openai-completions it is refused tools"
     )
     assert server.requests[0].body["reasoning_effort"] == "none"
     agent = spawn(*flags, "hi", "--thinking", "high", "--no-tools", *base)

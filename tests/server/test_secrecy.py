@@ -244,6 +244,32 @@ def test_a_server_that_echoes_the_key_is_not_quoted_with_it(
         assert base64.b64encode(KEY.encode()).decode()[4:16] not in text
 
 
+@pytest.mark.parametrize("header", [{"X-Pass": "for $HALL_PASS"}, {"X-Gateway-Key": KEY}])
+@pytest.mark.parametrize("where", ["provider", "model"])
+def test_nor_with_what_a_header_of_models_json_has(
+    header: dict[str, str], where: str, echo: ThreadingHTTPServer, tmp_path: Path
+) -> None:
+    model = {"id": "m", **({"headers": header} if where == "model" else {})}
+    lan = {
+        "baseUrl": f"http://127.0.0.1:{echo.server_port}/error",
+        "api": "openai-completions",
+        "models": [model],
+        **({"headers": header} if where == "provider" else {}),
+    }
+    (tmp_path / "models.json").write_text(json.dumps({"providers": {"lan": lan}}))
+    done = forked.run(
+        [LINNET, "-p", "hi", "--provider", "lan", "--no-session", "--retries", "0"],
+        capture_output=True,
+        text=True,
+        cwd=tmp_path,
+        env={"PATH": os.environ["PATH"], "LINNET_HOME": str(tmp_path), "HALL_PASS": KEY},
+        timeout=20,
+    )
+    assert KEY in echo.heard[-1]  # type: ignore[attr-defined]
+    assert "[key]" in done.stderr
+    assert KEY not in done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_an_error_of_such_a_server_is_clean_in_every_mode(mode: str, echo: ThreadingHTTPServer, tmp_path: Path) -> None:
     line = json.dumps({"id": "1", "type": "prompt", "message": "hi"}) + "\n"

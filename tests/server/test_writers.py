@@ -45,6 +45,7 @@ OWN_DESCRIPTORS = {
     "store/file.py",
     "store/log.py",
     "files/replacing.py",
+    "providers/recorded/recorder.py",
     "capture/drive.py",
 }
 

@@ -17,6 +17,7 @@ from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from tests.settings.conftest import Bench
 from tests.suite.forked import ForkedAgent
+from tests.suite.hosts import deaf_host
 
 
 class Stage:
@@ -90,9 +91,18 @@ def model(stage: Stage) -> None:
     assert stage.sent({"model": "claude-opus-4-5"})["model"] == "claude-opus-4-5"
 
 
+def models(stage: Stage) -> None:
+    assert stage.sent({"models": ["claude-opus-4-?"]})["model"] == "claude-opus-4-8"
+
+
 def base_url(stage: Stage) -> None:
     stage.run("hello", {"base_url": stage.server.url}, base_url=None)
     assert len(stage.server.requests) == 1
+
+
+def api(stage: Stage) -> None:
+    stage.sent({"api": "openai-responses"}, provider="openai")
+    assert stage.server.requests[-1].path == "/v1/responses"
 
 
 def system_prompt(stage: Stage) -> None:
@@ -126,6 +136,20 @@ def tools(stage: Stage) -> None:
 def timeout(stage: Stage) -> None:
     result = stage.run("!hang", {"timeout": 0.2, "retries": 0})
     assert (result.stop, result.code) == ("error", "provider_unavailable")
+
+
+def connect_timeout(stage: Stage) -> None:
+    with deaf_host() as port:
+        url = f"http://127.0.0.1:{port}"
+        result = stage.run("hi", {"connect_timeout": 0.2, "retries": 0}, base_url=url)
+    assert result.code == "provider_unavailable"
+    assert result.error.endswith("no answer within 0.2 s (connect_timeout)")
+
+
+def first_byte_timeout(stage: Stage) -> None:
+    result = stage.run("!hanghead", {"first_byte_timeout": 0.2, "retries": 0})
+    assert result.code == "provider_unavailable"
+    assert result.error.endswith("did not begin to answer within 0.2 s (first_byte_timeout)")
 
 
 def retries(stage: Stage) -> None:
@@ -436,6 +460,12 @@ def bash_timeout(stage: Stage) -> None:
     assert "timed out" in stage.bash("sleep 60", {"bash_timeout": 0.1})
 
 
+def prompt_cache(stage: Stage) -> None:
+    assert stage.sent({})["system"][0]["cache_control"] == {"type": "ephemeral"}
+    assert stage.sent({"prompt_cache": "long"})["system"][0]["cache_control"] == {"type": "ephemeral", "ttl": "1h"}
+    assert "cache_control" not in json.dumps(stage.sent({"prompt_cache": "off"}))
+
+
 def max_reply(stage: Stage) -> None:
     assert stage.run("hi", {}).error is None
     assert "larger than 100 bytes (max_reply)" in (stage.run("hi", {"max_reply": 100, "retries": 0}).error or "")
@@ -499,13 +529,13 @@ def hook_timeout(stage: Stage) -> None:
 
 
 HERE: tuple[Effect, ...] = (
-    provider, model, base_url, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout, retries,
-    retry_delay, retry_runs, compact_reserve, auto_compaction, compact_keep, keep_messages, session_dir, save, confine,
-    permission, rules, question_timeout, trust, shell, shell_prefix, steering_mode, follow_up_mode, mcp_servers,
-    mcp_config, mcp, mcp_wait, calls_at_once, context_files, templates, template_paths, skills, skill_paths,
-    pass_keys, sandbox, sandbox_network, sandbox_hosts, sandbox_files, sandbox_extensions,
-    max_cost, max_seconds, bash_timeout, max_reply, extensions, find_extensions, extension_wait, extension_flags,
-    hook_timeout,
+    provider, model, models, base_url, api, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout,
+    connect_timeout, first_byte_timeout, retries, retry_delay, retry_runs, compact_reserve, auto_compaction,
+    compact_keep, keep_messages, session_dir, save, confine, permission, rules, question_timeout, trust, shell,
+    shell_prefix, steering_mode, follow_up_mode, mcp_servers, mcp_config, mcp, mcp_wait, calls_at_once, context_files,
+    templates, template_paths, skills, skill_paths, pass_keys, sandbox, sandbox_network, sandbox_hosts, sandbox_files,
+    sandbox_extensions, max_cost, max_seconds, bash_timeout, max_reply, prompt_cache, extensions, find_extensions,
+    extension_wait, extension_flags, hook_timeout,
 )  # fmt: skip
 EFFECTS = {effect.__name__: effect for effect in HERE}
 

@@ -109,7 +109,7 @@ def test_paths_start_in_the_folder_that_the_file_is_about(files: Files, home: Pa
     [
         ('{\n  "max_steps": "many"\n}', "2: max_steps: expected a whole number, not a string"),
         ('{\n\n "max_steps": 0}', "3: max_steps: expected a whole number >= 1"),
-        ('{"reasoning": "huge"}', '1: reasoning: expected "off", "minimal", "low", "medium", "high" or "xhigh"'),
+        ('{"reasoning": "huge"}', '1: reasoning: expected "off", "minimal", "low", "medium", "high", "xhigh" or "max"'),
         ('{"tools": "read"}', "1: tools: expected a list, not a string"),
         ('{"tools": ["read",\n 5]}', "2: tools[1]: expected a string, not a whole number"),
         ('{"tools": ["read",\n "reed"]}', '1: tools: unknown tool "reed"'),

@@ -117,7 +117,7 @@ def test_what_was_built_by_other_settings_is_built_again(here: Bench) -> None:
 
     def built() -> list[object]:
         found = [resources.tools, resources.skills, resources.templates, resources.instruction_files, resources.servers]
-        return [*found, resources.known_servers, resources.provider("scripted", cancel), session_tools.tools]
+        return [*found, resources.known_servers, resources.provider(live.now.model, cancel), session_tools.tools]
 
     def refusal() -> str:
         context = ToolContext(str(here.work), cancel, lambda text: None, resources.processes)

@@ -18,6 +18,7 @@ from linnet.cli.flags import TABLE, Flag, help_text, parse
 from linnet.cli.setting_words import schema
 from linnet.core.permissions.rule import Mode
 from linnet.errors import LinnetError
+from linnet.providers.recorded.difference import Match
 from linnet.runtime.config.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
 from linnet.runtime.config.setting_keys import keys
 from linnet.runtime.config.settings_text import from_variables, said
@@ -33,8 +34,17 @@ MODES = {
     "linnet-pi": LINNET_PI,
 }
 SAMPLES: dict[str, Any] = {"permission": "ask", "rules": ["deny bash"], "base_url": "http://x", "reasoning": "low"}
-SAMPLES |= {"steering_mode": "all", "follow_up_mode": "all"}
-WORDS = {"MODE": "all", "N": "7", "S": "1.5", "SECONDS": "1.5", "USD": "1.5", "RULE": "bash", "LIST": "read,ls"}
+SAMPLES |= {"steering_mode": "all", "follow_up_mode": "all", "prompt_cache": "long", "api": "openai-responses"}
+WORDS = {
+    "MODE": "all",
+    "N": "7",
+    "S": "1.5",
+    "SECONDS": "1.5",
+    "USD": "1.5",
+    "RULE": "bash",
+    "LIST": "read,ls",
+    "TIME": "long",
+}
 
 
 def sample(name: str) -> Any:
@@ -109,7 +119,8 @@ def test_defaults_of_every_mode_are_those_of_the_row(name: str) -> None:
 
 
 def test_what_holds_as_it_was_said_is_never_left_out_where_that_would_be_no_value() -> None:
-    for name, kind in get_type_hints(resolved._AsSaid, vars(resolved) | {"Callback": Any, "Mode": Mode}).items():
+    unknown = {"Callback": Any, "Mode": Mode, "Match": Match}
+    for name, kind in get_type_hints(resolved._AsSaid, vars(resolved) | unknown).items():
         optional = kind is Any or type(None) in get_args(kind)
         assert optional or ROWS[name].default is not None, f"{name} has no default, and must not be None"
 

@@ -56,6 +56,7 @@ BARE: list[tuple[str, commands.Command]] = [
     ("cycle_model", commands.CycleModel()),
     ("get_available_models", commands.GetModels(everywhere=True)),
     ("cycle_thinking_level", commands.CycleThinking()),
+    ("get_available_thinking_levels", commands.GetThinkingLevels()),
     ("abort_retry", commands.AbortRetry()),
     ("abort_bash", commands.AbortBash()),
     ("get_session_stats", commands.GetStats()),

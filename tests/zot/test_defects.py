@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from linnet.providers.provider_rows import PROVIDERS
 from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive, marked, wait_until
@@ -204,7 +205,7 @@ def test_14_a_line_of_20_mib_and_a_numeric_id_are_taken(agent: Agent) -> None:
 def test_15_an_unknown_provider_and_a_missing_folder_end_the_start(spawn: Callable[..., Agent], tmp_path: Path) -> None:
     agent = spawn("rpc", "--provider", "zzz")
     assert agent.wait() == 1
-    assert agent.stderr == 'linnet: unknown provider "zzz"; choose one of anthropic, openai, deepseek, scripted\n'
+    assert agent.stderr == f'linnet: unknown provider "zzz"; choose one of {", ".join(PROVIDERS)}\n'
     agent = spawn("rpc", "--provider", "scripted", "--cwd", str(tmp_path / "nowhere"))
     assert agent.wait() == 1
     assert agent.stderr == f"linnet: --cwd {tmp_path}/nowhere is not a folder\n"

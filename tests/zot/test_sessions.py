@@ -180,13 +180,13 @@ def test_whoever_asks_for_a_session_where_none_can_be_gets_no_other(zot: Callabl
 
 def test_what_was_set_outlives_a_clear(zot: Callable[..., Agent]) -> None:
     agent = zot("--session", "mine.jsonl", "--reasoning", "high")
-    agent.ask("set_model", model="claude-opus-4-1")
+    agent.ask("set_model", model="claude-opus-4-5")
     agent.prompt("hi")
     agent.ask("clear")
     agent.end()
     agent.wait()
     again = zot("--session", "mine.jsonl")
-    assert (state(again)["model"], messages(again)) == ("claude-opus-4-1", [])
+    assert (state(again)["model"], messages(again)) == ("claude-opus-4-5", [])
     assert lines("/".join((str(state(again)["cwd"]), "mine.jsonl")))[-1]["thinkingLevel"] == "high"
 
 

@@ -14,6 +14,7 @@ from linnet.core.cancel import Cancel
 from linnet.core.deltas import Delta
 from linnet.core.events import Event, HookFailed, QuestionAsked, Settled, ToolFinished
 from linnet.core.messages import texts
+from linnet.core.models import Model
 from linnet.core.questions import Given
 from linnet.errors import LinnetError
 from linnet.providers.base import Provider, Request
@@ -35,8 +36,8 @@ class Recording(Resources):
         super().__init__(settings)
         self.requests: list[Request] = []
 
-    def provider(self, name: str, cancel: Cancel) -> Provider:
-        return _Recorded(super().provider(name, cancel), self.requests)
+    def provider(self, model: Model, cancel: Cancel) -> Provider:
+        return _Recorded(super().provider(model, cancel), self.requests)
 
 
 class _Recorded:

@@ -2,6 +2,6 @@
 import { spawn } from "node:child_process";
 import { constants } from "node:os";
 
-const agent = spawn(process.env.LINNET_PI, process.argv.slice(2), { stdio: "inherit" });
+const agent = spawn(process.env.AGENT_UNDER_TEST, process.argv.slice(2), { stdio: "inherit" });
 for (const signal of ["SIGTERM", "SIGINT", "SIGHUP"]) process.on(signal, () => agent.kill(signal));
 agent.on("exit", (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

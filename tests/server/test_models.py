@@ -183,6 +183,33 @@ def test_patterns_say_which_models_are_offered(spawn: Callable[..., Agent]) -> N
     assert all(each["isScoped"] for each in cycled)
 
 
+def test_a_level_behind_a_pattern_comes_with_its_models_when_they_are_gone_round(
+    spawn: Callable[..., Agent], server: ModelServer
+) -> None:
+    env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
+    scope = "claude-opus-5:low,claude-haiku-*:high,claude-opus-4-8,claude-opus-*:max"
+    pi = spawn("--mode", "rpc", "--models", scope, env=env)
+    assert pi.ask("get_state")["data"]["thinkingLevel"] == "low"  # The first of them is used, as it was asked for.
+    for id, level in [("claude-haiku-5-5", "high"), ("claude-haiku-4-5", "high"), ("claude-opus-4-8", "high")]:
+        data = pi.ask("cycle_model")["data"]
+        assert (data["model"]["id"], data["thinkingLevel"]) == (id, level)
+        assert pi.ask("get_state")["data"]["thinkingLevel"] == level
+    pi.ask("set_thinking_level", level="medium")
+    while (data := pi.ask("cycle_model")["data"])["model"]["id"] != "claude-opus-5":
+        assert data["thinkingLevel"] in ("max", "high")  # The highest that it has.
+    assert data["thinkingLevel"] == "low"
+    pi.ask("prompt", message="hi")
+    pi.until("agent_end")
+    assert server.requests[-1].body["output_config"] == {"effort": "low"}
+
+
+def test_the_flag_for_thinking_wins_over_the_level_of_the_first_pattern(spawn: Callable[..., Agent]) -> None:
+    flags = ("--models", "claude-opus-5:low,claude-opus-4-8:high", "--thinking", "max")
+    pi = spawn("--mode", "rpc", *flags, env={"ANTHROPIC_API_KEY": "k"})
+    assert pi.ask("get_state")["data"]["thinkingLevel"] == "max"
+    assert pi.ask("cycle_model")["data"]["thinkingLevel"] == "high"
+
+
 def test_a_pattern_that_means_nothing_is_named(run: Run, server: ModelServer) -> None:
     env = {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url}
     done = run("-p", "hi", "--models", "claude-*,gtp-*", **env)

@@ -85,16 +85,20 @@ class Setters:
             written(user_file(self._home), values, self._home)
 
     def _cycle_model(self) -> tuple[list[Event], commands.Answer]:
-        """Set the model that comes after this one in the list of those that can be used, if there is another."""
-        models = self._accounts.available()
-        keys = [(model.provider, model.id) for model in models]
+        """Set the model that comes after this one in the list of those that can be used, if there is another, and the
+        level of thinking that the list says for it.
+        """
+        offers = self._accounts.offers()
+        keys = [(model.provider, model.id) for model, _ in offers]
         here = (self._state.model.provider, self._state.model.id)
-        if not models or keys == [here]:
+        if not offers or keys == [here]:
             return [], commands.ModelCycled(None)
         after = keys.index(here) + 1 if here in keys else 0
-        model = models[after % len(models)]
-        scoped = bool(self._accounts.scope)
-        return [ModelSet(model)], commands.ModelCycled(model, self._state.possible(model), scoped)
+        model, said = offers[after % len(offers)]
+        level = said or self._state.asked_thinking
+        thinking = [ThinkingSet(level)] if level != self._state.asked_thinking else []
+        possible = self._state.possible(model, level)
+        return [ModelSet(model), *thinking], commands.ModelCycled(model, possible, bool(self._accounts.scope))
 
     def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
         """Set the level of thinking that comes after this one, if the model can think."""

@@ -62,9 +62,9 @@ class SessionState:
         """Return the level of thinking that the model can do, at most the one that was asked for."""
         return self.possible(self.model)
 
-    def possible(self, model: Model) -> Reasoning:
-        """Return the same for another model."""
-        return possible(self.asked_thinking, model, with_tools=self.has_tools())
+    def possible(self, model: Model, asked: Reasoning | None = None) -> Reasoning:
+        """Return the same for another model, and for another level if one is asked for."""
+        return possible(asked or self.asked_thinking, model, with_tools=self.has_tools())
 
     def apply(self, *events: Event) -> None:
         """Change the state by what has happened."""

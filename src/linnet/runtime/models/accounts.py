@@ -15,7 +15,7 @@ from linnet.providers.provider_rows import Seen, in_python
 from linnet.runtime.config.config import REPLAY, flag
 from linnet.runtime.models.addresses import said_url
 from linnet.runtime.models.keys import Key, StoredKeys
-from linnet.runtime.models.model_choice import Choice, chosen, default_provider, matching, words
+from linnet.runtime.models.model_choice import Choice, Offer, chosen, default_provider, matching, words
 
 if TYPE_CHECKING:
     from linnet.providers.recorded.recording import Recording
@@ -252,9 +252,13 @@ class Accounts:
         """Return the models of all providers that can be used, the chosen one's first; only those of the scope, in its
         order, if there is one.
         """
+        return [offer.model for offer in self.offers()]
+
+    def offers(self) -> list[Offer]:
+        """Return the same, with the levels of thinking that the scope says."""
         names = sorted(self.providers, key=lambda name: name != self._chosen)
         usable = [model for name in names if self.usable(name) for model in self.models(name)]
-        return matching(usable, self.scope) if self.scope else usable
+        return matching(usable, self.scope) if self.scope else [Offer(model) for model in usable]
 
     def unmatched(self) -> list[str]:
         """Return the patterns of the scope that no usable model matches."""
@@ -288,8 +292,8 @@ class Accounts:
         if not self.scope or (provider is not None and provider not in self.providers):
             return None
         self._chosen = provider or default_provider(self)
-        offered = (model for model in self.available() if provider in (None, model.provider))
-        return next((Choice(model.provider, model.id) for model in offered), None)
+        offered = (offer for offer in self.offers() if provider in (None, offer.model.provider))
+        return next((Choice(model.provider, model.id, level) for model, level in offered), None)
 
     def _read(self) -> tuple[Mapping[str, catalog.ProviderInfo], Sequence[Model]]:
         """Return all providers, and the models that models.json adds. Most people have no such file."""

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from msgspec import Struct
 
@@ -21,6 +21,13 @@ class Choice(Struct, frozen=True):
 
     provider: str
     id: str
+    level: Reasoning | None = None
+
+
+class Offer(NamedTuple):
+    """A model that is offered, and the level of thinking that it is to have if it is gone round to."""
+
+    model: Model
     level: Reasoning | None = None
 
 
@@ -66,24 +73,26 @@ def default_model(accounts: "Accounts", provider: str) -> str:
     return info.default_model
 
 
-def matching(models: Iterable[Model], patterns: Sequence[str]) -> list[Model]:
+def matching(models: Iterable[Model], patterns: Sequence[str]) -> list[Offer]:
     """Return the models that one of the patterns means, in the order of the patterns: `*`, `?` and `[…]` stand for what
-    they do in a shell, in an id or in `provider/id`; anything else is an id, `provider/id`, or a word of one.
+    they do in a shell, in an id or in `provider/id`; anything else is an id, `provider/id`, or a word of one. Each may
+    have `:level` behind it; of several that mean one model, the first counts.
     """
     from fnmatch import fnmatchcase  # Few runs have any.
 
     left = list(models)
-    found: list[Model] = []
+    found: dict[tuple[str, str], Offer] = {}
     for pattern in patterns:
-        word = pattern.lower()
+        word, level = pattern.lower(), None
         if not any(word in _names(m) for m in left):
-            word = _split(word)[0]
+            word, level = _split(word)
         if any(each in word for each in "*?["):
             meant = [m for m in left if any(fnmatchcase(name, word) for name in _names(m))]
         else:
             meant = [m for m in left if word in _names(m)] or [m for m in left if _has_word(m, word)]
-        found += [each for each in meant if each not in found]
-    return found
+        for each in meant:
+            found.setdefault((each.provider, each.id), Offer(each, level))
+    return list(found.values())
 
 
 def _names(model: Model) -> tuple[str, str]:

@@ -313,8 +313,7 @@ def _trace(settings: "Settings") -> "Trace":
     from linnet.core.text.redact import Redactor
     from linnet.server.trace import Trace
 
-    key = settings.accounts.key(settings.model.provider)
-    known = values([*of_environment(os.environ), *of_flags(sys.argv), key.word])
+    known = values([*of_environment(os.environ), *of_flags(sys.argv), *settings.accounts.secrets()])
     return Trace(lambda line: Redactor(known).whole(line))
 
 

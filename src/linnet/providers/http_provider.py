@@ -79,8 +79,7 @@ class HttpProvider:
         several answers.
         """
         self.name = client.provider
-        self._advice = endpoint.advice
-        self._secrets = endpoint.secrets
+        self._endpoint = endpoint
         self._client = client
         client.bare_overflow = endpoint.bare_overflow
         if endpoint.max_reply is not None:
@@ -112,7 +111,7 @@ class HttpProvider:
             if reply is not None:
                 reply.close()
             if isinstance(error, ProviderError):
-                error.args = (self._told(error),)
+                error.args = (self._told(error, request),)
             raise
 
     def warm(self) -> None:
@@ -127,11 +126,14 @@ class HttpProvider:
         with self._spelling:
             return self._resume(request, reader)
 
-    def _told(self, error: ProviderError) -> str:
+    def _told(self, error: ProviderError, request: Request) -> str:
+        from linnet.core.text.known_secrets import of_headers
         from linnet.core.text.secret_forms import without  # 4 ms that only a failure should pay for
 
-        sentence = without(str(error), [*self._client.secrets, *self._secrets])
-        return f"{sentence} ({self._advice})" if self._advice and error.status == 401 else sentence
+        endpoint = self._endpoint
+        written = [*of_headers(endpoint.headers), *of_headers(request.model.headers)]
+        sentence = without(str(error), [*self._client.secrets, *endpoint.secrets, *written])
+        return f"{sentence} ({endpoint.advice})" if endpoint.advice and error.status == 401 else sentence
 
     def _batches(self, reply: HttpReply, reader: Reader) -> Iterator[Sequence[Delta]]:
         most = self._client.max_reply

@@ -1,13 +1,12 @@
 """Records what the providers of a session stream, or plays what was recorded instead of asking them."""
 
-from collections.abc import Callable, Iterator
-
-from msgspec import to_builtins
+from collections.abc import Callable
 
 from linnet import __version__
 from linnet.providers.base import Provider
 from linnet.providers.recorded.recorder import Recorder
 from linnet.providers.recorded.recording import FORMAT, Header
+from linnet.providers.recorded.recording import model as written
 from linnet.providers.recorded.replay import Replay
 from linnet.runtime.settings.settings import Settings
 
@@ -25,8 +24,8 @@ class Tape:
             match, paced = settings.recording_match, settings.recording_paced
             self.replay = Replay(settings.recording, settings.cwd, home, match, paced=paced)
         elif settings.record is not None:
-            header = Header(FORMAT, __version__, settings.cwd, home, to_builtins(settings.model))
-            self._recorder = Recorder(settings.record, header, list(_secrets(settings)))
+            header = Header(FORMAT, __version__, settings.cwd, home, written(settings.model))
+            self._recorder = Recorder(settings.record, header, _secrets(settings))
 
     def provider(self, open: Callable[[], Provider], key: str) -> Provider:
         """Return the provider that is played, or else the one that `open` returns, recorded. `key` is its key."""
@@ -50,11 +49,8 @@ def _traced(provider: Provider, trace: Callable[[str], None]) -> Provider:
     return Traced(provider, trace)
 
 
-def _secrets(settings: Settings) -> Iterator[str]:
-    """Yield all keys that are known, and the values of variables whose names say that they are secret."""
+def _secrets(settings: Settings) -> list[str]:
+    """Return all keys that are known, and the values of variables whose names say that they are secret."""
     from linnet.core.text.known_secrets import of_environment
 
-    yield from of_environment(settings.environ)
-    accounts = settings.accounts
-    yield from (settings.environ.get(name, "") for name in accounts.key_variables)
-    yield from (key.word for name in accounts.providers if not (key := accounts.key(name)).command)
+    return [*of_environment(settings.environ), *settings.accounts.secrets()]

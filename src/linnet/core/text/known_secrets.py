@@ -11,6 +11,41 @@ from linnet.core.text.secret_forms import ANCHOR, SHORTEST, forms
 _NAMES = re.compile(r"(?:^|[_-])(?:KEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 
 
+_PAIR = re.compile(r"(?:^|[\s;,])[\w.-]+=\"?([^\s;,\"]+)")
+_SCHEMES: Final = frozenset(("basic", "bearer", "key", "token"))
+_HARMLESS: Final = frozenset(
+    (
+        "accept",
+        "accept-charset",
+        "accept-encoding",
+        "accept-language",
+        "anthropic-beta",
+        "anthropic-version",
+        "cache-control",
+        "connection",
+        "content-language",
+        "content-type",
+        "copilot-integration-id",
+        "editor-plugin-version",
+        "editor-version",
+        "http-referer",
+        "openai-beta",
+        "openai-intent",
+        "pragma",
+        "referer",
+        "user-agent",
+        "x-app",
+        "x-github-api-version",
+        "x-goog-api-client",
+        "x-initiator",
+        "x-openrouter-categories",
+        "x-openrouter-title",
+        "x-title",
+    )
+)
+"""Headers that say who asks for what, in lower case. What others say may be a secret."""
+
+
 class Value(Struct, frozen=True):
     """A secret whose bytes are known. Any beginning of them that has the anchor counts."""
 
@@ -75,6 +110,28 @@ def is_secret_name(name: str) -> bool:
 def of_environment(environ: Mapping[str, str]) -> list[str]:
     """Return the secrets in the environment."""
     return [value for name, value in environ.items() if is_secret_name(name)]
+
+
+def of_headers(headers: Mapping[str, str]) -> list[str]:
+    """Return what may be a secret in the headers that somebody has written down: the value of each whose name does not
+    say that it is harmless, the part of it behind a word such as Bearer, and the values of pairs as in a cookie.
+    """
+    found: list[str] = []
+    for name, value in headers.items():
+        words = value.split()
+        if not words or name.lower() in _HARMLESS:
+            continue
+        if len(words) == 2:
+            found.append(words[1])
+        if len(words) != 2 or words[0].lower() not in _SCHEMES:
+            found.append(_beyond_scheme(value.strip()))
+        found += _PAIR.findall(value)
+    return found
+
+
+def _beyond_scheme(value: str) -> str:
+    """Return a value without what every URL begins with: a few of its first bytes are enough to know a secret by."""
+    return re.sub(r"^https?://", "", value)
 
 
 def values(secrets: Iterable[str]) -> tuple[Value, ...]:

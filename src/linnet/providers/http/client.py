@@ -88,7 +88,9 @@ class HttpClient:
             raise ProviderRejected(self.provider, str(error)) from None
         passing = [*_secrets(call.headers), *(proxies.secrets(proxy) if proxy is not None else ())]
         if passing:
-            self._passing_secrets = [*self._passing_secrets, *passing][-_REMEMBERED:]
+            with self._lock:  # Those of the latest calls come last, each once.
+                others = [each for each in self._passing_secrets if each not in passing]
+                self._passing_secrets = [*others, *passing][-_REMEMBERED:]
         request = self._request(proxy, call, lines)
         kept = self._reusable()
         reply = self._exchange(kept, request, call.body, cancel, fresh=False) if kept else None

@@ -10,7 +10,7 @@ from msgspec import MsgspecError, Struct
 from linnet import __version__
 from linnet.core.cancel import Cancel
 from linnet.decoding import decoder_of
-from linnet.errors import ConfigError, ProviderRejected, ProviderUnavailable
+from linnet.errors import ConfigError, ProviderError, ProviderRejected, ProviderUnavailable
 from linnet.providers.http import head, proxies, urls, vendor_errors
 from linnet.providers.http.chunked import BadChunk
 from linnet.providers.http.dial import describe, dial
@@ -41,11 +41,24 @@ class _Offers(Struct, frozen=True):
 def offers(
     provider: str, base_url: str, headers: Mapping[str, str], cancel: Cancel, deadline: float = DEADLINE
 ) -> list[Offer]:
-    """Return the models that `GET /v1/models` lists. Raises ProviderError with a sentence if that cannot be known,
-    ConfigError if the address is none, and Cancelled.
+    """Return the models that `GET /v1/models` lists. Raises ProviderError with a sentence that has nothing secret of
+    the headers in it if that cannot be known, ConfigError if the address is none, and Cancelled.
     """
     url = urls.parse(urls.endpoint(base_url, "v1", "models"))
     proxy = proxies.choose(url, os.environ)
+    try:
+        return _asked(provider, url, proxy, headers, cancel, deadline)
+    except ProviderError as error:
+        from linnet.core.text.known_secrets import of_headers
+        from linnet.core.text.secret_forms import without
+
+        error.args = (without(str(error), [*of_headers(headers), *(proxies.secrets(proxy) if proxy else ())]),)
+        raise
+
+
+def _asked(
+    provider: str, url: urls.Url, proxy: urls.Url | None, headers: Mapping[str, str], cancel: Cancel, deadline: float
+) -> list[Offer]:
     status, fields, body = _got(provider, url, proxy, headers, cancel, deadline)
     if not 200 <= status < 300:
         raise vendor_errors.from_status(provider, status, fields, body, time())

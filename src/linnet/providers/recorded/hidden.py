@@ -1,7 +1,7 @@
 """Takes secrets out of what is recorded: out of messages, and out of replies, wherever their deltas end. Pure."""
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.json import encode
@@ -9,7 +9,7 @@ from msgspec.json import encode
 from linnet.core.deltas import CallDelta, Delta, TextDelta, ThinkingDelta
 from linnet.core.text.known_secrets import values
 from linnet.core.text.redact import MARK, Redactor
-from linnet.providers.recorded.pieces import Blocks, Change, changed, retold
+from linnet.providers.recorded.pieces import Blocks, Change, changed, retold, walked
 
 T = TypeVar("T", bound=Struct)
 
@@ -34,6 +34,11 @@ class Hiding:
     def text(self, text: str) -> str:
         """Return a text without secrets."""
         return self.redactor().whole(text.encode("utf-8", "surrogatepass")).decode("utf-8", "replace")
+
+    def built(self, said: dict[str, Any]) -> dict[str, Any]:
+        """Return an object of JSON without secrets in any of its texts."""
+        changed: dict[str, Any] = walked(said, self.text)
+        return changed
 
     def struct(self, said: T) -> T:
         """Return the same without secrets in any of its texts."""

@@ -67,15 +67,16 @@ def changed(batches: Sequence[Sequence[Delta]], changes: Callable[[str, bool], S
 
 def retold(said: T, change: Callable[[str], str]) -> T:
     """Return the same after all texts in it were changed."""
+    return converted(walked(to_builtins(said), change), type(said))
 
-    def walked(value: Any) -> Any:
-        if isinstance(value, str):
-            return change(value)
-        if isinstance(value, dict):
-            return {walked(name): walked(each) for name, each in value.items()}
-        return [walked(each) for each in value] if isinstance(value, list | tuple) else value
 
-    return converted(walked(to_builtins(said)), type(said))
+def walked(value: Any, change: Callable[[str], str]) -> Any:
+    """Return a value of JSON after all texts in it were changed."""
+    if isinstance(value, str):
+        return change(value)
+    if isinstance(value, dict):
+        return {walked(name, change): walked(each, change) for name, each in value.items()}
+    return [walked(each, change) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _spliced(pieces: Sequence[str], changes: Sequence[Change]) -> list[str]:

@@ -6,11 +6,10 @@ from threading import Lock
 from time import monotonic
 from typing import Literal
 
-from msgspec import to_builtins
-
 from linnet.core.cancel import Cancel
 from linnet.core.context.history import Sendable
 from linnet.core.deltas import Delta
+from linnet.core.models import Model
 from linnet.errors import Cancelled, ConfigError, ProviderError, ProviderRejected
 from linnet.providers.base import Provider, Request
 from linnet.providers.recorded.hidden import HiddenReply, Hiding
@@ -20,7 +19,9 @@ from linnet.providers.recorded.recording import (
     Header,
     Line,
     Streamed,
+    Written,
     bare,
+    model,
     row,
     tool,
     written,
@@ -46,6 +47,7 @@ class Recorder:
         self._calls = 0
         self._sent: Sequence[Sendable] = ()  # With the last call.
         self._last = Asked(0, 0, ())
+        self._model: tuple[Model, Written] | None = None  # That of the last call, and how it is written.
         folder = os.path.dirname(path) or "."
         if os.path.lexists(path):
             raise ConfigError(f"{path} exists already, and no recording is written over; name another file")
@@ -66,7 +68,7 @@ class Recorder:
                 self._calls + 1,
                 kept,
                 messages,
-                to_builtins(request.model),
+                self._written_locked(request.model),
                 request.reasoning,
                 self.hiding.text(request.system),
                 tuple([tool(spec) for spec in request.tools]),
@@ -90,6 +92,11 @@ class Recorder:
             file, self._file = self._file, None
         if file is not None:
             os.close(file)
+
+    def _written_locked(self, asked: Model) -> Written:
+        if self._model is None or self._model[0] != asked:
+            self._model = asked, self.hiding.built(model(asked))
+        return self._model[1]
 
     def _write_locked(self, line: Line) -> None:
         if self._closed:

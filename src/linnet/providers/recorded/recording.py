@@ -6,7 +6,7 @@ a line `asked` does not say is as in the call before it, so that the file grows 
 
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
-from typing import Any, Literal, TypeAlias, TypeVar, get_args
+from typing import Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 from msgspec import MsgspecError, Struct, ValidationError, to_builtins
 from msgspec.json import encode
@@ -17,7 +17,7 @@ from linnet.core.deltas import Delta
 from linnet.core.json.checked import explained
 from linnet.core.json.position import spelled
 from linnet.core.messages import AssistantMessage, Image, ReplyPart, ToolResult, UserPart
-from linnet.core.models import Model
+from linnet.core.models import NOTHING, Model
 from linnet.core.toolspec import ToolSpec
 from linnet.decoding import converted, decoder_of
 from linnet.errors import ConfigError
@@ -172,6 +172,11 @@ def delta(row: list[Any]) -> Delta:
 def tool(spec: ToolSpec) -> Tool:
     """Return a tool as it is written."""
     return Tool(spec.name, _digest(body.encode([spec.description, spec.schema])))
+
+
+def model(asked: Model) -> Written:
+    """Return a model as it is written: without its headers, which let requests in and which nobody plays."""
+    return cast(Written, to_builtins(replace(asked, headers=NOTHING)))
 
 
 def bare(message: Sendable) -> Message:

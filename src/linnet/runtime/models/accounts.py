@@ -186,6 +186,23 @@ class Accounts:
             return Key(info.key, "file", os.path.join(self._home, "models.json"), auth=info.auth)
         return replace(self._stored.key(provider), auth=info.auth) if self._remote(provider) else Key()
 
+    def secrets(self) -> list[str]:
+        """Return all that lets requests in, used or not: keys of the flag, of variables and of files, and what headers
+        of the user's own have. Raises ConfigError if a file cannot be used.
+        """
+        from linnet.core.text.known_secrets import of_headers
+
+        providers, models = self._read()
+        stored = [self._stored.key(name) for name in providers if self._remote(name)]
+        written = [Key(info.key) for info in providers.values()]
+        return [
+            self._api_key or "",
+            *(self._environ.get(variable, "") for variable in self.key_variables),
+            *(key.word for key in (*stored, *written) if not key.command),
+            *(secret for info in providers.values() for secret in of_headers(info.headers)),
+            *(secret for model in models for secret in of_headers(model.headers)),
+        ]
+
     def base_url(self, provider: str) -> str:
         """Return the address: that of the flag, else of the variable that the vendors' own clients read, else the
         vendor's.

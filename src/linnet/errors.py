@@ -77,19 +77,26 @@ class MissingKey(ConfigError):
     code = "missing_key"
 
     def __init__(
-        self, provider: str, variable: str, others: Iterable[str] = (), problem: str = "", key: str = "--api-key"
+        self,
+        provider: str,
+        variable: str,
+        others: Iterable[str] = (),
+        problem: str = "",
+        key: str = "--api-key",
+        ways: Iterable[str] = (),
+        beside: str = "",
     ) -> None:
         """`others` are variables that would choose another provider. `problem` says why the key that seems to be there
-        cannot be used. `key` is the name of the flag or keyword that a key can be passed with.
+        cannot be used. `key` is the name of the flag or keyword that a key can be passed with. `ways` are what else can
+        be done, and `beside` is a sentence on what it takes beside a credential.
         """
         others = list(others)
         more = " or that of another provider (see linnet auth)" if len(others) > 2 else ""
         another = (", " if more else " or ").join(others[:2]) + more
         hint = f". {another} would choose another provider" if another else ""
-        super().__init__(
-            f"no credential for {provider}{f' ({problem})' if problem else ''}; set {variable}, pass {key}, "
-            f"or keep one: linnet login {provider}{hint}"
-        )
+        todo = ", ".join((f"set {variable}", f"pass {key}", *ways, f"or keep one: linnet login {provider}"))
+        why = f" ({problem})" if problem else ""
+        super().__init__(f"no credential for {provider}{why}; {todo}{hint}{f'. {beside}' if beside else ''}")
 
 
 class Contradiction(ConfigError):

@@ -100,7 +100,9 @@ def test_a_key_without_an_address_chooses_nothing(accounts: Callable[..., Accoun
     lonely = accounts({"AZURE_OPENAI_API_KEY": "k"})
     assert lonely.begin(None, None).provider == "anthropic"
     assert not lonely.usable("azure-openai")
-    with pytest.raises(ConfigError, match="needs a base URL"):
+    with pytest.raises(
+        ConfigError, match="needs a base URL: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL, or"
+    ):
         build("azure-openai", "k")
 
 

@@ -114,7 +114,10 @@ def test_what_could_lead_elsewhere_is_refused(environ: dict[str, str]) -> None:
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:
     home = {"HOME": str(tmp_path)}
-    with pytest.raises(ConfigError, match="no credentials for vertex; set GOOGLE_APPLICATION_CREDENTIALS or"):
+    with pytest.raises(
+        ConfigError,
+        match=r"no credential for vertex .*; set GOOGLE_CLOUD_API_KEY, .* in GOOGLE_APPLICATION_CREDENTIALS, run",
+    ):
         cloud(endpoint(environ={**home, **PLACE}))
     with pytest.raises(ConfigError, match="needs the name of a project; set GOOGLE_CLOUD_PROJECT"):
         cloud(endpoint(key="ya29.token", environ=home))

@@ -323,6 +323,36 @@ def test_a_provider_may_have_other_credentials_than_a_key(start: Start, tmp_path
 
 
 @pytest.mark.parametrize(
+    ("provider", "ways"),
+    [
+        (
+            "vertex",
+            [
+                "GOOGLE_CLOUD_API_KEY",
+                "GOOGLE_APPLICATION_CREDENTIALS",
+                "gcloud auth application-default login",
+                "!gcloud auth print-access-token",
+                "GOOGLE_CLOUD_PROJECT",
+                "GOOGLE_CLOUD_LOCATION",
+            ],
+        ),
+        (
+            "bedrock",
+            ["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "AWS_REGION"],
+        ),
+    ],
+)
+@pytest.mark.parametrize("broken", [{}, {"GOOGLE_APPLICATION_CREDENTIALS": "/gone", "AWS_PROFILE": "gone"}])
+def test_who_has_no_credentials_is_told_every_way_to_have_some(
+    start: Start, provider: str, ways: list[str], broken: dict[str, str]
+) -> None:
+    with pytest.raises(MissingKey) as caught:
+        start(env={**broken, "AWS_EC2_METADATA_DISABLED": "true"}).require(provider)
+    for way in (*ways, "--api-key", f"linnet login {provider}"):
+        assert way in str(caught.value)
+
+
+@pytest.mark.parametrize(
     ("variable", "content", "why"),
     [
         ("GOOGLE_CLOUD_PROJECT", None, "no login by gcloud was found either"),

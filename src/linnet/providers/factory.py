@@ -50,7 +50,9 @@ def build(
     key = api_key.strip()
     if kind.remote:
         if not url:
-            raise ConfigError(f'the provider "{provider}" needs a base URL: see --base-url')
+            variables = " or ".join(known.address_variables) if known else ""
+            ways = f"set {variables}, or see --base-url" if variables else "see --base-url"
+            raise ConfigError(f'the provider "{provider}" needs a base URL: {ways}')
         if not key and known and not known.keyless and not known.credentials and not base_url:
             raise MissingKey(provider, known.key_variable)
     endpoint = Endpoint(

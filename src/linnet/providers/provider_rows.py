@@ -19,6 +19,10 @@ class Seen(Struct, frozen=True):
     """Where they are: a variable, or a few words; empty if there are none."""
     problem: str = ""
     """Why there are none."""
+    ways: tuple[str, ...] = ()
+    """What can be done about that, beside what can be done about a key: parts of a sentence."""
+    beside: str = ""
+    """A sentence on what it takes beside them."""
 
 
 class ProviderInfo(Struct, frozen=True):
@@ -61,6 +65,8 @@ class ProviderInfo(Struct, frozen=True):
     """The quirks of its models where they are asked through another API than `api`, by its name."""
     catalogue: str = ""
     """The provider whose list of models it shares; empty if it has its own."""
+    address_variables: tuple[str, ...] = ()
+    """The environment variables that say where it is, where there is no address that all use."""
     site: str = ""
     """The module, under `linnet.providers`, that says where its APIs are: functions `base_url(environ)` and
     `placed(endpoint, api)`.
@@ -167,6 +173,7 @@ PROVIDERS = {
             auth="api-key",
             other_quirks={_CHAT: {**_LONGER, "longestCallId": 40}},
             catalogue="openai",
+            address_variables=("AZURE_OPENAI_RESOURCE_NAME", "AZURE_OPENAI_BASE_URL"),
             site="azure",
         ),
         ProviderInfo(

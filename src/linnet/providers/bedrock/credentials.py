@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 _EARLY = 300.0  # So many seconds before credentials expire, others are fetched.
 _DEFAULT_REGION = "us-east-1"
 _NOT_DISABLED = ("false", "0", "no")
+_WAYS = ("set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY", "name a profile of ~/.aws in AWS_PROFILE")
+_BESIDE = f"AWS_REGION or the profile says where it is asked; otherwise that is {_DEFAULT_REGION}"
 Source: TypeAlias = Callable[["Lenders", Cancel], "Credentials"]
 
 
@@ -30,9 +32,9 @@ def seen(environ: Mapping[str, str]) -> Seen:
     try:
         found = find(environ, aws_files.read(environ))
     except ConfigError as error:
-        return Seen(problem=str(error))
+        return Seen("", str(error), _WAYS, _BESIDE)
     if found is None:
-        return Seen(problem="no AWS credentials were found either, in variables or in ~/.aws")
+        return Seen("", "no AWS credentials were found either, in variables or in ~/.aws", _WAYS, _BESIDE)
     return Seen(found[0])
 
 

@@ -7,10 +7,10 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from linnet.core.cancel import Cancel
-from linnet.errors import ConfigError
+from linnet.errors import ConfigError, MissingKey
 from linnet.providers.endpoint import Endpoint
 from linnet.providers.google.credentials import Token, Tokens, granted, printed
-from linnet.providers.google.credentials_file import COMMAND, PROJECT, found
+from linnet.providers.google.credentials_file import KEY, LOCATION, PROJECT, found, lacking
 from linnet.providers.http.call import HttpCall
 from linnet.providers.http.client import HttpClient
 from linnet.providers.http_provider import Authorize
@@ -54,14 +54,11 @@ def cloud(endpoint: Endpoint) -> Cloud:
         project = project or credentials.project
         endpoint = replace(endpoint, advice=f"the credentials are those of {path}")
     elif not own:
-        raise ConfigError(
-            f"no credentials for {endpoint.provider}; set GOOGLE_APPLICATION_CREDENTIALS or GOOGLE_CLOUD_API_KEY, run "
-            f'"gcloud auth application-default login", or keep a command that prints a token, such as "{COMMAND}": '
-            f"linnet login {endpoint.provider}"
-        )
+        none = lacking("no login by gcloud was found either")
+        raise MissingKey(endpoint.provider, KEY, problem=none.problem, ways=none.ways, beside=none.beside)
     if not project and not own and "x-goog-api-key" not in headers:
         raise ConfigError(f"{endpoint.provider} needs the name of a project; set {PROJECT}")
-    location = _word(environ, "GOOGLE_CLOUD_LOCATION") or "global"
+    location = _word(environ, LOCATION) or "global"
     base = endpoint.base_url.strip().rstrip("/").removesuffix("/v1") if own else f"https://{_host(location)}"
     client = HttpClient(endpoint.provider, f"{base}/v1", {**headers, **endpoint.headers}, endpoint.timeouts)
     place = f"/projects/{_checked('project', project)}/locations/{location}" if project else ""

@@ -15,9 +15,20 @@ from linnet.providers.http import urls
 from linnet.providers.provider_rows import Seen
 
 COMMAND = "!gcloud auth print-access-token"
+KEY = "GOOGLE_CLOUD_API_KEY"
 PROJECT = "GOOGLE_CLOUD_PROJECT"
+LOCATION = "GOOGLE_CLOUD_LOCATION"
 _VARIABLE = "GOOGLE_APPLICATION_CREDENTIALS"
 _LARGEST = 1 << 20
+_WAYS = (
+    f"name a file of credentials in {_VARIABLE}",
+    'run "gcloud auth application-default login"',
+    f'give a command that prints a token as the key, such as "{COMMAND}"',
+)
+_BESIDE = (
+    f"All but a key take the project that {PROJECT} or the file names; "
+    f"{LOCATION} says where it is asked, and is global if it is not set"
+)
 
 
 class CredentialsFile(Struct, frozen=True):
@@ -48,13 +59,18 @@ def seen(environ: Mapping[str, str]) -> Seen:
     try:
         kept = found(environ)
     except ConfigError as error:
-        return Seen(problem=str(error))
+        return lacking(str(error))
     if kept is None:
-        return Seen(problem="no login by gcloud was found either")
+        return lacking("no login by gcloud was found either")
     path, credentials = kept
     if not (environ.get(PROJECT) or credentials.project):
-        return Seen(problem=f"the credentials in {path} name no project, and {PROJECT} is not set")
+        return lacking(f"the credentials in {path} name no project, and {PROJECT} is not set")
     return Seen(_VARIABLE if environ.get(_VARIABLE) else path)
+
+
+def lacking(problem: str) -> Seen:
+    """Return that there are no credentials, why, and all that can be done about it."""
+    return Seen("", problem, _WAYS, _BESIDE)
 
 
 def found(environ: Mapping[str, str]) -> tuple[str, CredentialsFile] | None:

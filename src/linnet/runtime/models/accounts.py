@@ -240,7 +240,8 @@ class Accounts:
             known = [each for each in catalog.PROVIDERS.values() if each.base_url]  # Others need more than a key.
             variables = [each.key_variable for each in known if each.key_variable and not each.keyless]
             others = [each for each in variables if each != info.key_variable] if self._guessed else []
-            raise MissingKey(provider, info.key_variable, others, key.problem or seen.problem, self.spelled("api_key"))
+            why = key.problem or seen.problem
+            raise MissingKey(provider, info.key_variable, others, why, self.spelled("api_key"), seen.ways, seen.beside)
 
     def advice(self, provider: str) -> str:
         """Return the part of a sentence that says where the key came from, for when the provider refuses it."""

@@ -96,10 +96,10 @@ class Bedrock(HttpProvider):
 
     def stream(self, request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
         id = request.model.id
-        asked = region(self._endpoint.environ, id) if id.startswith("arn:") else self._region
-        if asked == self._region:
-            return super().stream(request, cancel)
         try:
+            asked = region(self._endpoint.environ, id) if id.startswith("arn:") else self._region
+            if asked == self._region:
+                return super().stream(request, cancel)
             with self._lock:
                 if asked not in self._others:
                     self._others[asked] = Bedrock(self._endpoint, asked, self._kept)

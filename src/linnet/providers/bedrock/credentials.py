@@ -39,16 +39,25 @@ def seen(environ: Mapping[str, str]) -> Seen:
 
 
 def region(environ: Mapping[str, str], model: str = "", files: AwsFiles | None = None) -> str:
-    """Return the region that a model is asked in: that of its ARN, else of the variables, else of the profile."""
+    """Return the region that a model is asked in: that of its ARN, else of the variables, else of the profile. Raises
+    ConfigError for what is no name of one: hosts are named by it.
+    """
     if model.startswith("arn:"):
         parts = model.split(":")
         if len(parts) > 3 and parts[3]:
-            return parts[3]
+            return checked_region(parts[3])
     given = environ.get("AWS_REGION") or environ.get("AWS_DEFAULT_REGION")
     if not given:
         files = aws_files.read(environ) if files is None else files
         given = files.profiles.get(_profile(environ), {}).get("region")
-    return given or _DEFAULT_REGION
+    return checked_region(given or _DEFAULT_REGION)
+
+
+def checked_region(region: str) -> str:
+    """Return the name of a region. Raises ConfigError if it could lead elsewhere."""
+    if not (region.isascii() and region.replace("-", "").isalnum()):
+        raise ConfigError(f'no region of AWS is called "{region}"; set AWS_REGION, or the region of the profile')
+    return region
 
 
 def find(environ: Mapping[str, str], files: AwsFiles) -> tuple[str, Source] | None:

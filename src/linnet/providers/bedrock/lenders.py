@@ -12,6 +12,7 @@ from msgspec.json import decode
 from linnet.core.cancel import Cancel
 from linnet.errors import ConfigError, ProviderError
 from linnet.files.reading import required
+from linnet.providers.bedrock.credentials import checked_region
 from linnet.providers.bedrock.sigv4 import Credentials, Scope, signed
 from linnet.providers.endpoint import Run
 from linnet.providers.http.call import HttpCall
@@ -67,10 +68,10 @@ class Lenders(Struct, frozen=True):
         if ends is not None and ends <= self.now():
             raise ConfigError(f"the login of AWS SSO has ended; {hint}")
         asked = {name: settings.get(f"sso_{name}", "") for name in ("role_name", "account_id")}
-        url = self._url("SSO", f"portal.sso.{settings.get('sso_region', self.region)}")
+        url = self._url("SSO", f"portal.sso.{checked_region(settings.get('sso_region', self.region))}")
         call = HttpCall(f"/federation/credentials?{urlencode(asked)}", {"x-amz-sso_bearer_token": token}, method="GET")
         found = _object(self._ask(url, call, cancel, [token])).get("roleCredentials")
-        return _lent(found if isinstance(found, dict) else {}, "AWS SSO")
+        return _lent(found if isinstance(found, dict) else {}, "the credentials of AWS SSO")
 
     def beside_container(self, cancel: Cancel) -> Credentials:
         """Return the credentials of the container that this runs in."""
@@ -111,7 +112,7 @@ class Lenders(Struct, frozen=True):
         said = _object(self.run(argv, cancel))
         if said.get("Version") != 1:
             raise ConfigError("the profile's credential_process printed something that is not of version 1")
-        return _lent({**said, "Token": said.get("SessionToken")}, "the profile's credential_process")
+        return _lent({**said, "Token": said.get("SessionToken")}, "the credentials that the profile's program prints")
 
     def _role(
         self,

@@ -549,7 +549,7 @@ REFUSED = [
     ),
     (
         '{"providers": {"anthropic": {"models": [{"id": "a",\n"baseUrl": "lan"}]}}}',
-        "2: providers.anthropic.models[0].baseUrl: expected",
+        '2: providers.anthropic.models[0].baseUrl: must start with http:// or https://, not "lan"',
     ),
     (
         '{"providers": {"anthropic": {"models": [{"id": "a", "thinkingLevelMap": {\n"hgih": "x"}}]}}}',
@@ -557,7 +557,7 @@ REFUSED = [
     ),
     (
         '{"providers": {"anthropic": {"modelOverrides": {\n"claude-opus-55": {}}}}}',
-        "2: providers.anthropic.modelOverrides.claude-opus-55: is no model that linnet lists; did you mean",
+        "2: providers.anthropic.modelOverrides.claude-opus-55: is no model that linnet lists, and may be added",
     ),
     (
         '{"providers": {"anthropic": {"models": [{"id": "a",\n"samplingParams": {}}]}}}',

@@ -77,6 +77,7 @@ def build(
 
     if trace is None:
         return RetryingProvider(opened, attempts)
+    from linnet.providers.http.urls import shown
     from linnet.providers.trace import Traced
 
-    return RetryingProvider(Traced(opened, trace, url), attempts, trace=trace)
+    return RetryingProvider(Traced(opened, trace, shown(url)), attempts, trace=trace)

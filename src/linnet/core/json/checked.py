@@ -158,13 +158,22 @@ def _is_struct(kind: Any) -> bool:
 
 def _expected(problem: str, kinds: Iterable[Any]) -> str:
     """Return msgspec's words in ours: `expected a whole number, not a string`."""
-    choices = [f'"{word}"' for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
+    choices = [f'"{word}"' for kind in map(_chosen, kinds) for word in get_args(kind)]
     if choices and problem.startswith("Invalid enum value"):
         return f"expected {_either(choices)}, not {problem.removeprefix('Invalid enum value ')}"
+    if problem == "Invalid RFC3339 encoded date":
+        return "expected a date such as 2026-11-30"
     words = problem.split("`")
     words[1::2] = [_either([_WORDS.get(name, name) for name in word.split(" | ")]) for word in words[1::2]]
     said = "".join(words).replace(", got ", ", not ")
     return said[:1].lower() + said[1:]
+
+
+def _chosen(kind: Any) -> Any:
+    """Return the words that a value of this type is one of, or that its keys are; None if it may have others."""
+    if get_origin(kind) is dict:
+        kind = get_args(kind)[0]
+    return kind if get_origin(kind) is Literal else None
 
 
 def _either(words: list[str]) -> str:

@@ -61,7 +61,7 @@ def cloud(endpoint: Endpoint) -> Cloud:
     location = _word(environ, LOCATION) or "global"
     base = endpoint.base_url.strip().rstrip("/").removesuffix("/v1") if own else f"https://{_host(location)}"
     client = HttpClient(endpoint.provider, f"{base}/v1", {**headers, **endpoint.headers}, endpoint.timeouts)
-    place = f"/projects/{_checked('project', project)}/locations/{location}" if project else ""
+    place = f"/projects/{_checked(PROJECT, project)}/locations/{location}" if project else ""
     return Cloud(endpoint, client, f"{client.url.path}{place}", authorize)
 
 

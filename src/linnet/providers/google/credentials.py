@@ -136,18 +136,21 @@ def _asked(provider: str, address: str, form: Mapping[str, str], timeouts: "Time
     from urllib.parse import urlencode
 
     client = HttpClient(provider, address, {"Content-Type": "application/x-www-form-urlencoded"}, timeouts)
+    client.max_reply = _LARGEST
     call = HttpCall(client.url.path, body=[urlencode(form).encode()])
     try:
         reply = client.post(call, cancel, accept=lambda kind: kind == "application/json")
         pieces: list[bytes] = []
-        while piece := reply.read():
-            pieces.append(piece)
-            if sum(map(len, pieces)) > _LARGEST:
-                break
-        reply.close()
+        try:
+            while piece := reply.read():
+                pieces.append(piece)
+        finally:
+            reply.close()
         found = decoder_of(_Granted).decode(b"".join(pieces))
     except ProviderError as error:
-        error.args = (_told(provider, client, error, [form[name] for name in _SECRETS if name in form]),)
+        error.args = (
+            _told(provider, client, error, [*client.secrets, *(form[name] for name in _SECRETS if name in form)]),
+        )
         raise
     except (MsgspecError, UnicodeError, RecursionError):
         raise ProviderRejected(provider, f"{client.url.address} answered with something that is no token") from None

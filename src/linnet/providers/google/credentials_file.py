@@ -111,7 +111,10 @@ def read(path: str) -> CredentialsFile | None:
         )
     if lacking := [name for name in needed if not getattr(found, name)]:
         raise ConfigError(f"{path} lacks {', '.join(lacking)}")
-    url = urls.parse(found.token_uri)
+    try:
+        url = urls.parse(found.token_uri)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: the token_uri {error}") from None
     if not url.secure and url.host not in ("127.0.0.1", "::1", "localhost"):
         raise ConfigError(f"{path}: the token_uri must start with https://")
     return found

@@ -58,7 +58,7 @@ class HttpClient:
     ) -> None:
         """`headers` are those of every request. Besides the keys in headers, `secrets` are hidden in what is told."""
         self.provider = provider
-        self.url = urls.parse(base_url)
+        self.url = urls.parse_base(base_url)
         """The origin, and the path of the base URL, from which the paths of calls are made."""
         self._timeouts = timeouts or Timeouts()
         self._headers = {**_standard(self.url), **(headers or {})}

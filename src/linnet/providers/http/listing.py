@@ -44,7 +44,7 @@ def offers(
     """Return the models that `GET /v1/models` lists. Raises ProviderError with a sentence that has nothing secret of
     the headers in it if that cannot be known, ConfigError if the address is none, and Cancelled.
     """
-    url = urls.parse(urls.endpoint(base_url, "v1", "models"))
+    url = urls.parse_base(urls.endpoint(base_url, "v1", "models"))
     proxy = proxies.choose(url, os.environ)
     try:
         return _asked(provider, url, proxy, headers, cancel, deadline)

@@ -45,8 +45,30 @@ def parse(text: str) -> Url:
     user, _, place = authority.rpartition("@")
     host, port = _place(place, _PORTS.get(scheme, 0))
     if not separator or scheme not in _PORTS or not host or not 0 < port < 65536 or not _plain(rest):
-        raise ConfigError(f'"{text}" is not a URL that can be used; it should look like https://host[:port][/path]')
+        raise ConfigError(
+            f'"{shown(text)}" is not a URL that can be used; it should look like https://host[:port][/path]'
+        )
     return Url(scheme, host, port, path if path.startswith("/") else "/" + path, user)
+
+
+def parse_base(text: str) -> Url:
+    """Return the URL of a server that is asked. Raises ConfigError, also for a name and a password in it: they would
+    be shown wherever the address is, and nobody would send them.
+    """
+    url = parse(text)
+    if url.user:
+        raise ConfigError(
+            f'"{shown(text)}" has a name or a password before the host; send them with a header instead (models.json)'
+        )
+    return url
+
+
+def shown(text: str) -> str:
+    """Return a URL, or what should be one, without what may be secret in it: whatever is before an @, and a query."""
+    text = text.partition("?")[0] + "?…" if "?" in text else text
+    before, at, place = text.rpartition("@")
+    scheme, separator, _ = before.partition("://")
+    return f"{scheme + separator if separator else ''}…@{place}" if at else text
 
 
 def endpoint(base: str, version: str, path: str) -> str:

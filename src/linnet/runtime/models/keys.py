@@ -128,4 +128,7 @@ def _entries(path: str) -> dict[str, Any]:
     try:
         return decoder_of(dict[str, Any]).decode(found.data or b"{}")
     except (MsgspecError, UnicodeError, RecursionError) as error:
-        raise ConfigError(f"{path} cannot be used: {error}") from None
+        from linnet.core.json.checked import explained
+
+        wrong = explained(found.data, dict[str, Any], error)
+        raise ConfigError(f"{path} cannot be used: {wrong.problem} (line {wrong.line})") from None

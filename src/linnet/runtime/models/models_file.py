@@ -23,12 +23,12 @@ from linnet.errors import ConfigError
 from linnet.files.reading import required
 from linnet.providers.apis import REMOTE, api_named, remote_api
 from linnet.providers.catalog import PROVIDERS, ProviderInfo, find, inherited
+from linnet.providers.http.urls import shown
 from linnet.runtime.config.config import REPLAY
 
 _Count: TypeAlias = Annotated[int, Meta(gt=0)]
 _Dollars: TypeAlias = Annotated[float, Meta(ge=0)]
 _Id: TypeAlias = Annotated[str, Meta(min_length=1)]
-_Url: TypeAlias = Annotated[str, Meta(pattern="^https?://")]
 _Levels: TypeAlias = dict[Reasoning, str | int | None]
 _HEADER = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _VARIABLE = re.compile(r"\$(?:\{(\w+)\}|(\w+))", re.ASCII)
@@ -74,7 +74,7 @@ class _Said(Struct, frozen=True, kw_only=True):
 
     name: str | None = None
     api: str | None = None
-    base_url: _Url | None = None
+    base_url: str | None = None
     context_window: _Count | None = None
     reasoning: bool | None = None
     thinking_level_map: _Levels | None = None
@@ -97,7 +97,7 @@ class _Listed(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True):
 class _Override(_Said, frozen=True, kw_only=True, forbid_unknown_fields=True, rename="camel"):
     """A model of a provider, as pi spells it."""
 
-    base_url: _Url | None = None
+    base_url: str | None = None
     context_window: _Count | None = None
     thinking_level_map: _Levels | None = None
     input: tuple[Literal["text", "image"], ...] | None = None
@@ -193,8 +193,8 @@ class _Text(Struct, frozen=True):
             if known is None:
                 from linnet.providers.catalog import models
 
-                problem = f"is no model that linnet lists{near(id, [model.id for model in models(info.name)])}"
-                raise self.wrong(f"{problem}; add it to models instead", *where)
+                guess = near(id, [model.id for model in models(info.name)])
+                raise self.wrong(f"is no model that linnet lists, and may be added to models{guess}", *where)
             yield self._offered(known, info, over, where)
 
     def _offered(self, known: Model, info: ProviderInfo, said: _Override, where: Path) -> Model:
@@ -223,6 +223,7 @@ class _Text(Struct, frozen=True):
         """Return the model with all that both forms may say of it. Raises ConfigError."""
         api = self._api(said, info, where)
         self.check_quirks(said.compat, api, (*where, "compat"))
+        self.check_url(said.base_url, (*where, "base_url" if isinstance(where[0], int) else "baseUrl"))
         values = {
             "name": said.name,
             "context_window": said.context_window,
@@ -243,6 +244,11 @@ class _Text(Struct, frozen=True):
             quirks={**model.quirks, **said.compat} or NOTHING,
             headers={**model.headers, **headers} or NOTHING,
         )
+
+    def check_url(self, url: str | None, where: Path) -> None:
+        """Raise ConfigError if an address that is said is none that can be asked."""
+        if url is not None and not url.startswith(("http://", "https://")):
+            raise self.wrong(f'must start with http:// or https://, not "{shown(url)}"', *where)
 
     def check_quirks(self, compat: Mapping[str, Any], api: str, where: Path) -> None:
         """Raise ConfigError if the API knows no such quirks."""
@@ -279,12 +285,11 @@ class _Text(Struct, frozen=True):
         if not name.strip() or "/" in name:
             problem = "a provider's name is not empty and has no slash: it is written before one, as in provider/model"
             raise self.wrong(problem, *where)
-        if said.base_url and not said.base_url.startswith(("http://", "https://")):
-            raise self.wrong(f'must start with http:// or https://, not "{said.base_url}"', *where, "baseUrl")
+        self.check_url(said.base_url or None, (*where, "baseUrl"))
         if known is None and not said.base_url:
             raise self.wrong('the key "baseUrl" is missing', *where)
         if known is None and not said.api and not all(model.api for model in said.models or (said,)):
-            raise self.wrong(f'the key "api" is missing: {REMOTE}', *where)
+            raise self.wrong(f'the key "api" is missing; there are {REMOTE}', *where)
         first = said.models[0] if said.models else None
         api = self._remote(said.api or (known.api if known else (first and first.api) or ""), where)
         self.check_quirks(said.compat, api, (*where, "compat"))

@@ -95,6 +95,11 @@ def test_what_is_no_piece_of_a_reply_is_an_error() -> None:
         heard(Echo(3))
 
 
+def test_two_calls_with_one_id_are_an_error() -> None:
+    with pytest.raises(ProviderRejected, match="echo: opened the call '1' twice; each has an id of its own"):
+        heard(Echo(CallOpened("1", "read"), CallOpened("1", "ls")))
+
+
 def test_a_piece_of_a_call_that_was_not_opened_is_an_error() -> None:
     with pytest.raises(ProviderRejected, match="echo: yielded a piece of the call '2', which it has not opened"):
         heard(Echo(CALL, CallDelta("2", "{}")))

@@ -15,6 +15,17 @@ def fitted(id: str, longest: int, forbidden: re.Pattern[str] | None = None) -> s
     return f"{clean[: longest - 9]}_{crc32(id.encode('utf-8', 'replace')):08x}"
 
 
+def unused(id: str, taken: set[str]) -> str:
+    """Return the id of a call, and add it to those that are taken. It is another one if a call of the same reply has
+    it already: there are servers that give all calls the same.
+    """
+    made, number = id, len(taken)
+    while made in taken:
+        made, number = f"{id}_{number}", number + 1
+    taken.add(made)
+    return made
+
+
 def nine(id: str) -> str:
     """Return the id as Mistral wants it: nine letters and digits. Ids that differ stay different, but for the rarest of
     chances.

@@ -21,6 +21,7 @@ from linnet.core.deltas import (
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError
+from linnet.providers.call_ids import unused
 from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 
 _STOPS: dict[str, StopReason] = {
@@ -159,6 +160,7 @@ class Reader:
         self._provider = provider
         self._opened = False
         self._calls: dict[int, str] = {}
+        self._ids: set[str] = set()  # Of all calls.
         self._inputs: dict[int, bytes] = {}  # Arguments that came whole, with the start of their block.
         self._skipped: set[int] = set()  # Blocks of kinds that are not known here.
         self._stop: StopReason | None = None
@@ -211,7 +213,7 @@ class Reader:
                 if index in self._skipped:
                     return
                 if whole := self._inputs.pop(index, None):
-                    deltas.append(CallDelta(self._calls[index], whole.decode()))
+                    deltas.append(CallDelta(self._calls[index], whole.decode("utf-8", "replace")))
                 deltas.append(PartClosed())
             case MessageDelta(closing, usage):
                 self._count(usage, deltas)
@@ -244,7 +246,7 @@ class Reader:
             case RedactedBlock(data):
                 deltas.append(ThinkingSigned(data, redacted=True, bound=self._bound))
             case CallBlock(id, name, input):
-                self._calls[index] = id
+                id = self._calls[index] = unused(id, self._ids)
                 deltas.append(CallOpened(id, name))
                 whole = bytes(input)
                 if whole not in (b"{}", b"null", b'""'):

@@ -20,6 +20,7 @@ from linnet.core.deltas import (
 from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
+from linnet.providers.call_ids import unused
 from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 
 _STOPS: dict[str, StopReason] = {
@@ -141,6 +142,7 @@ class Reader:
         self._bound = bound
         self._opened = False
         self._calls: dict[int, str] = {}
+        self._ids: set[str] = set()  # Of all calls.
         self._redacted: list[str] = []  # Of the open block: base64 that comes in pieces is joined as bytes.
         self._stop: StopReason | None = None
         self._fault: ProviderError | None = None  # Why the reply is none, though its end came.
@@ -191,8 +193,9 @@ class Reader:
         elif event.content_block_start is not None:
             call = event.content_block_start.start.tool_use
             if call is not None and not call.type:
-                self._calls[event.content_block_start.content_block_index] = call.tool_use_id
-                deltas.append(CallOpened(call.tool_use_id, call.name))
+                id = unused(call.tool_use_id, self._ids)
+                self._calls[event.content_block_start.content_block_index] = id
+                deltas.append(CallOpened(id, call.name))
         elif event.content_block_stop is not None:
             if self._redacted:
                 deltas.append(ThinkingSigned(_joined(self._redacted), redacted=True, bound=self._bound))

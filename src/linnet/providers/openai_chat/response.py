@@ -21,6 +21,7 @@ from linnet.core.messages import StopReason, Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderUnavailable
 from linnet.providers.body import encode
+from linnet.providers.call_ids import unused
 from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 
 _STOPS: dict[str, StopReason] = {
@@ -86,6 +87,7 @@ class Chunk(Struct, gc=False):
 
 class _Call(Struct):
     id: str
+    said: str | None  # What the server calls it.
     opened: bool = False
 
 
@@ -109,6 +111,7 @@ class Reader:
         self._turn = turn
         self._opened = False
         self._calls: list[_Call] = []
+        self._ids: set[str] = set()  # Of all calls.
         self._by_index: dict[int, _Call] = {}
         self._stop: StopReason | None = None
         self._says_why = says_why
@@ -209,13 +212,13 @@ class Reader:
         index = piece.index
         if index is None:
             known = self._calls[-1] if self._calls else None
-            another = piece.id is None or known is None or piece.id != known.id
+            another = piece.id is None or known is None or piece.id != known.said
         else:
             known = self._by_index.get(index)
-            another = bool(piece.id) and known is not None and piece.id != known.id
+            another = bool(piece.id) and known is not None and piece.id != known.said
         if known is not None and not (another and name and known.opened):
             return known
-        call = _Call(piece.id or f"call_{self._turn}_{len(self._calls)}")
+        call = _Call(unused(piece.id or f"call_{self._turn}_{len(self._calls)}", self._ids), piece.id)
         self._calls.append(call)
         if index is not None:
             self._by_index[index] = call

@@ -26,6 +26,7 @@ from linnet.core.deltas import (
 from linnet.core.messages import Usage
 from linnet.decoding import decoder_of
 from linnet.errors import ModelRefused, ProviderError, ProviderRejected
+from linnet.providers.call_ids import unused
 from linnet.providers.http.vendor_errors import Fault, cut_short, ended_oddly, from_fault
 from linnet.providers.openai_responses.items import message_signature, reasoning_item
 from linnet.providers.openai_responses.stream_events import (
@@ -81,6 +82,7 @@ class _Heard(Struct):
     """The parts of the reply so far."""
 
     items: dict[int, _Open] = field(default_factory=dict)
+    ids: set[str] = field(default_factory=set)  # Of all calls.
     last: int = -1  # The item whose part was begun last.
     thoughts: int = 0
     unsigned: dict[str, int] = field(default_factory=dict)  # Thoughts whose items were not whole, by the items' ids.
@@ -178,7 +180,7 @@ class Reader:
             return known
         known = self._heard.items[index] = _Open(item.type)
         if item.type == "function_call":
-            known.call_id = item.call_id or item.id or f"call_{index}"
+            known.call_id = unused(item.call_id or item.id or f"call_{index}", self._heard.ids)
             deltas.append(CallOpened(known.call_id, item.name or ""))
             self._heard.last = index
             if item.id:

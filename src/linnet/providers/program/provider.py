@@ -47,9 +47,13 @@ class ProgramProvider:
         yield [*([] if opened else [ReplyOpened()]), Stopped("tool_use" if calls else "end")]
 
     def _follow(self, batch: Sequence[Delta], calls: set[str]) -> None:
-        """Add the calls that are opened. Raises ProviderRejected for a piece of one that is not."""
+        """Add the calls that are opened. Raises ProviderRejected for one that is opened twice, and for a piece of
+        one that is not.
+        """
         for delta in batch:
             if isinstance(delta, CallOpened):
+                if delta.id in calls:
+                    raise ProviderRejected(self.name, f"opened the call {delta.id!r} twice; each has an id of its own")
                 calls.add(delta.id)
             elif isinstance(delta, CallDelta | CallSigned) and delta.id not in calls:
                 raise ProviderRejected(self.name, f"yielded a piece of the call {delta.id!r}, which it has not opened")

@@ -35,7 +35,7 @@ def told(home: Path, *words: str, **env: str) -> str:
     )
     assert (done.returncode, done.stdout) == (1, "")
     assert SECRET not in done.stderr
-    lines = done.stderr.splitlines()
+    lines: list[str] = done.stderr.splitlines()
     assert len(lines) == 1
     return lines[0].removeprefix("linnet: ").replace(str(home), "~")
 

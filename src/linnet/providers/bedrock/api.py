@@ -37,7 +37,7 @@ class _Converse(Struct):
 
     def exchange(self, request: Request) -> tuple[HttpCall, AnyReader]:
         written = self.writer.write(request)
-        path = f"{self.path}/model/{quote(request.model.id, safe='')}/converse-stream"
+        path = f"{self.path}/model/{quote(request.model.id, safe='', errors='replace')}/converse-stream"
         return HttpCall(path, request.model.headers, written.body), Reader(self.provider, written.bound)
 
     def framing(self, limit: int) -> Framing:

@@ -50,7 +50,7 @@ def quoted(model: str) -> str:
         return model
     from urllib.parse import quote  # Only odd ids should pay for it.
 
-    return quote(model, safe="@")
+    return quote(model, safe="@", errors="replace")
 
 
 def opened(endpoint: Endpoint) -> HttpProvider:

@@ -25,6 +25,7 @@ _ERROR_BODY = 65536
 _KEPT = 60.0  # Routers forget a silent connection without telling anyone.
 _MOST_KEPT = 2  # Requests of one session seldom overlap, and never many of them.
 _PASSES = ("authorization", "-key", "-token", "-secret", "-password")  # What their names end in.
+_NOT_IN_NAMES = frozenset(' "(),/:;<=>?@[\\]{}')
 _REMEMBERED = 16  # Secrets of so many calls are hidden in what is told: a signature is another one with each call.
 _NOT_STREAMS = frozenset(("application/json", "text/html"))
 
@@ -343,6 +344,8 @@ def _standard(url: urls.Url) -> dict[str, str]:
 
 def _lines(headers: Mapping[str, str]) -> str:
     for name, value in headers.items():
+        if not (name.isascii() and name.isprintable()) or set(name) & _NOT_IN_NAMES or not name:
+            raise ConfigError(f"{name!r} cannot be the name of a header")
         if not (value.isascii() and value.isprintable()):
             raise ConfigError(f"the {name} header would hold a character that cannot be sent; check the API key")
     return "".join(f"{name}: {value}\r\n" for name, value in headers.items())

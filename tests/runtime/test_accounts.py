@@ -97,6 +97,8 @@ NAMED = [
     (["anthropic"], {}, "openrouter", "anthropic/claude-opus-5", "openrouter: anthropic/claude-opus-5"),
     (["anthropic"], {}, "openrouter", "openrouter/anthropic/claude-x", "openrouter: anthropic/claude-x"),
     (["anthropic"], {}, "openrouter", "openrouter/auto", "openrouter: auto"),
+    (["anthropic"], {}, "openrouter", "openrouter/openrouter/auto", "openrouter: openrouter/auto"),
+    (["anthropic"], {}, None, "openrouter/openrouter/auto", "openrouter: openrouter/auto"),
     (["anthropic"], {}, None, "openrouter/meta/llama", "openrouter: meta/llama"),
     (
         [],

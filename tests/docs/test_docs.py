@@ -451,6 +451,31 @@ def test_the_example_of_each_provider_runs_against_the_scripted_server(
     assert asked.body.get("model") == model or model in re.split("[/:]", asked.path)
 
 
+def test_the_example_with_headers_of_its_own_runs_against_the_scripted_server(
+    tmp_path: Path, server: ModelServer
+) -> None:
+    [(_, _, shown)] = FENCED.findall(PROVIDERS.read_text().partition("### Servers like")[2].partition("\n## ")[0])
+    (tmp_path / "models.json").write_text(re.sub(r"https://[\w.]+", server.url, shown))
+    provider = json.loads(shown)["providers"]["copilot"]
+    paths = {}
+    for model in provider["models"]:
+        done = run(
+            [BIN / "linnet", "-p", "Say hello.", "--model", f"copilot/{model['id']}"],
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            timeout=30,
+            env={"COPILOT_GITHUB_TOKEN": "t", "LINNET_HOME": str(tmp_path), "PATH": "/usr/bin:/bin"},
+        )
+        assert (done.returncode, done.stderr, done.stdout) == (0, "", "Hello from the scripted model.\n")
+        asked = server.requests[-1]
+        paths[asked.body["model"]] = asked.path
+        wanted = {"authorization": "Bearer t", **{name.lower(): value for name, value in provider["headers"].items()}}
+        assert wanted.items() <= asked.headers.items()
+    assert paths == {"gpt-4.1": "/chat/completions", "gpt-6-sol": "/responses", "claude-opus-5": "/v1/messages"}
+
+
 def test_the_table_of_what_apis_can_do_has_every_api_that_asks_a_server() -> None:
     _, _, page = prose(PROVIDERS).partition("\n## What each API can do here\n")
     header = page.strip().splitlines()[0]
@@ -460,7 +485,7 @@ def test_the_table_of_what_apis_can_do_has_every_api_that_asks_a_server() -> Non
 def test_the_models_json_that_is_shown_is_understood() -> None:
     shown = [block.text for block in blocks(PROVIDERS) if block.language == "json" and '"models"' in block.text]
     shown += [block.text for block in blocks(PROVIDERS) if block.text.startswith("[")]
-    assert len(shown) == 2
+    assert len(shown) == 3
     for text in shown:
         assert understood_models(text.encode(), "models.json")[1]
 

@@ -134,6 +134,57 @@ def test_the_days_on_which_models_end_are_those_that_vendors_have_announced() ->
     assert {id: day for id, day in announced.items() if id in listed} == {id: day for id, day in listed.items() if day}
 
 
+def literals(kind: Any) -> set[str]:
+    return {kind} if isinstance(kind, str) else {word for part in get_args(kind) for word in literals(part)}
+
+
+@pytest.mark.foreign
+@pytest.mark.xdist_group("vendors")  # Their packages take long to import.
+def test_the_vendors_packages_know_every_model_that_does_not_end_and_their_dated_ids_are_known() -> None:
+    from anthropic.types import ModelParam
+    from openai.types import AllModels
+
+    announced = deprecated()
+    for provider, ids in (("anthropic", literals(ModelParam)), ("openai", literals(AllModels))):
+        lasting = {model.id for model in catalog.models(provider) if not model.ends}
+        assert lasting - ids <= {"gpt-5.3-codex"}  # It is in the lists of pi-ai and litellm.
+        listed = {model.id for model in catalog.models(provider)}
+        dated = {id for id in ids if re.sub(r"-(\d{8}|\d{4}(-\d\d){2})$", "", id) in listed - {id}}
+        assert len(dated) > 2
+        found = {id: catalog.find(provider, id) for id in dated}
+        assert {id: model and model.ends for id, model in found.items()} == {id: announced.get(id, "") for id in dated}
+
+
+@pytest.mark.parametrize(
+    ("provider", "id", "listed"),
+    [
+        ("anthropic", "claude-haiku-4-5-20251001", "claude-haiku-4-5"),
+        ("openai", "gpt-5.5-2026-04-23", "gpt-5.5"),
+        ("azure-openai", "gpt-5.5-2026-04-23", "gpt-5.5"),
+    ],
+)
+def test_an_id_with_a_date_is_the_model_without_it(provider: str, id: str, listed: str) -> None:
+    info, found, known = catalog.PROVIDERS[provider], catalog.find(provider, id), catalog.find(provider, listed)
+    assert found is not None
+    assert known is not None
+    assert found == replace(known, id=id)
+    asked, as_ever = (catalog.completed(model, info, info.base_url) for model in (found, known))
+    assert asked == replace(as_ever, id=id)
+
+
+@pytest.mark.parametrize("id", ["gpt-5.5-2026", "gpt-5.5-04-23", "gpt-5.5-20260423-x", "gpt-5.520260423", "-20260423"])
+def test_what_is_no_date_is_part_of_an_id(id: str) -> None:
+    assert catalog.find("openai", id) is None
+
+
+def test_a_model_that_nobody_lists_is_asked_as_the_default_one_is() -> None:
+    info = catalog.PROVIDERS["openai"]
+    new = Model("gpt-7", "openai", reasoning=True)
+    assert catalog.completed(new, info, info.base_url).api == RESPONSES
+    assert catalog.completed(new, info, "https://gateway.test/v1").api == CHAT
+    assert catalog.completed(replace(new, api=CHAT), info, info.base_url).api == CHAT
+
+
 def test_no_default_has_an_end() -> None:
     assert [name for name in LISTED if catalog.models(name)[0].ends] == []
 

@@ -97,6 +97,8 @@ NAMED = [
     (["anthropic"], {}, "openrouter", "anthropic/claude-opus-5", "openrouter: anthropic/claude-opus-5"),
     (["anthropic"], {}, "openrouter", "openrouter/anthropic/claude-x", "openrouter: anthropic/claude-x"),
     (["anthropic"], {}, "openrouter", "openrouter/auto", "openrouter: auto"),
+    (["anthropic"], {}, "openrouter", "openrouter/openrouter/auto", "openrouter: openrouter/auto"),
+    (["anthropic"], {}, None, "openrouter/openrouter/auto", "openrouter: openrouter/auto"),
     (["anthropic"], {}, None, "openrouter/meta/llama", "openrouter: meta/llama"),
     (
         [],
@@ -113,6 +115,9 @@ NAMED = [
     (["anthropic"], {}, "ollama", "hf.co/x/y:Q4", "ollama: hf.co/x/y:Q4"),
     ([], {"env": {"OLLAMA_HOST": "lan"}}, None, "llama3", "ollama: llama3"),
     ([], {"env": {"OLLAMA_HOST": "lan"}}, None, None, "anthropic: claude-sonnet-5"),
+    (["openai"], {}, None, "claude-haiku-4-5-20251001:high", "anthropic: claude-haiku-4-5-20251001"),
+    (["anthropic", "openai"], {}, None, "gpt-5.5-2026-04-23", "openai: gpt-5.5-2026-04-23"),
+    (["anthropic"], {}, "anthropic", "claude-sonnet-4-5-20250929", "anthropic: claude-sonnet-4-5-20250929"),
     ([], {"env": {"HF_TOKEN": "k"}}, None, None, "huggingface: zai-org/GLM-5.3"),
     ([], {"env": {"LITELLM_API_KEY": "k"}}, None, None, "anthropic: claude-sonnet-5"),
 ]
@@ -234,6 +239,16 @@ def test_a_model_that_is_known_elsewhere_thinks_and_sees_as_there(start: Start) 
     assert (model.context_window, model.prices) == (1_000_000, None)
     unlike = accounts.begin("anthropic", "glm-4.6")
     assert (unlike.context_window, unlike.reasoning, unlike.levels) == (128_000, False, {})
+
+
+def test_a_dated_id_can_be_set_and_is_listed_if_it_was_named(start: Start) -> None:
+    accounts = start("anthropic")
+    assert accounts.choose("anthropic", "claude-haiku-4-5-20251001").api == "anthropic-messages"
+    assert "claude-haiku-4-5-20251001" not in ids(accounts)
+    accounts.begin(None, "claude-haiku-4-5-20251001")
+    assert "claude-haiku-4-5-20251001" in ids(accounts)
+    model = start("anthropic").begin("openrouter", "anthropic/claude-haiku-4.5-20251001")
+    assert (model.context_window, model.reasoning) == (200_000, True)
 
 
 def test_a_variable_says_how_its_key_is_sent(start: Start) -> None:

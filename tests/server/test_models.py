@@ -130,9 +130,10 @@ def test_a_server_that_cannot_be_reached_is_said_in_words(run: Run) -> None:
         address = gone.url.removeprefix("http://")
     done = run("models", "--provider", "ollama", OLLAMA_HOST=address)
     assert (done.returncode, done.stdout) == (0, "")
-    first, *_ = done.stderr.splitlines()
+    first, second = done.stderr.splitlines()
     assert first.startswith(f"linnet: ollama: could not connect to {address}")
     assert first.endswith(": it cannot be asked which models it has; any id that it knows works")
+    assert second == "linnet: no model of ollama is known"  # It wants no key, so none is named.
 
 
 NEW = [

@@ -88,6 +88,8 @@ def list_models(flags: Flags, program: str) -> int:
         _print_json(found)
     elif found:
         tell("\n".join(map(one_line, table(found))))
+    elif named and accounts.usable(named) and not wanted:
+        say(f"no model of {named} is known")
     else:
         why = "has that in its name" if wanted else f"can be used: set {_variables(accounts)}"
         more = (

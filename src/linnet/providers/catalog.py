@@ -70,11 +70,17 @@ def models(provider: str, extra: Iterable[Model] = ()) -> list[Model]:
 
 
 def find(provider: str, id: str, extra: Iterable[Model] = ()) -> Model | None:
-    """Return the provider's model with this id, an extra one before the catalogue's; None if there is none."""
+    """Return the provider's model with this id, an extra one before the catalogue's; None if there is none. An id with
+    a date behind it is that of the model without, as it was on that day.
+    """
     for model in extra:
         if model.provider == provider and model.id == id:
             return model
-    return _listed(provider).get(id)
+    listed = _listed(provider)
+    if id in listed:
+        return listed[id]
+    known = listed.get(_undated(id))
+    return replace(known, id=id) if known is not None else None
 
 
 def unlisted(id: str, info: ProviderInfo) -> Model:
@@ -102,11 +108,14 @@ def completed(model: Model, info: ProviderInfo, base_url: str, api: str = "") ->
     peculiar to its provider.
 
     `api` is what somebody demands; a model may say one, too. The one that the catalogue names is for the vendor's own
-    address: servers that others run mostly have only the provider's.
+    address: servers that others run mostly have only the provider's. A model that it does not have is asked there as
+    the default one is.
     """
-    home, row = PROVIDERS.get(model.provider), _rows(model.provider).get(model.id)
+    home, rows = PROVIDERS.get(model.provider), _rows(model.provider)
+    row = rows.get(model.id) or rows.get(_undated(model.id))
     at_home = home is not None and (base_url == home.base_url or home.all_apis_anywhere) and info.api == home.api
-    asked = api_named(api or model.api or (row.api if row is not None and at_home else "") or info.api)
+    usual = row or (rows.get(home.default_model) if home is not None else None)
+    asked = api_named(api or model.api or (usual.api if usual is not None and at_home else "") or info.api)
     per = row.per_api.get(asked.name) if row is not None else None
     kept = home is not None and info.quirks == home.quirks  # Then they are in the words of linnet's own row.
     same = asked.name == (home.api if home and kept else info.api)
@@ -134,7 +143,8 @@ def inherited(id: str, info: ProviderInfo, api: str = "") -> Model | None:
     `vendor/NAME` is NAME, and dots in versions may be dashes: `anthropic/claude-opus-4.8` is `claude-opus-4-8`. What is
     said in an API's words, which are the levels of thinking and the quirks, holds only for the same API.
     """
-    found = _namesake(_plain(id)) or _namesake(_plain(id).rpartition("/")[2])
+    name = _undated(_plain(id))
+    found = _namesake(_plain(id)) or _namesake(name) or _namesake(name.rpartition("/")[2])
     if found is None:
         return None
     theirs = (PROVIDERS[found.provider].api, _rows(found.provider)[found.id].api)
@@ -150,6 +160,13 @@ def inherited(id: str, info: ProviderInfo, api: str = "") -> Model | None:
         levels=found.levels if same else NOTHING,
         quirks=found.quirks if same else NOTHING,
     )
+
+
+def _undated(id: str) -> str:
+    """Return the id without a date at its end, as in 20251001 or 2026-04-23."""
+    import re
+
+    return re.sub(r"-(\d{8}|\d{4}-\d\d-\d\d)$", "", id)
 
 
 def _plain(id: str) -> str:

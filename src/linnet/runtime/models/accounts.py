@@ -70,7 +70,7 @@ class Accounts:
         self._chosen = name
         anywhere = self.providers if provider is None and model and model.startswith(id) else (name,)
         found = self._found(name, id, anywhere)
-        if not self.lists(name, id):
+        if all(each.id != id for each in self.models(name)):
             self._named = [found]  # So that it can be seen in a list, and chosen again.
         return found
 
@@ -299,6 +299,8 @@ class Accounts:
         for model in models:
             if model.id == id:
                 return model
+        if dated := catalog.find(provider, id, self._read()[1]):
+            return self._completed(dated)
         if unlisted or self.info(provider).open_ended:
             return self._found(provider, id, (provider,))
         raise UnknownModel(id, provider, [model.id for model in models])

@@ -39,7 +39,7 @@ def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> Cho
     """
     if provider is not None:
         accounts.info(provider)
-        return _at(accounts, provider, model) if model else Choice(provider, default_model(accounts, provider))
+        return _within(accounts, provider, model) if model else Choice(provider, default_model(accounts, provider))
     if model is not None:
         return _anywhere(accounts, model)
     name = default_provider(accounts)
@@ -99,13 +99,18 @@ def _names(model: Model) -> tuple[str, str]:
     return model.id.lower(), f"{model.provider}/{model.id}".lower()
 
 
+def _within(accounts: "Accounts", provider: str, model: str) -> Choice:
+    """Return the model of this provider that is meant. `provider/` before its id is dropped, once."""
+    first, _, rest = model.partition("/")
+    if first == provider and rest and not accounts.lists(provider, model):
+        return _at(accounts, provider, rest)
+    return _at(accounts, provider, model)
+
+
 def _at(accounts: "Accounts", provider: str, model: str) -> Choice:
-    """Return the model of this provider that is meant. `provider/` before its id is dropped."""
+    """Return the model of this provider that is meant, by its id or a word of it."""
     if accounts.lists(provider, model):
         return Choice(provider, model)
-    first, slash, rest = model.partition("/")
-    if slash and first == provider and rest:
-        return _at(accounts, provider, rest)
     id, level = _split(model)
     if level and accounts.lists(provider, id):
         return Choice(provider, id, level)

@@ -67,9 +67,20 @@ def test_every_model_has_limits_and_prices_that_make_sense(provider: str) -> Non
 @pytest.mark.parametrize("provider", LISTED)
 def test_every_quirk_is_one_that_the_models_api_knows(provider: str) -> None:
     info = catalog.PROVIDERS[provider]
-    for model in [*catalog.models(provider), *(Model(f"{family}x", provider) for family in info.families)]:
+    for model in catalog.models(provider):
         found = catalog.completed(model, info, info.base_url)
         converted(dict(found.quirks), api_named(found.api).quirks())
+
+
+@pytest.mark.parametrize("info", catalog.PROVIDERS.values(), ids=lambda info: info.name)
+def test_every_quirk_of_a_row_is_one_that_its_api_knows(info: catalog.ProviderInfo) -> None:
+    for api, quirks in info.quirks.items():
+        assert api_named(api).name == api
+        converted(dict(quirks), api_named(api).quirks())
+    for api, families in info.families.items():
+        assert api_named(api).name == api
+        for beginning in families:
+            converted(info.quirks_of(f"{beginning}x", api), api_named(api).quirks())
 
 
 @pytest.mark.parametrize("provider", LISTED)

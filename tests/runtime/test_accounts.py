@@ -545,6 +545,17 @@ def test_a_providers_quirks_are_those_of_its_models_of_the_same_api(start: Start
     assert quirks == {"thinkingFormat": "openai", "requiresReasoningContentOnAssistantMessages": True}
 
 
+def test_a_known_providers_quirks_hold_for_their_api_whichever_api_the_file_chooses(start: Start) -> None:
+    chat = {"api": "openai-completions", "compat": {"supportsStore": True}}
+    longer = {"maxTokensField": "max_completion_tokens"}
+    assert start(own={"providers": {"xai": chat}}).find("xai", "grok-4.7").quirks == {
+        **longer,
+        "supportsStore": True,
+    }
+    responses = {"api": "openai-responses", "models": [{"id": "m", "api": "openai-completions"}]}
+    assert start(own={"providers": {"groq": responses}}).find("groq", "m").quirks == longer
+
+
 REFUSED = [
     (
         '{"providers": {"openai": {"compat": {\n"maxTokenField": "max_tokens"}}}}',

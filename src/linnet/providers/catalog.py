@@ -117,10 +117,8 @@ def completed(model: Model, info: ProviderInfo, base_url: str, api: str = "") ->
     usual = row or (rows.get(home.default_model) if home is not None else None)
     asked = api_named(api or model.api or (usual.api if usual is not None and at_home else "") or info.api)
     per = row.per_api.get(asked.name) if row is not None else None
-    kept = home is not None and info.quirks == home.quirks  # Then they are in the words of linnet's own row.
-    same = asked.name == (home.api if home and kept else info.api)
     quirks = {
-        **(_quirks(info, model.id) if same else info.other_quirks.get(asked.name, NOTHING)),
+        **info.quirks_of(model.id, asked.name),
         **(per.quirks if per is not None else NOTHING),
         **model.quirks,
     }
@@ -177,15 +175,6 @@ def _namesake(name: str) -> Model | None:
     """Return the first model of all vendors whose id is this but for dots and capitals."""
     vendors = (info.name for info in PROVIDERS.values() if api_named(info.api).remote)
     return next((each for vendor in vendors for each in _listed(vendor).values() if _plain(each.id) == name), None)
-
-
-def _quirks(info: ProviderInfo, id: str) -> dict[str, Any]:
-    """Return what is peculiar to the provider's models, and to the family that the id is of."""
-    found = dict(info.quirks)
-    for beginning, quirks in info.families.items():
-        if id.startswith(beginning):
-            found |= quirks
-    return found
 
 
 @cache

@@ -37,8 +37,10 @@ class ProviderInfo(Struct, frozen=True):
     default_model: str
     headers: Mapping[str, str] = NOTHING
     """What is sent with each request, beside what the API wants."""
-    quirks: Mapping[str, Any] = NOTHING
-    """How its models differ from others of their API, in that API's words."""
+    quirks: Mapping[str, Mapping[str, Any]] = NOTHING
+    """How its models differ from others, by the API that they are asked through: each has its own words for it."""
+    families: Mapping[str, Mapping[str, Mapping[str, Any]]] = NOTHING
+    """The quirks that only some of its models have, by the API, and then by how their ids begin."""
     header_variables: tuple[str, ...] = ()
     """The environment variables that headers of the user's own are made of."""
     auth: str = ""
@@ -53,16 +55,12 @@ class ProviderInfo(Struct, frozen=True):
     """It can be used without a key or any other credentials."""
     bare_overflow: bool = False
     """It says by a 400 without a word that a conversation is too long."""
-    families: Mapping[str, Mapping[str, Any]] = NOTHING
-    """The quirks of models whose ids begin with a key of this."""
     open_ended: bool = False
     """It has more models than the catalogue lists, so that any id may be right."""
     host_variable: str = ""
     """A variable in which its users have its host, or its whole address, beside NAME_BASE_URL."""
     all_apis_anywhere: bool = False
     """Each model is asked through its own API wherever the provider is, and not only at the vendor's address."""
-    other_quirks: Mapping[str, Mapping[str, Any]] = NOTHING
-    """The quirks of its models where they are asked through another API than `api`, by its name."""
     catalogue: str = ""
     """The provider whose list of models it shares; empty if it has its own."""
     address_variables: tuple[str, ...] = ()
@@ -101,6 +99,16 @@ class ProviderInfo(Struct, frozen=True):
         look: Callable[[Mapping[str, str]], Seen] = import_module(f"linnet.providers.{self.credentials}").seen
         return look(environ)
 
+    def quirks_of(self, id: str, api: str) -> dict[str, Any]:
+        """Return the quirks of the model with this id where it is asked through this API: the provider's, and those of
+        the families that it is of.
+        """
+        families = self.families.get(api, NOTHING).items()
+        found = dict(self.quirks.get(api, NOTHING))
+        for quirks in (quirks for beginning, quirks in families if id.startswith(beginning)):
+            found |= quirks
+        return found
+
     @property
     def key_variable(self) -> str:
         """Return the environment variable that people are told to set; empty if there is none."""
@@ -109,10 +117,11 @@ class ProviderInfo(Struct, frozen=True):
 
 _CHAT = "openai-completions"
 _MESSAGES = "anthropic-messages"
-_DEEPSEEK = {"thinkingFormat": "deepseek", "requiresReasoningContentOnAssistantMessages": True}
-_KIMI_3 = {"requiresReasoningContentOnAssistantMessages": True}
-_TEMPLATE = {"thinkingFormat": "qwen-chat-template"}
-_LONGER = {"maxTokensField": "max_completion_tokens"}
+_RESPONSES = "openai-responses"
+_MAX_COMPLETION_TOKENS = {"maxTokensField": "max_completion_tokens"}
+_OPENAI_CHAT = {**_MAX_COMPLETION_TOKENS, "longestCallId": 40}
+_WANTS_REASONING_BACK = {"requiresReasoningContentOnAssistantMessages": True}
+_CHAT_TEMPLATE = {"thinkingFormat": "qwen-chat-template"}
 
 
 def in_python(name: str, default_model: str = "") -> ProviderInfo:
@@ -126,7 +135,7 @@ def _server(
     *,
     host_variable: str = "",
     key_variables: tuple[str, ...] = (),
-    quirks: Mapping[str, Any] = NOTHING,
+    quirks: Mapping[str, Mapping[str, Any]] = NOTHING,
 ) -> ProviderInfo:
     """Return a server that people run on their own machine."""
     return ProviderInfo(
@@ -159,19 +168,24 @@ PROVIDERS = {
             "https://api.openai.com/v1",
             ("OPENAI_API_KEY",),
             "gpt-6-sol",
-            quirks={**_LONGER, "longestCallId": 40},
+            quirks={_CHAT: _OPENAI_CHAT},
         ),
         ProviderInfo(
-            "deepseek", _CHAT, "https://api.deepseek.com", ("DEEPSEEK_API_KEY",), "deepseek-v4-flash", quirks=_DEEPSEEK
+            "deepseek",
+            _CHAT,
+            "https://api.deepseek.com",
+            ("DEEPSEEK_API_KEY",),
+            "deepseek-v4-flash",
+            quirks={_CHAT: {"thinkingFormat": "deepseek", **_WANTS_REASONING_BACK}},
         ),
         ProviderInfo(
             "azure-openai",
-            "openai-responses",
+            _RESPONSES,
             "",
             ("AZURE_OPENAI_API_KEY",),
             "gpt-6-sol",
             auth="api-key",
-            other_quirks={_CHAT: {**_LONGER, "longestCallId": 40}},
+            quirks={_CHAT: _OPENAI_CHAT},
             catalogue="openai",
             address_variables=("AZURE_OPENAI_RESOURCE_NAME", "AZURE_OPENAI_BASE_URL"),
             site="azure",
@@ -215,15 +229,14 @@ PROVIDERS = {
             ("OPENROUTER_API_KEY",),
             "anthropic/claude-sonnet-5",
             quirks={
-                **_LONGER,
-                "thinkingFormat": "openrouter",
-                "sendSessionAffinityHeaders": True,
-                "sessionAffinityFormat": "openrouter",
+                _CHAT: {
+                    **_MAX_COMPLETION_TOKENS,
+                    "thinkingFormat": "openrouter",
+                    "sendSessionAffinityHeaders": True,
+                    "sessionAffinityFormat": "openrouter",
+                }
             },
-            families={
-                "anthropic/": {"cacheControlFormat": "anthropic"},
-                "deepseek/": {"requiresReasoningContentOnAssistantMessages": True},
-            },
+            families={_CHAT: {"anthropic/": {"cacheControlFormat": "anthropic"}, "deepseek/": _WANTS_REASONING_BACK}},
             open_ended=True,
         ),
         ProviderInfo(
@@ -232,7 +245,7 @@ PROVIDERS = {
             "https://api.groq.com/openai/v1",
             ("GROQ_API_KEY",),
             "openai/gpt-oss-120b",
-            quirks=_LONGER,
+            quirks={_CHAT: _MAX_COMPLETION_TOKENS},
             open_ended=True,
         ),
         ProviderInfo(
@@ -241,17 +254,16 @@ PROVIDERS = {
             "https://api.mistral.ai/v1",
             ("MISTRAL_API_KEY",),
             "mistral-medium-latest",
-            quirks={"callIdFormat": "mistral", "supportsUsageInStreaming": False},
+            quirks={_CHAT: {"callIdFormat": "mistral", "supportsUsageInStreaming": False}},
             open_ended=True,
         ),
         ProviderInfo(
             "xai",
-            "openai-responses",
+            _RESPONSES,
             "https://api.x.ai/v1",
             ("XAI_API_KEY",),
             "grok-4.7",
-            quirks={"supportsStreamOptions": False},
-            other_quirks={_CHAT: _LONGER},
+            quirks={_RESPONSES: {"supportsStreamOptions": False}, _CHAT: _MAX_COMPLETION_TOKENS},
             open_ended=True,
         ),
         ProviderInfo(
@@ -260,7 +272,7 @@ PROVIDERS = {
             "https://api.cerebras.ai/v1",
             ("CEREBRAS_API_KEY",),
             "gpt-oss-120b",
-            quirks=_LONGER,
+            quirks={_CHAT: _MAX_COMPLETION_TOKENS},
             bare_overflow=True,
             open_ended=True,
         ),
@@ -270,11 +282,22 @@ PROVIDERS = {
             "https://api.moonshot.ai/v1",
             ("MOONSHOT_API_KEY",),
             "kimi-k3",
-            families={"kimi-k3": _KIMI_3, "kimi-k2": {"thinkingFormat": "deepseek", "supportsReasoningEffort": False}},
+            families={
+                _CHAT: {
+                    "kimi-k3": _WANTS_REASONING_BACK,
+                    "kimi-k2": {"thinkingFormat": "deepseek", "supportsReasoningEffort": False},
+                }
+            },
             open_ended=True,
         ),
         ProviderInfo(
-            "kimi", _CHAT, "https://api.kimi.com/coding/v1", ("KIMI_API_KEY",), "k3", quirks=_KIMI_3, open_ended=True
+            "kimi",
+            _CHAT,
+            "https://api.kimi.com/coding/v1",
+            ("KIMI_API_KEY",),
+            "k3",
+            quirks={_CHAT: _WANTS_REASONING_BACK},
+            open_ended=True,
         ),
         ProviderInfo(
             "zai",
@@ -282,7 +305,7 @@ PROVIDERS = {
             "https://api.z.ai/api/coding/paas/v4",
             ("ZAI_API_KEY",),
             "glm-5.3",
-            quirks={"thinkingFormat": "zai", "zaiToolStream": True},
+            quirks={_CHAT: {"thinkingFormat": "zai", "zaiToolStream": True}},
             open_ended=True,
         ),
         ProviderInfo(
@@ -291,8 +314,8 @@ PROVIDERS = {
             "https://api.fireworks.ai/inference/v1",
             ("FIREWORKS_API_KEY",),
             "accounts/fireworks/models/glm-5p3",
-            quirks={"sendSessionAffinityHeaders": True, "sessionAffinityFormat": "openai-nosession"},
-            families={"accounts/fireworks/models/kimi-k3": _KIMI_3},
+            quirks={_CHAT: {"sendSessionAffinityHeaders": True, "sessionAffinityFormat": "openai-nosession"}},
+            families={_CHAT: {"accounts/fireworks/models/kimi-k3": _WANTS_REASONING_BACK}},
             open_ended=True,
         ),
         ProviderInfo(
@@ -301,7 +324,7 @@ PROVIDERS = {
             "https://api.together.ai/v1",
             ("TOGETHER_API_KEY",),
             "deepseek-ai/DeepSeek-V4-Pro",
-            quirks={"thinkingFormat": "together", "supportsReasoningEffort": False},
+            quirks={_CHAT: {"thinkingFormat": "together", "supportsReasoningEffort": False}},
             open_ended=True,
         ),
         ProviderInfo(
@@ -317,8 +340,8 @@ PROVIDERS = {
         ),
         _server("ollama", 11434, host_variable="OLLAMA_HOST"),
         _server("lmstudio", 1234),
-        _server("llama.cpp", 8080, quirks=_TEMPLATE),
-        _server("vllm", 8000, quirks=_TEMPLATE),
+        _server("llama.cpp", 8080, quirks={_CHAT: _CHAT_TEMPLATE}),
+        _server("vllm", 8000, quirks={_CHAT: _CHAT_TEMPLATE}),
         _server("litellm", 4000, key_variables=("LITELLM_API_KEY",)),
         ProviderInfo("scripted", "scripted", "", (), "scripted", keyless=True),
         ProviderInfo("local", "local", "", (), "smollm2", keyless=True),

@@ -298,7 +298,7 @@ class _Text(Struct, frozen=True):
         variable, key = _key(said.api_key)
         variables = (variable,) if variable else known.key_variables if known else ()
         base = known or ProviderInfo(name, api, said.base_url, variables, first.id if first else "", own=True)
-        same = base.api == api
+        quirks = {**base.quirks.get(api, NOTHING), **said.compat}
         return replace(
             base,
             api=api,
@@ -308,8 +308,7 @@ class _Text(Struct, frozen=True):
             key=key,
             auth="bearer" if said.auth_header else base.auth,
             headers={**base.headers, **headers} or NOTHING,
-            quirks={**(base.quirks if same else NOTHING), **said.compat} or NOTHING,
-            families=base.families if same else NOTHING,
+            quirks={**base.quirks, api: quirks} if quirks else base.quirks,
             own=bool(said.base_url),
         )
 

@@ -25,7 +25,7 @@ from linnet.core import commands
 from linnet.providers import catalog
 from linnet.providers.apis import APIS
 from linnet.runtime.config.config import Config
-from linnet.runtime.models.addresses import base_url_variable
+from linnet.runtime.models.accounts import base_url_variable
 from linnet.runtime.models.models_file import understood as understood_models
 from linnet.store import entries, reading
 from linnet.store.header import VERSION

@@ -13,6 +13,8 @@ from linnet.providers.base import Request
 from linnet.providers.endpoint import Endpoint
 from linnet.providers.factory import build
 from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels
+from linnet.runtime.models.known_providers import KnownProviders
 from linnet.testing.model_server import ModelServer
 
 HOST = "https://res.openai.azure.com"
@@ -76,8 +78,8 @@ def test_a_deployment_is_asked_with_the_key_in_its_own_header(
         "AZURE_OPENAI_API_VERSION": version,
         "AZURE_OPENAI_DEPLOYMENT_NAME_MAP": "gpt-5.4=other, gpt-6-sol=my sol",
     }
-    accounts = Accounts(environ, str(tmp_path), api=api)
-    model = accounts.begin("azure-openai", None)
+    models = KnownModels(Accounts(KnownProviders(environ, str(tmp_path)), api=api))
+    model = models.begin("azure-openai", None)
     assert (model.id, model.api) == ("gpt-6-sol", api)
     provider = build("azure-openai", "azure-key", model.base_url, api=model.api, environ=environ)
     request = Request(model, "", [UserMessage((Text("hi"),), 0)])
@@ -92,22 +94,22 @@ def test_a_deployment_is_asked_with_the_key_in_its_own_header(
 
 
 @pytest.fixture
-def accounts(tmp_path: Path) -> Callable[..., Accounts]:
-    return lambda environ: Accounts(environ, str(tmp_path))
+def known(tmp_path: Path) -> Callable[..., KnownModels]:
+    return lambda environ: KnownModels(Accounts(KnownProviders(environ, str(tmp_path))))
 
 
-def test_a_key_without_an_address_chooses_nothing(accounts: Callable[..., Accounts]) -> None:
-    lonely = accounts({"AZURE_OPENAI_API_KEY": "k"})
+def test_a_key_without_an_address_chooses_nothing(known: Callable[..., KnownModels]) -> None:
+    lonely = known({"AZURE_OPENAI_API_KEY": "k"})
     assert lonely.begin(None, None).provider == "anthropic"
-    assert not lonely.usable("azure-openai")
+    assert not lonely.accounts.usable("azure-openai")
     with pytest.raises(
         ConfigError, match="needs a base URL: set AZURE_OPENAI_RESOURCE_NAME or AZURE_OPENAI_BASE_URL, or"
     ):
         build("azure-openai", "k")
 
 
-def test_a_key_with_a_resource_chooses_azure_and_any_deployment(accounts: Callable[..., Accounts]) -> None:
-    usable = accounts({"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_RESOURCE_NAME": "res"})
+def test_a_key_with_a_resource_chooses_azure_and_any_deployment(known: Callable[..., KnownModels]) -> None:
+    usable = known({"AZURE_OPENAI_API_KEY": "k", "AZURE_OPENAI_RESOURCE_NAME": "res"})
     assert usable.begin(None, None).provider == "azure-openai"
     found = usable.begin("azure-openai", "my-deployment")
     assert (found.api, found.base_url) == ("openai-responses", "https://res.openai.azure.com/openai/v1")

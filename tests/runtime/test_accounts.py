@@ -1,7 +1,7 @@
 """Which provider and model are meant, by what was said, what there are keys for, and what models.json says."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,27 +13,31 @@ from linnet.core.messages import Usage
 from linnet.core.models import Prices, levels
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels
+from linnet.runtime.models.known_providers import KnownProviders
 
 KEYS = {"anthropic": "ANTHROPIC_API_KEY", "openai": "OPENAI_API_KEY", "deepseek": "DEEPSEEK_API_KEY"}
 LAN = {"baseUrl": "http://lan:8080/v1", "api": "openai-completions", "models": [{"id": "meta-llama/Llama-3"}]}
-Start = Callable[..., Accounts]
+Start = Callable[..., KnownModels]
 
 
 @pytest.fixture
 def start(tmp_path: Path) -> Start:
-    """Accounts of somebody who has keys of these providers, and these files in the home folder."""
+    """The models of somebody who has keys of these providers, and these files in the home folder."""
 
-    def start(*keys: str, env: dict[str, str] | None = None, own: Any = None, **said: Any) -> Accounts:
+    def start(
+        *keys: str, env: dict[str, str] | None = None, own: Any = None, scope: Sequence[str] = (), **said: Any
+    ) -> KnownModels:
         if own is not None:
             (tmp_path / "models.json").write_text(json.dumps(own, indent=1))
         environ = {**{KEYS[name]: "k" for name in keys}, **(env or {})}
-        return Accounts(environ, str(tmp_path), **said)
+        return KnownModels(Accounts(KnownProviders(environ, str(tmp_path)), **said), scope)
 
     return start
 
 
-def begun(accounts: Accounts, provider: str | None = None, model: str | None = None) -> str:
-    found = accounts.begin(provider, model)
+def begun(known: KnownModels, provider: str | None = None, model: str | None = None) -> str:
+    found = known.begin(provider, model)
     return f"{found.provider}: {found.id}"
 
 
@@ -65,9 +69,9 @@ def test_a_provider_of_ones_own_comes_after_those_that_have_a_key_and_needs_none
 
 
 def test_an_address_in_a_variable_is_enough_to_use_a_provider(start: Start) -> None:
-    accounts = start(env={"OPENAI_BASE_URL": "http://here"})
-    assert begun(accounts) == "openai: gpt-6-sol"
-    accounts.require("openai")
+    known = start(env={"OPENAI_BASE_URL": "http://here"})
+    assert begun(known) == "openai: gpt-6-sol"
+    known.accounts.require("openai")
 
 
 def test_a_key_that_was_given_for_no_provider_goes_to_none_that_has_one(start: Start) -> None:
@@ -165,13 +169,13 @@ LEVELLED = [
 def test_a_level_of_thinking_may_stand_behind_a_colon_but_ids_with_one_win(
     start: Start, provider: str | None, model: str, chosen: str, level: str | None
 ) -> None:
-    accounts = start("anthropic", own={"providers": {"lan": {**LAN, "models": [{"id": "odd:high"}]}}})
-    assert begun(accounts, provider, model) == chosen
-    assert accounts.level == level
+    known = start("anthropic", own={"providers": {"lan": {**LAN, "models": [{"id": "odd:high"}]}}})
+    assert begun(known, provider, model) == chosen
+    assert known.level == level
 
 
-def ids(accounts: Accounts) -> list[str]:
-    return [model.id for model in accounts.available()]
+def ids(known: KnownModels) -> list[str]:
+    return [model.id for model in known.available()]
 
 
 def test_patterns_say_which_models_are_offered_in_their_order(start: Start) -> None:
@@ -213,31 +217,31 @@ def test_the_first_model_that_is_offered_is_used_if_none_is_named(start: Start) 
     ],
 )
 def test_ollamas_own_variable_is_read_in_all_its_forms(start: Start, host: str, url: str) -> None:
-    accounts = start(env={"OLLAMA_HOST": host})
-    assert accounts.base_url("ollama") == url
-    assert accounts.has_own_server("ollama") == bool(host)
+    known = start(env={"OLLAMA_HOST": host})
+    assert known.accounts.base_url("ollama") == url
+    assert known.accounts.has_own_server("ollama") == bool(host)
     other = start(env={"OLLAMA_HOST": host, "OLLAMA_BASE_URL": "http://other"})
-    assert other.base_url("ollama") == "http://other"
+    assert other.accounts.base_url("ollama") == "http://other"
 
 
 def test_a_server_of_ones_own_machine_wants_no_key_and_is_not_chosen_by_itself(start: Start) -> None:
-    accounts = start()
-    assert begun(accounts) == "anthropic: claude-sonnet-5"
+    known = start()
+    assert begun(known) == "anthropic: claude-sonnet-5"
     for name in ("ollama", "lmstudio", "llama.cpp", "vllm", "litellm"):
-        model = accounts.begin(name, "m")
-        accounts.require(name)
-        assert (model.base_url, model.prices) == (accounts.info(name).base_url, None)
+        model = known.begin(name, "m")
+        known.accounts.require(name)
+        assert (model.base_url, model.prices) == (known.providers.info(name).base_url, None)
         with pytest.raises(ConfigError, match=f"the provider {name} has no default model; to see which it has: linnet"):
-            accounts.begin(name, None)
-    assert accounts.choose("ollama", "another").id == "another"
+            known.begin(name, None)
+    assert known.choose("ollama", "another").id == "another"
 
 
 def test_a_model_that_is_known_elsewhere_thinks_and_sees_as_there(start: Start) -> None:
-    accounts = start(env={"ANTHROPIC_BASE_URL": "http://gateway"})
-    model = accounts.begin("anthropic", "team/claude-opus-5")
-    assert model.levels == accounts.find("anthropic", "claude-opus-5").levels
+    known = start(env={"ANTHROPIC_BASE_URL": "http://gateway"})
+    model = known.begin("anthropic", "team/claude-opus-5")
+    assert model.levels == known.find("anthropic", "claude-opus-5").levels
     assert (model.context_window, model.prices) == (1_000_000, None)
-    unlike = accounts.begin("anthropic", "glm-4.6")
+    unlike = known.begin("anthropic", "glm-4.6")
     assert (unlike.context_window, unlike.reasoning, unlike.levels) == (128_000, False, {})
 
 
@@ -252,9 +256,9 @@ def test_a_dated_id_can_be_set_and_is_listed_if_it_was_named(start: Start) -> No
 
 
 def test_a_variable_says_how_its_key_is_sent(start: Start) -> None:
-    assert start(env={"ANTHROPIC_AUTH_TOKEN": "t"}).key("anthropic").auth == "bearer"
-    assert start(env={"ANTHROPIC_OAUTH_TOKEN": "t"}).key("anthropic").auth == "bearer"
-    both = start("anthropic", env={"ANTHROPIC_AUTH_TOKEN": "t"}).key("anthropic")
+    assert start(env={"ANTHROPIC_AUTH_TOKEN": "t"}).accounts.key("anthropic").auth == "bearer"
+    assert start(env={"ANTHROPIC_OAUTH_TOKEN": "t"}).accounts.key("anthropic").auth == "bearer"
+    both = start("anthropic", env={"ANTHROPIC_AUTH_TOKEN": "t"}).accounts.key("anthropic")
     assert (both.word, both.auth) == ("k", "")
 
 
@@ -300,24 +304,24 @@ def test_what_is_not_there_is_named(start: Start, provider: str | None, model: s
 
 
 def test_a_model_that_nobody_has_listed_has_no_price_and_can_be_chosen_again(start: Start) -> None:
-    accounts = start("openai", base_url="http://x")
-    model = accounts.begin("openai", "meta-llama/Llama-3")
+    known = start("openai", base_url="http://x")
+    model = known.begin("openai", "meta-llama/Llama-3")
     assert (model.prices, model.api, model.base_url) == (None, "openai-completions", "http://x")
-    assert accounts.choose("openai", "meta-llama/Llama-3") == model
-    assert model in accounts.available()
+    assert known.choose("openai", "meta-llama/Llama-3") == model
+    assert model in known.available()
     with pytest.raises(UnknownModel):
-        accounts.choose("openai", "another")
-    assert accounts.choose("openai", "another", unlisted=True).prices is None
+        known.choose("openai", "another")
+    assert known.choose("openai", "another", unlisted=True).prices is None
 
 
 def test_without_any_key_the_sentence_says_what_would_help(start: Start) -> None:
-    accounts = start()
+    known = start()
     with pytest.raises(
         MissingKey, match=r"set ANTHROPIC_API_KEY, .* OPENAI_API_KEY, DEEPSEEK_API_KEY or that of another"
     ):
-        accounts.require(accounts.begin(None, None).provider)
+        known.accounts.require(known.begin(None, None).provider)
     with pytest.raises(MissingKey) as caught:
-        accounts.require(accounts.begin("openai", None).provider)
+        known.accounts.require(known.begin("openai", None).provider)
     assert "ANTHROPIC" not in str(caught.value)
 
 
@@ -330,11 +334,11 @@ def test_a_provider_may_have_other_credentials_than_a_key(start: Start, tmp_path
         ({"HOME": str(tmp_path)}, str(path)),
         ({"GOOGLE_APPLICATION_CREDENTIALS": str(path)}, "GOOGLE_APPLICATION_CREDENTIALS"),
     ):
-        accounts = start(env=env)
-        accounts.require("vertex")
-        assert accounts.usable("vertex")
-        assert accounts.seen("vertex").place == place
-        assert not accounts.usable("google")
+        known = start(env=env)
+        known.accounts.require("vertex")
+        assert known.accounts.usable("vertex")
+        assert known.accounts.seen("vertex").place == place
+        assert not known.accounts.usable("google")
 
 
 @pytest.mark.parametrize(
@@ -362,7 +366,7 @@ def test_who_has_no_credentials_is_told_every_way_to_have_some(
     start: Start, provider: str, ways: list[str], broken: dict[str, str]
 ) -> None:
     with pytest.raises(MissingKey) as caught:
-        start(env={**broken, "AWS_EC2_METADATA_DISABLED": "true"}).require(provider)
+        start(env={**broken, "AWS_EC2_METADATA_DISABLED": "true"}).accounts.require(provider)
     for way in (*ways, "--api-key", f"linnet login {provider}"):
         assert way in str(caught.value)
 
@@ -387,10 +391,10 @@ def test_other_credentials_that_would_let_nobody_in_do_not_count(
     path = tmp_path / "credentials.json"
     if content is not None:
         path.write_text(json.dumps(content))
-    accounts = start(env={variable: str(path)})
-    assert not accounts.usable("vertex")
+    known = start(env={variable: str(path)})
+    assert not known.accounts.usable("vertex")
     with pytest.raises(MissingKey, match=rf"{why}.*; set GOOGLE_CLOUD_API_KEY"):
-        accounts.require("vertex")
+        known.accounts.require("vertex")
 
 
 def test_a_login_is_not_looked_for_where_the_agent_works(
@@ -401,7 +405,7 @@ def test_a_login_is_not_looked_for_where_the_agent_works(
     (tmp_path / ".config" / "gcloud").mkdir(parents=True)
     for folder in (".", ".config/gcloud"):
         (tmp_path / folder / "application_default_credentials.json").write_text(login)
-    assert not start(env={"GOOGLE_CLOUD_PROJECT": "mine"}).usable("vertex")
+    assert not start(env={"GOOGLE_CLOUD_PROJECT": "mine"}).accounts.usable("vertex")
 
 
 def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> None:
@@ -415,13 +419,13 @@ def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> No
         "cost": {"input": 1, "output": 2, "cacheRead": 3, "cacheWrite": 4},
     }
     lan = {"baseUrl": "http://lan", "api": "anthropic-messages", "apiKey": "LAN_KEY", "models": [model, {"id": "n"}]}
-    accounts = start(own={"providers": {"lan": lan}}, env={"LAN_KEY": "secret"})
-    found, other = accounts.models("lan")
+    known = start(own={"providers": {"lan": lan}}, env={"LAN_KEY": "secret"})
+    found, other = known.of("lan")
     assert (found.name, found.context_window, found.max_output, found.reasoning) == ("Em", 1000, 100, True)
     assert (found.images, found.prices, found.api) == (True, Prices(1, 2, 3, 4), "anthropic-messages")
     assert (other.images, other.prices, other.reasoning) == (False, None, False)
-    assert (accounts.key("lan").word, accounts.key("lan").place) == ("secret", "LAN_KEY")
-    assert accounts.base_url("lan") == "http://lan"
+    assert (known.accounts.key("lan").word, known.accounts.key("lan").place) == ("secret", "LAN_KEY")
+    assert known.accounts.base_url("lan") == "http://lan"
 
 
 @pytest.mark.parametrize(
@@ -429,17 +433,17 @@ def test_providers_of_ones_own_are_written_as_pi_writes_them(start: Start) -> No
     [("ollama", "ollama"), ("LAN_KEY", ""), ("$lan", "lan's"), ("${lan}", "lan's"), ("sk-A_1", "sk-A_1")],
 )
 def test_a_name_in_capitals_is_a_variable_and_anything_else_a_key(start: Start, written: str, key: str) -> None:
-    accounts = start(own={"providers": {"lan": {**LAN, "apiKey": written}}}, env={"lan": "lan's"})
-    assert accounts.key("lan").word == key
+    known = start(own={"providers": {"lan": {**LAN, "apiKey": written}}}, env={"lan": "lan's"})
+    assert known.accounts.key("lan").word == key
 
 
 def test_a_providers_address_may_be_changed_in_the_file(start: Start) -> None:
-    accounts = start(own={"providers": {"openai": {"baseUrl": "http://gateway", "models": [{"id": "new"}]}}})
-    assert begun(accounts, None, "openai/whatever") == "openai: whatever"
-    ids = [model.id for model in accounts.models("openai")]
+    known = start(own={"providers": {"openai": {"baseUrl": "http://gateway", "models": [{"id": "new"}]}}})
+    assert begun(known, None, "openai/whatever") == "openai: whatever"
+    ids = [model.id for model in known.of("openai")]
     assert ids[0] == "gpt-6-sol"
     assert "new" in ids
-    accounts.require("openai")
+    known.accounts.require("openai")
 
 
 def own(model: dict[str, Any] | None = None, **provider: Any) -> dict[str, Any]:
@@ -475,10 +479,10 @@ def test_a_model_of_the_catalogue_is_corrected_field_by_field(start: Start) -> N
 
 
 def test_a_model_of_ones_own_server_that_is_known_elsewhere_is_that_model_but_for_what_is_said(start: Start) -> None:
-    accounts = start(own=own({"id": "x/claude-opus-5", "maxTokens": 5}, api="anthropic-messages"))
-    found = accounts.find("lan", "x/claude-opus-5")
-    known = start("anthropic").find("anthropic", "claude-opus-5")
-    assert (found.levels, found.context_window, found.images) == (known.levels, known.context_window, True)
+    known = start(own=own({"id": "x/claude-opus-5", "maxTokens": 5}, api="anthropic-messages"))
+    found = known.find("lan", "x/claude-opus-5")
+    elsewhere = start("anthropic").find("anthropic", "claude-opus-5")
+    assert (found.levels, found.context_window, found.images) == (elsewhere.levels, elsewhere.context_window, True)
     assert (found.max_output, found.prices, found.base_url) == (5, None, "http://lan:8080/v1")
 
 
@@ -504,8 +508,8 @@ def test_what_pi_says_of_a_model_is_read(start: Start) -> None:
         "successor": "n",
     }
     said = own(model, api="anthropic-messages", headers={"X-All": "$TEAM"}, apiKey="!echo k", authHeader=True)
-    accounts = start(own=said, env={"TEAM": "red"})
-    found = accounts.find("lan", "m")
+    known = start(own=said, env={"TEAM": "red"})
+    found = known.find("lan", "m")
     assert found.levels == {"low": "small", "medium": "medium", "high": "high", "max": "huge"}
     assert levels(found, with_tools=True) == ("low", "medium", "high", "max")
     assert found.headers == {"X-All": "red", "X-Team": "a red!"}
@@ -513,9 +517,9 @@ def test_what_pi_says_of_a_model_is_read(start: Start) -> None:
     assert (found.api, found.base_url) == ("openai-completions", "http://elsewhere/v1")
     assert (found.ends, found.successor) == ("2027-01-01", "n")
     assert [priced(Usage(n), found.prices).cost.input for n in (100, 101, 1001)] == [0.0001, 0.000505, 0.01001]
-    key = accounts.key("lan")
+    key = known.accounts.key("lan")
     assert (key.command, key.auth) == ("echo k", "bearer")
-    assert {"TEAM", "NOBODY"} <= set(accounts.key_variables)
+    assert {"TEAM", "NOBODY"} <= set(known.accounts.key_variables)
 
 
 @pytest.mark.parametrize(
@@ -526,20 +530,20 @@ def test_what_pi_says_of_a_model_is_read(start: Start) -> None:
     ],
 )
 def test_variables_in_any_header_count_as_keys(start: Start, own: Any) -> None:
-    assert "TEAM" in start(own=own).key_variables
+    assert "TEAM" in start(own=own).accounts.key_variables
 
 
 def test_a_providers_quirks_are_those_of_its_models_of_the_same_api(start: Start) -> None:
     said = own({"compat": {"supportsStore": True}}, compat={"supportsDeveloperRole": True, "thinkingFormat": "zai"})
     said["providers"]["lan"]["models"].append({"id": "n", "api": "anthropic-messages", "reasoning": True})
-    accounts = start(own=said)
-    assert accounts.find("lan", "m").quirks == {
+    known = start(own=said)
+    assert known.find("lan", "m").quirks == {
         "supportsDeveloperRole": True,
         "thinkingFormat": "zai",
         "supportsStore": True,
     }
-    assert accounts.find("lan", "n").quirks == {}
-    assert accounts.find("lan", "n").levels["high"] == 16384
+    assert known.find("lan", "n").quirks == {}
+    assert known.find("lan", "n").levels["high"] == 16384
     changed = start("deepseek", own={"providers": {"deepseek": {"compat": {"thinkingFormat": "openai"}}}})
     quirks = changed.find("deepseek", "deepseek-v4-pro").quirks
     assert quirks == {"thinkingFormat": "openai", "requiresReasoningContentOnAssistantMessages": True}
@@ -644,14 +648,14 @@ def test_what_means_nothing_is_refused_with_file_line_and_key(
 
 
 def test_a_key_that_is_refused_is_named_by_where_it_comes_from(start: Start, tmp_path: Path) -> None:
-    assert start("openai").advice("openai") == "the key is that of OPENAI_API_KEY"
-    assert start().advice("openai") == "no key was sent; set OPENAI_API_KEY, or keep one: linnet login openai"
+    assert start("openai").accounts.advice("openai") == "the key is that of OPENAI_API_KEY"
+    assert start().accounts.advice("openai") == "no key was sent; set OPENAI_API_KEY, or keep one: linnet login openai"
     (tmp_path / "auth.json").write_text('{"openai": "k"}')
     (tmp_path / "auth.json").chmod(0o600)
     kept = f"the key is that of {tmp_path}/auth.json; to keep another: linnet login openai"
-    assert start().advice("openai") == kept
+    assert start().accounts.advice("openai") == kept
     given = start(api_key="k")
     given.begin("openai", None)
-    assert given.advice("openai") == "the key is that of --api-key"
+    assert given.accounts.advice("openai") == "the key is that of --api-key"
     own = start(own={"providers": {"lan": {**LAN, "apiKey": "k"}}})
-    assert own.advice("lan") == f"the key is that of {tmp_path}/models.json"
+    assert own.accounts.advice("lan") == f"the key is that of {tmp_path}/models.json"

@@ -11,8 +11,8 @@ import pytest
 
 from linnet.errors import ConfigError
 from linnet.extensions.mcp.files import load
-from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.keys import StoredKeys
+from linnet.runtime.models.known_providers import KnownProviders
 from linnet.runtime.project.project_fingerprint import Print
 from linnet.runtime.project.trust import TrustFile
 from linnet.runtime.settings.saved_settings import user_file, written
@@ -88,7 +88,7 @@ def test_whatever_lies_in_place_of_a_file_is_a_sentence(tmp_path: Path, name: st
         (tmp_path / name).chmod(0o600)
     home = str(tmp_path)
     readers: dict[str, Callable[[], object]] = {
-        "models.json": lambda: Accounts({}, home).providers,
+        "models.json": lambda: KnownProviders({}, home).infos,
         "auth.json": lambda: StoredKeys(home).key("anthropic"),
         "trust.json": lambda: TrustFile(home).entries(),
         "settings.json": lambda: written(user_file(home), {"retries": 1}, home),

@@ -13,6 +13,7 @@ from linnet.providers import catalog
 from linnet.providers.apis import api_named
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.keys import COMMAND, Key, StoredKeys
+from linnet.runtime.models.known_providers import KnownProviders
 from linnet.runtime.settings.settings import home_folder
 from linnet.server.terminal import ask, tell
 
@@ -112,7 +113,7 @@ def logout(provider: str) -> int:
 def auth(*, as_json: bool) -> int:
     """Print where the key of each provider comes from."""
     accounts = _accounts()
-    found = [_account(info, accounts.key(name)) for name, info in _keyed(accounts).items()]
+    found = [_account(info, accounts.key(name)) for name, info in _keyed(accounts.providers).items()]
     if as_json:
         from linnet.wire.jsonl import encode_lines
 
@@ -136,7 +137,7 @@ def _words(account: Account) -> str:
         accounts = _accounts()
         if place := accounts.seen(account.provider).place:
             return f"no key, but credentials: {place}"
-        info = accounts.info(account.provider)
+        info = accounts.providers.info(account.provider)
         if info.keyless:
             return "needs no key"
         variable = info.key_variable
@@ -144,18 +145,22 @@ def _words(account: Account) -> str:
     return f"{'a command' if account.command else 'a key'} in {account.place}"
 
 
+def _providers() -> KnownProviders:
+    return KnownProviders(os.environ, home_folder(os.environ))
+
+
 def _accounts() -> Accounts:
-    return Accounts(os.environ, home_folder(os.environ), None, None)
+    return Accounts(_providers())
 
 
-def _keyed(accounts: Accounts) -> dict[str, catalog.ProviderInfo]:
+def _keyed(providers: KnownProviders) -> dict[str, catalog.ProviderInfo]:
     """Return linnet's providers and those of the user, but for the one that needs no key."""
-    return {name: info for name, info in accounts.providers.items() if api_named(info.api).remote}
+    return {name: info for name, info in providers.infos.items() if api_named(info.api).remote}
 
 
 def _with_key(provider: str) -> catalog.ProviderInfo:
     """Return a provider that has a key. Raises UnknownProvider."""
-    known = _keyed(_accounts())
+    known = _keyed(_providers())
     if provider not in known:
         raise UnknownProvider(provider, known)
     return known[provider]

@@ -17,7 +17,8 @@ from linnet.providers.apis import api_named
 from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
-    from linnet.runtime.models.accounts import Accounts
+    from linnet.runtime.models.known_models import KnownModels
+    from linnet.runtime.models.known_providers import KnownProviders
 
 _OWN = ("--provider", "--model", "--api-key", "--base-url", "-h")
 
@@ -65,33 +66,35 @@ def models(argv: Sequence[str]) -> int:
 def list_models(flags: Flags, program: str) -> int:
     """Print the models that can be used with these flags. Raises ConfigError if flags or a file make no sense."""
     from linnet.runtime.models.accounts import Accounts
+    from linnet.runtime.models.known_models import KnownModels
+    from linnet.runtime.models.known_providers import KnownProviders
     from linnet.runtime.settings.settings import home_folder
 
     if len(flags.words) > 1:
         raise UsageError(f"give one word to look for, not {len(flags.words)}: {flags.words[1]!r}")
     config = flags.config
-    said = (config.get("api_key"), config.get("base_url"))
-    accounts = Accounts(os.environ, home_folder(os.environ), *said, api=config.get("api"))
+    providers = KnownProviders(os.environ, home_folder(os.environ))
+    known = KnownModels(Accounts(providers, config.get("api_key"), config.get("base_url"), config.get("api")))
     named, model = config.get("provider"), config.get("model")
     default = None
-    if named and not model and not accounts.info(named).default_model:
-        accounts.settle(named)
+    if named and not model and not providers.info(named).default_model:
+        known.begin_with_any(named)
     else:
-        default = accounts.begin(named, model)
+        default = known.begin(named, model)
     wanted = flags.words[0].lower() if flags.words else ""
     found = [
         row
-        for row in _rows(accounts, named or "", default, everywhere=flags.everywhere)
+        for row in _rows(known, named or "", default, everywhere=flags.everywhere)
         if wanted in f"{row.model.provider}/{row.model.id} {row.model.name}".lower()
     ]
     if flags.json:
         _print_json(found)
     elif found:
         tell("\n".join(map(one_line, table(found))))
-    elif named and accounts.usable(named) and not wanted:
+    elif named and known.accounts.usable(named) and not wanted:
         say(f"no model of {named} is known")
     else:
-        why = "has that in its name" if wanted else f"can be used: set {_variables(accounts)}"
+        why = "has that in its name" if wanted else f"can be used: set {_variables(providers)}"
         more = (
             "; --all lists those of providers without a key" if program == MODELS.name and not flags.everywhere else ""
         )
@@ -99,8 +102,8 @@ def list_models(flags: Flags, program: str) -> int:
     return 0
 
 
-def _variables(accounts: "Accounts") -> str:
-    named = [info.key_variable for info in accounts.providers.values() if info.key_variable][:3]
+def _variables(providers: "KnownProviders") -> str:
+    named = [info.key_variable for info in providers.infos.values() if info.key_variable][:3]
     return f"{', '.join(named)} or that of another provider (see linnet auth)"
 
 
@@ -111,14 +114,15 @@ def table(rows: Sequence[ModelRow]) -> list[str]:
     return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
 
 
-def _rows(accounts: "Accounts", named: str, default: Model | None, *, everywhere: bool) -> list[ModelRow]:
+def _rows(known: "KnownModels", named: str, default: Model | None, *, everywhere: bool) -> list[ModelRow]:
     """Return the rows of usable models, or of all; those of the provider that would be used come first. `named` is the
     provider that somebody asked for.
     """
     first = default.provider if default else named
     rows: list[ModelRow] = []
-    for name in sorted(accounts.providers, key=lambda name: name != first):
-        info = accounts.info(name)
+    accounts = known.accounts
+    for name in sorted(known.providers.infos, key=lambda name: name != first):
+        info = known.providers.info(name)
         remote = api_named(info.api).remote
         if not remote and not everywhere and name != first:
             continue  # It has to be chosen.
@@ -126,23 +130,23 @@ def _rows(accounts: "Accounts", named: str, default: Model | None, *, everywhere
         usable = not remote or accounts.usable(name)
         if usable or everywhere:
             key = place or ("none needed" if usable else f"none; set {info.key_variable}")
-            found = accounts.models(name)
+            found = known.of(name)
             given = name == named or accounts.has_own_server(name)
             if usable and info.open_ended and (name == named or (info.on_this_machine and (given or everywhere))):
-                found += _asked(accounts, name, {model.id for model in found}, quiet=not given)
+                found += _asked(known, name, {model.id for model in found}, quiet=not given)
             rows += [ModelRow(each, each == default and usable, usable, key) for each in found]
     return rows
 
 
-def _asked(accounts: "Accounts", name: str, known: Collection[str], *, quiet: bool) -> list[Model]:
-    """Return the models that the provider's server says it has, without those that are known. If it cannot be asked,
+def _asked(known: "KnownModels", name: str, listed: Collection[str], *, quiet: bool) -> list[Model]:
+    """Return the models that the provider's server says it has, without those that are `listed`. If it cannot be asked,
     say so, unless that is to be done quietly: then nobody has said that there is such a server.
     """
     from linnet.concurrency.cancel import CancelToken
     from linnet.providers.endpoint import Endpoint
     from linnet.providers.http.listing import offers
 
-    info, key, url = accounts.info(name), accounts.key(name), accounts.base_url(name)
+    info, key, url = known.providers.info(name), known.accounts.key(name), known.accounts.base_url(name)
     if key.command or not api_named(info.api).lists_models:
         return []
     endpoint = Endpoint(name, url, key.word, auth=key.auth)
@@ -152,8 +156,8 @@ def _asked(accounts: "Accounts", name: str, known: Collection[str], *, quiet: bo
         if not quiet:
             say(f"{error}: it cannot be asked which models it has; any id that it knows works")
         return []
-    listed = [(each, accounts.find(name, each.id, unlisted=True)) for each in found if each.id not in known]
-    return [replace(model, context_window=each.window) if each.window else model for each, model in listed]
+    more = [(each, known.find(name, each.id, unlisted=True)) for each in found if each.id not in listed]
+    return [replace(model, context_window=each.window) if each.window else model for each, model in more]
 
 
 def _line(row: ModelRow) -> tuple[str, ...]:

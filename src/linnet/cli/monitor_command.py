@@ -201,12 +201,13 @@ def _run(command: list[str], flags: Flags) -> int:
     from linnet.capture.record import dump
     from linnet.core.text.known_secrets import of_environment, values
     from linnet.runtime.models.accounts import Accounts
+    from linnet.runtime.models.known_providers import KnownProviders
     from linnet.runtime.settings.settings import home_folder
 
     given = flags.config
     steps = script.parse(_text(given["script"]), given["script"])
     told = [value for step in steps if isinstance(step, script.Send) for value in secrets.of_request(step.line)]
-    kept = Accounts(os.environ, home_folder(os.environ)).secrets()
+    kept = Accounts(KnownProviders(os.environ, home_folder(os.environ))).secrets()
     hidden = values([*of_environment(os.environ), *kept, *secrets.of_flags(command), *told])
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     drive = Drive(command, hidden, date, given.get("deadline", 120.0))

@@ -61,7 +61,7 @@ class OpenProviders:
         from linnet.providers.http.client import Timeouts
 
         name = model.provider
-        info = settings.accounts.info(name)
+        info = settings.known_providers.info(name)
         return build(
             name,
             key,
@@ -76,7 +76,7 @@ class OpenProviders:
             max_reply=settings.max_reply,
             environ=settings.environ,
             token=token,
-            given=settings.accounts.given(name) or settings.script,
+            given=settings.known_providers.given(name) or settings.script,
             run=self._run,
             secrets=[settings.environ.get(variable, "") for variable in info.header_variables],
         )

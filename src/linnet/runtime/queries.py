@@ -47,8 +47,8 @@ class Queries:
             case commands.GetLastText():
                 return commands.LastText(_last_text(state.conversation.messages))
             case commands.GetModels(everywhere):
-                accounts = self._live.now.accounts
-                return commands.ModelList(accounts.available() if everywhere else accounts.models(state.model.provider))
+                known = self._live.now.known_models
+                return commands.ModelList(known.available() if everywhere else known.of(state.model.provider))
             case commands.GetThinkingLevels():
                 return commands.ThinkingLevels(levels(state.model, with_tools=state.has_tools()))
             case commands.GetBranchMessages():

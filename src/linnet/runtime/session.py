@@ -254,7 +254,7 @@ class Session:
         from linnet.runtime.setters import Setters
 
         settings, state = self._resources.live.now, self._broadcast.state
-        setters = Setters(state, self._storage, settings.accounts, self._session_tools, settings.sessions.home)
+        setters = Setters(state, self._storage, settings.known_models, self._session_tools, settings.sessions.home)
         events, answer = setters.set(setting)
         self._broadcast.publish_locked(events)
         return answer

@@ -16,7 +16,7 @@ from linnet.core.events import (
     ThinkingSet,
 )
 from linnet.core.models import levels
-from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.state import SessionState
 from linnet.runtime.tools.session_tools import SessionTools
@@ -26,12 +26,12 @@ class Setters:
     """All of it is called with the session's lock held. The caller publishes the events, and then gives the answer."""
 
     def __init__(
-        self, state: SessionState, storage: Storage, accounts: Accounts, session_tools: SessionTools, home: str
+        self, state: SessionState, storage: Storage, known_models: KnownModels, session_tools: SessionTools, home: str
     ) -> None:
         """`home` has the settings.json that a command with `save` changes."""
         self._state = state
         self._storage = storage
-        self._accounts = accounts
+        self._known_models = known_models
         self._session_tools = session_tools
         self._home = home
 
@@ -41,7 +41,7 @@ class Setters:
         """
         match setting:
             case commands.SetModel(id, provider, save):
-                model = self._accounts.choose(provider or self._state.model.provider, id)
+                model = self._known_models.choose(provider or self._state.model.provider, id)
                 if save:
                     from linnet.runtime.settings.saved_settings import model_written
 
@@ -88,7 +88,7 @@ class Setters:
         """Set the model that comes after this one in the list of those that can be used, if there is another, and the
         level of thinking that the list says for it.
         """
-        offers = self._accounts.offers()
+        offers = self._known_models.offers()
         keys = [(model.provider, model.id) for model, _ in offers]
         here = (self._state.model.provider, self._state.model.id)
         if not offers or keys == [here]:
@@ -98,7 +98,7 @@ class Setters:
         level = said or self._state.asked_thinking
         thinking = [ThinkingSet(level)] if level != self._state.asked_thinking else []
         possible = self._state.possible(model, level)
-        return [ModelSet(model), *thinking], commands.ModelCycled(model, possible, bool(self._accounts.scope))
+        return [ModelSet(model), *thinking], commands.ModelCycled(model, possible, bool(self._known_models.scope))
 
     def _cycle_thinking(self) -> tuple[list[Event], commands.Answer]:
         """Set the level of thinking that comes after this one, if the model can think."""

@@ -365,7 +365,7 @@ def main(argv: list[str] | None = None) -> None:
     parser.add_argument("command", nargs="*", help="after --: run this on it, and end when it does")
     args = parser.parse_args(argv)
     from linnet.providers.provider_rows import PROVIDERS
-    from linnet.runtime.models.addresses import base_url_variable
+    from linnet.runtime.models.accounts import base_url_variable
 
     with ModelServer(args.port, args.log) as server:
         if args.command:

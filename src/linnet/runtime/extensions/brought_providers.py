@@ -9,7 +9,8 @@ from linnet.extensions.extension import AddedProvider, Extension
 from linnet.providers.apis import remote_api
 from linnet.providers.catalog import ProviderInfo
 from linnet.runtime.broadcast import Broadcast
-from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels
+from linnet.runtime.models.known_providers import KnownProviders
 
 
 class BroughtProviders:
@@ -19,37 +20,37 @@ class BroughtProviders:
         self._broadcast = broadcast
         self._names: list[str] = []
 
-    def renew(self, extensions: Sequence[Extension], accounts: Accounts) -> list[tuple[str, str]]:
+    def renew(self, extensions: Sequence[Extension], models: KnownModels) -> list[tuple[str, str]]:
         """Add what these extensions bring, and remove what others brought before. If the model in use is one of them,
         what is known about it now is told. Returns the paths of those that bring what cannot be added, and why.
         """
         for name in self._names:
-            accounts.remove_added(name)
+            models.providers.remove_added(name)
         self._names, failures = [], []
         for extension in extensions:
             for provider in extension.providers:
                 try:
-                    _add(provider, accounts)
+                    _add(provider, models.providers)
                     self._names.append(provider.name)
                 except LinnetError as error:
                     failures.append((extension.path, str(error)))
         with self._broadcast.lock:
             used = self._broadcast.state.model
             if used.provider in self._names:
-                self._broadcast.publish_locked([ModelSet(accounts.find(used.provider, used.id, unlisted=True))])
+                self._broadcast.publish_locked([ModelSet(models.find(used.provider, used.id, unlisted=True))])
         return failures
 
 
-def _add(provider: AddedProvider, accounts: Accounts) -> None:
+def _add(provider: AddedProvider, providers: KnownProviders) -> None:
     """Add one provider. Raises ConfigError if it makes no sense."""
     if provider.stream is not None:
         from linnet.providers.program.contract import added
 
         info, models = added(provider)
-        accounts.add(info, models, provider)
+        providers.add(info, models, provider)
         return
     api = remote_api(provider.api)
     models = [Model(each, provider.name) if isinstance(each, str) else each for each in provider.models]
     variables = (provider.key_variable,) if provider.key_variable else ()
     first = models[0].id if models else ""
-    accounts.add(ProviderInfo(provider.name, api.name, provider.base_url, variables, first, own=True), models)
+    providers.add(ProviderInfo(provider.name, api.name, provider.base_url, variables, first, own=True), models)

@@ -146,7 +146,7 @@ class SessionExtensions(Listener):
     def _enter(self, loaded: LoadedExtensions) -> None:
         """Give the session what was loaded, unless it was closed meanwhile: then that is closed, too."""
         chain = None
-        failures = [*loaded.failures, *self._providers.renew(loaded.extensions, self._live.now.accounts)]
+        failures = [*loaded.failures, *self._providers.renew(loaded.extensions, self._live.now.known_models)]
         if loaded.extensions:
             chain = Chain(loaded.extensions, self._host.failed, self._live.now.hook_timeout)
         # In one step: what is published before it is not told to them, and `session_start` is the first that is.

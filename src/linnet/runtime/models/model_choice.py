@@ -1,17 +1,14 @@
-"""Finds out which provider and model are meant, by the names that were said, if any, and by the keys there are."""
+"""Finds out which provider and model somebody means who has named a model, and which models patterns mean."""
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import get_args
 
 from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
-from linnet.errors import ConfigError
 from linnet.providers.apis import api_named
-
-if TYPE_CHECKING:
-    from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels, Offer
 
 _SEPARATORS = r"[-./:_ ]"
 
@@ -24,53 +21,16 @@ class Choice(Struct, frozen=True):
     level: Reasoning | None = None
 
 
-class Offer(NamedTuple):
-    """A model that is offered, and the level of thinking that it is to have if it is gone round to."""
-
-    model: Model
-    level: Reasoning | None = None
-
-
-def chosen(accounts: "Accounts", provider: str | None, model: str | None) -> Choice:
+def chosen(models: KnownModels, provider: str | None, model: str) -> Choice:
     """Return the provider and the id of the model that are meant. The provider need not have such a model.
 
     `model` may be an id, `provider/id`, or a word of a listed model's id or name, each with `:level` behind it. Raises
-    ConfigError if there is no such provider, or if it has no default model and none is named.
+    UnknownProvider.
     """
-    if provider is not None:
-        accounts.info(provider)
-        return _within(accounts, provider, model) if model else Choice(provider, default_model(accounts, provider))
-    if model is not None:
-        return _anywhere(accounts, model)
-    name = default_provider(accounts)
-    return Choice(name, default_model(accounts, name))
-
-
-def default_provider(accounts: "Accounts", *, named: bool = False) -> str:
-    """Return the first provider that has a key and a default model: Anthropic, OpenAI, DeepSeek, and so on in the order
-    of the table, then those of models.json in their order. If none has, the first whose address somebody gave; it needs
-    no default if a model is `named`. A key that was given on the command line is taken to be Anthropic's.
-    """
-    names = [name for name, info in accounts.providers.items() if api_named(info.api).remote]
-    if accounts.key_given:
-        return names[0]
-    keyed = (
-        name for name in names if accounts.key(name) and accounts.info(name).default_model and accounts.base_url(name)
-    )
-    keyless = (name for name in names if accounts.has_own_server(name) and (named or accounts.info(name).default_model))
-    return next(keyed, None) or next(keyless, names[0])
-
-
-def default_model(accounts: "Accounts", provider: str) -> str:
-    """Return the model of the provider that is used if nobody names one. Raises ConfigError if there is none."""
-    info = accounts.info(provider)
-    if not info.default_model:
-        name, ask = accounts.spelled("model"), f"linnet models --provider {provider}"
-        why = (
-            f"has no default model; to see which it has: {ask}" if info.open_ended else "lists no models in models.json"
-        )
-        raise ConfigError(f"the provider {provider} {why}; name one with {name}")
-    return info.default_model
+    if provider is None:
+        return _anywhere(models, model)
+    models.providers.info(provider)
+    return _within(models, provider, model)
 
 
 def matching(models: Iterable[Model], patterns: Sequence[str]) -> list[Offer]:
@@ -78,7 +38,7 @@ def matching(models: Iterable[Model], patterns: Sequence[str]) -> list[Offer]:
     they do in a shell, in an id or in `provider/id`; anything else is an id, `provider/id`, or a word of one. Each may
     have `:level` behind it; of several that mean one model, the first counts.
     """
-    from fnmatch import fnmatchcase  # Few runs have any.
+    from fnmatch import fnmatchcase
 
     left = list(models)
     found: dict[tuple[str, str], Offer] = {}
@@ -99,51 +59,51 @@ def _names(model: Model) -> tuple[str, str]:
     return model.id.lower(), f"{model.provider}/{model.id}".lower()
 
 
-def _within(accounts: "Accounts", provider: str, model: str) -> Choice:
+def _within(models: KnownModels, provider: str, model: str) -> Choice:
     """Return the model of this provider that is meant. `provider/` before its id is dropped, once."""
     first, _, rest = model.partition("/")
-    if first == provider and rest and not accounts.lists(provider, model):
-        return _at(accounts, provider, rest)
-    return _at(accounts, provider, model)
+    if first == provider and rest and not models.lists(provider, model):
+        return _at(models, provider, rest)
+    return _at(models, provider, model)
 
 
-def _at(accounts: "Accounts", provider: str, model: str) -> Choice:
+def _at(models: KnownModels, provider: str, model: str) -> Choice:
     """Return the model of this provider that is meant, by its id or a word of it."""
-    if accounts.lists(provider, model):
+    if models.lists(provider, model):
         return Choice(provider, model)
     id, level = _split(model)
-    if level and accounts.lists(provider, id):
+    if level and models.lists(provider, id):
         return Choice(provider, id, level)
-    if not accounts.has_own_server(provider) and (found := _by_word(accounts, provider, id)):
+    if not models.accounts.has_own_server(provider) and (found := _by_word(models, provider, id)):
         return Choice(provider, found, level)
     return Choice(provider, id, level)
 
 
-def _anywhere(accounts: "Accounts", model: str) -> Choice:
+def _anywhere(models: KnownModels, model: str) -> Choice:
     """Return the choice for a model whose provider was not said: one that lists it, before one that may have it
     unlisted.
     """
-    default = default_provider(accounts, named=True)
+    default = models.accounts.default_provider(named=True)
     first, _, rest = model.partition("/")
-    named = bool(rest) and first in accounts.providers
+    named = bool(rest) and first in models.providers.infos
     id, level = _split(model)
     for name, said in ((model, None), (id, level)):
-        if accounts.lists(default, name):
+        if models.lists(default, name):
             return Choice(default, name, said)
-        if named and accounts.lists(first, name.partition("/")[2]):
+        if named and models.lists(first, name.partition("/")[2]):
             return Choice(first, name.partition("/")[2], said)
-        listing = [each for each in accounts.providers if accounts.lists(each, name)]
-        for each in sorted(listing, key=lambda each: not accounts.usable(each)):
+        listing = [each for each in models.providers.infos if models.lists(each, name)]
+        for each in sorted(listing, key=lambda each: not models.accounts.usable(each)):
             return Choice(each, name, said)
     if named:
-        return _at(accounts, first, rest)
-    if accounts.open_ended(default) and accounts.has_own_server(default):
+        return _at(models, first, rest)
+    if models.accounts.open_ended(default) and models.accounts.has_own_server(default):
         return Choice(default, id, level)
-    names = [default, *(each for each in accounts.providers if each != default and accounts.usable(each))]
-    if not accounts.open_ended(default):
-        names += [each for each in accounts.providers if each not in names]
+    names = [default, *(each for each in models.providers.infos if each != default and models.accounts.usable(each))]
+    if not models.accounts.open_ended(default):
+        names += [each for each in models.providers.infos if each not in names]
     for each in names:
-        if found := _by_word(accounts, each, id):
+        if found := _by_word(models, each, id):
             return Choice(each, found, level)
     return Choice(default, id, level)
 
@@ -163,15 +123,15 @@ def words(ids: Iterable[str]) -> list[str]:
     return list(dict.fromkeys(word for id in ids for word in re.split(_SEPARATORS, id) if word.isalpha()))
 
 
-def _by_word(accounts: "Accounts", provider: str, word: str) -> str:
+def _by_word(models: KnownModels, provider: str, word: str) -> str:
     """Return the id of the provider's first model that has this in its id or its name, one that does not end before one
     that does; empty if none has. Where any id may be right, what has a digit or a slash is taken for one.
     """
-    if not word.strip() or not api_named(accounts.info(provider).api).remote:
+    if not word.strip() or not api_named(models.providers.info(provider).api).remote:
         return ""
-    if accounts.open_ended(provider) and any(each.isdigit() or each == "/" for each in word):
+    if models.accounts.open_ended(provider) and any(each.isdigit() or each == "/" for each in word):
         return ""
-    found = [each for each in accounts.models(provider) if _has_word(each, word.lower())]
+    found = [each for each in models.of(provider) if _has_word(each, word.lower())]
     return next((each.id for each in sorted(found, key=lambda each: bool(each.ends))), "")
 
 

@@ -66,7 +66,7 @@ def _choose(settings: Settings, state: SessionState, place: Place) -> str:
 
     Raises ConfigError if the provider's key is missing and needed.
     """
-    remembers, unusable = remembered(place, settings.accounts)
+    remembers, unusable = remembered(place, settings.known_models)
     other = place.model is not None and place.model.provider != settings.model.provider
     asked = settings.asked
     if asked.model is not None or (other and (asked.provider is not None or asked.script is not None)):

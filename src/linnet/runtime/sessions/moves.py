@@ -139,7 +139,7 @@ class Moves:
         """Enter a session with the model and the level of thinking that were last used there. Returns a sentence if its
         model cannot be used; otherwise an empty string.
         """
-        settings, unusable = remembered(place, self._live.now.accounts)
+        settings, unusable = remembered(place, self._live.now.known_models)
         self._enter_locked("resume", place, *settings)
         here = self._state.model
         return f"{unusable}; going on with {here.provider}/{here.id}" if unusable else ""

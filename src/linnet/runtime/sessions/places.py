@@ -24,7 +24,7 @@ from linnet.store.reading import Contents
 from linnet.store.store import EntrySources, Store
 
 if TYPE_CHECKING:
-    from linnet.runtime.models.accounts import Accounts
+    from linnet.runtime.models.known_models import KnownModels
     from linnet.runtime.sessions.queued_log import QueuedLog
     from linnet.runtime.sessions.telling import Telling
 
@@ -283,13 +283,13 @@ def _place(
     return Place(store, past, position.model, position.thinking, spent, problem, made)
 
 
-def remembered(place: Place, accounts: "Accounts") -> tuple[list[Setting], str]:
+def remembered(place: Place, models: "KnownModels") -> tuple[list[Setting], str]:
     """Return the events that set again what was last used in that session; and why its model cannot be used, if so."""
     settings: list[Setting] = [ThinkingSet(level) for level in get_args(Reasoning) if level == place.thinking]
     if place.model is None:
         return settings, ""
     try:
-        model = accounts.choose(place.model.provider, place.model.model, unlisted=True)
+        model = models.choose(place.model.provider, place.model.model, unlisted=True)
     except ConfigError as error:
         reason = "" if isinstance(error, UnknownModel) else f" ({error})"
         return settings, f"the session's model {place.model.provider}/{place.model.model} cannot be used here{reason}"

@@ -17,6 +17,8 @@ from linnet.providers.apis import remote_api
 from linnet.runtime.config.config import PLAYERS, REPLAY, ZOT, Callback, Config, Path, flag
 from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.models.accounts import Accounts
+from linnet.runtime.models.known_models import KnownModels
+from linnet.runtime.models.known_providers import KnownProviders
 from linnet.runtime.project.project import FOLDER, Project
 from linnet.runtime.project.resource_folders import ResourceFolders, resource_folders
 from linnet.runtime.settings.checks import check_reasoning, check_word, checked_seconds, limits_of
@@ -87,7 +89,9 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     remarks: tuple[str, ...]
     """Sentences for whoever started this."""
     model: Model
+    known_providers: KnownProviders
     accounts: Accounts
+    known_models: KnownModels
     cwd: str
     project: Project
     resource_folders: ResourceFolders
@@ -229,16 +233,18 @@ def _resolved(
     if config.api:
         with layers.blaming("api"):
             remote_api(config.api)
-    accounts = Accounts(environ, home, config.api_key, config.base_url, spelled, config.api, config.models or ())
-    provider = accounts.named(config.provider)
+    providers = KnownProviders(environ, home)
+    accounts = Accounts(providers, config.api_key, config.base_url, config.api, spelled)
+    models = KnownModels(accounts, config.models or ())
+    provider = providers.named(config.provider)
     if provider is not None and config.extensions:
-        accounts.expect(provider)
+        providers.expect(provider)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = provider or (PLAYERS["script"] if config.script is not None else None)
-        model = accounts.play(recording, asked.model) if recording else accounts.begin(named, config.model)
-    if accounts.level is not None and asked.reasoning is None:
-        config = replace(config, reasoning=accounts.level)
-        asked = asked if asked.model is None else replace(asked, reasoning=accounts.level)
+        model = models.play(recording, asked.model) if recording else models.begin(named, config.model)
+    if models.level is not None and asked.reasoning is None:
+        config = replace(config, reasoning=models.level)
+        asked = asked if asked.model is None else replace(asked, reasoning=models.level)
     with layers.blaming("shell"):
         shell = _shell(config.shell, environ, project.root)
     with layers.blaming("tools"):
@@ -246,7 +252,7 @@ def _resolved(
     sessions = session_options(config, asked, home, spelled)
     remarks = list(layers.remarks)
     if config.models:
-        lost = ", ".join(accounts.unmatched())
+        lost = ", ".join(models.unmatched())
         remarks += [f"{spelled('models')}: no model that can be used is meant by {lost}"] if lost else []
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
         remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
@@ -258,7 +264,9 @@ def _resolved(
         client_tools=client_tools,
         remarks=tuple(remarks),
         model=model,
+        known_providers=providers,
         accounts=accounts,
+        known_models=models,
         cwd=project.root,
         project=project,
         resource_folders=resource_folders(config, asked, environ, home, project, spelled),

@@ -14,6 +14,7 @@ from linnet.providers.body import encode
 from linnet.providers.output_limit import image_bytes
 
 S = TypeVar("S")
+T = TypeVar("T")
 Spell: TypeAlias = Callable[[Sequence[Sendable], S], tuple[list[dict[str, Any]], S]]
 """Spells a group: neighbours that are all replies, or none of them. It is given, and returns, what has to be known of
 all groups before.
@@ -94,15 +95,15 @@ def _is_reply(message: Sendable) -> bool:
     return isinstance(message, AssistantMessage)
 
 
-class Kept(Generic[S]):
-    """The history of the last request, for as long as what it depends on besides the messages stays the same."""
+class Kept(Generic[T]):
+    """What was made for the last request, for as long as what it was made of stays the same."""
 
     def __init__(self) -> None:
         self._key: Any = None
-        self._history: EncodedHistory[S] | None = None
+        self._made: T | None = None
 
-    def history(self, key: Any, make: Callable[[], EncodedHistory[S]]) -> EncodedHistory[S]:
-        """Return the history that was made for this key, or make another."""
-        if self._history is None or key != self._key:
-            self._key, self._history = key, make()
-        return self._history
+    def made(self, key: Any, make: Callable[[], T]) -> T:
+        """Return what was made for this key, or make another."""
+        if self._made is None or key != self._key:
+            self._key, self._made = key, make()
+        return self._made

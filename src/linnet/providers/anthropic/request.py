@@ -81,8 +81,8 @@ class Writer:
     def __init__(self, version: str = "") -> None:
         """`version` is for servers that are told the version of the API in the body, and the model in the path."""
         self._version = version
-        self._kept: Kept[Before] = Kept()
-        self._beginning: tuple[Any, bytes] = None, b""
+        self._history: Kept[EncodedHistory[Before]] = Kept()
+        self._head: Kept[bytes] = Kept()  # It is the same in every step of most runs.
 
     def write(self, request: Request) -> Written:
         """Return the request as the API wants it."""
@@ -93,7 +93,7 @@ class Writer:
         tools = _tools(request)
         mark = _mark(request.cache, long=quirks.supports_long_cache_retention) if quirks.cache_marks else None
         bound_to = (request.system, tools) if quirks.binds_thinking else None
-        history = self._kept.history((model, bound_to), lambda: _history(model, bound_to))
+        history = self._history.made((model, bound_to), lambda: _history(model, bound_to))
         tail = [message for group in history.follow(request.messages) for message in group]
         state = history.state
         if not tail or tail[-1]["role"] == "assistant":
@@ -103,7 +103,9 @@ class Writer:
         level = _thinkable(request, tail)
         if mark is not None:
             _mark_last(tail, mark)
-        head = self._head(request, tools, mark, on_tools=quirks.supports_cache_control_on_tools)
+        key = (model.id, request.system, tools, mark, bool(request.tools))
+        on_tools = mark if quirks.supports_cache_control_on_tools else None
+        head = self._head.made(key, lambda: _head(request, self._version, tools, mark, on_tools))
         pieces = [head, *history.joined(tail)]
         limited = limits(model, level, history.text_bytes(pieces))
         headers = quirks.session_headers(request.session)
@@ -111,25 +113,24 @@ class Writer:
             headers["anthropic-beta"] = INTERLEAVED
         return Written([*pieces, b"]," + encode(limited)[1:]], headers, state.digest)
 
-    def _head(
-        self, request: Request, tools: list[dict[str, Any]], mark: dict[str, str] | None, *, on_tools: bool
-    ) -> bytes:
-        """Return all that comes before the messages. It is the same in every step of most runs."""
-        key = (request.model.id, request.system, tools, mark, bool(request.tools))
-        known, head = self._beginning
-        if key != known:
-            named = {"anthropic_version": self._version} if self._version else {"model": request.model.id}
-            body: dict[str, Any] = {**named, "stream": True}
-            if request.system.strip():
-                body["system"] = [_marked({"type": "text", "text": request.system}, mark)]
-            if tools and not request.tools:
-                body["tool_choice"] = {"type": "none"}
-            if tools:
-                last = _marked(tools[-1], mark if on_tools else None)
-                body["tools"] = [*tools[:-1], last] if request.tools else tools
-            head = encode(body)[:-1] + b',"messages":['
-            self._beginning = key, head
-        return head
+
+def _head(
+    request: Request,
+    version: str,
+    tools: list[dict[str, Any]],
+    mark: dict[str, str] | None,
+    on_tools: dict[str, str] | None,
+) -> bytes:
+    """Return all that comes before the messages. `on_tools` is the mark behind the tools."""
+    named = {"anthropic_version": version} if version else {"model": request.model.id}
+    body: dict[str, Any] = {**named, "stream": True}
+    if request.system.strip():
+        body["system"] = [_marked({"type": "text", "text": request.system}, mark)]
+    if tools and not request.tools:
+        body["tool_choice"] = {"type": "none"}
+    if tools:
+        body["tools"] = [*tools[:-1], _marked(tools[-1], on_tools)] if request.tools else tools
+    return encode(body)[:-1] + b',"messages":['
 
 
 def _history(model: Model, bound_to: object) -> EncodedHistory[Before]:

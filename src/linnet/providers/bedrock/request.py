@@ -47,8 +47,8 @@ class Writer:
     """Writes one request after another. Keeps what it has spelled, for the next."""
 
     def __init__(self) -> None:
-        self._kept: Kept[Before] = Kept()
-        self._beginning: tuple[Any, bytes] = None, b""
+        self._history: Kept[EncodedHistory[Before]] = Kept()
+        self._head: Kept[bytes] = Kept()  # It is the same in every step of most runs.
 
     def write(self, request: Request) -> Written:
         """Return the request as the API wants it."""
@@ -57,7 +57,7 @@ class Writer:
         tools = _tools(request)
         point = _point(request.cache) if quirks.cache_points else None
         bound_to = (request.system, tools) if quirks.binds_thinking else None
-        history = self._kept.history((model, bound_to), lambda: _history(model, quirks, bound_to))
+        history = self._history.made((model, bound_to), lambda: _history(model, quirks, bound_to))
         tail = [message for group in history.follow(request.messages) for message in group]
         state = history.state
         if not tail or tail[-1]["role"] == "assistant":
@@ -68,24 +68,21 @@ class Writer:
         if point is not None:
             for message in [each for each in tail if each["role"] == "user"][-_MARKED:]:
                 message["content"].append(point)
-        pieces = [self._head(request.system, tools, point), *history.joined(tail)]
+        head = self._head.made((request.system, tools, point), lambda: _head(request.system, tools, point))
+        pieces = [head, *history.joined(tail)]
         allowed = _limits(request, quirks, level, history.text_bytes(pieces))
         return Written([*pieces, b"]," + encode(allowed)[1:]], state.digest)
 
-    def _head(self, system: str, tools: list[dict[str, Any]], point: dict[str, Any] | None) -> bytes:
-        """Return all that comes before the messages. It is the same in every step of most runs."""
-        key = (system, tools, point)
-        known, head = self._beginning
-        if key != known:
-            points = [point] if point is not None else []
-            body: dict[str, Any] = {}
-            if system.strip():
-                body["system"] = [{"text": system}, *points]
-            if tools:
-                body["toolConfig"] = {"tools": [*tools, *points]}
-            head = (encode(body)[:-1] + b"," if body else b"{") + b'"messages":['
-            self._beginning = key, head
-        return head
+
+def _head(system: str, tools: list[dict[str, Any]], point: dict[str, Any] | None) -> bytes:
+    """Return all that comes before the messages."""
+    points = [point] if point is not None else []
+    body: dict[str, Any] = {}
+    if system.strip():
+        body["system"] = [{"text": system}, *points]
+    if tools:
+        body["toolConfig"] = {"tools": [*tools, *points]}
+    return (encode(body)[:-1] + b"," if body else b"{") + b'"messages":['
 
 
 def _history(model: Model, quirks: Quirks, bound_to: object) -> EncodedHistory[Before]:

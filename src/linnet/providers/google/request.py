@@ -35,35 +35,32 @@ class Writer:
     """Writes one request after another. Keeps what it has spelled, for the next."""
 
     def __init__(self) -> None:
-        self._kept: Kept[bool] = Kept()
-        self._beginning: tuple[Any, bytes] = None, b""
+        self._history: Kept[EncodedHistory[bool]] = Kept()
+        self._head: Kept[bytes] = Kept()  # It is the same in every step of most runs.
 
     def write(self, request: Request, token: str = "") -> list[bytes | bytearray]:
         """Return the body of a request. `token` asks for the rest of a reply that the vendor has not finished."""
         model = request.model
-        history = self._kept.history(model, lambda: _history(model))
+        history = self._history.made(model, lambda: _history(model))
         tail = [content for group in history.follow(request.messages) for content in group]
         if not tail or tail[-1]["role"] == "model":
             tail.append(_user([dict(_NOTHING)]))
-        pieces = [self._head(request), *history.joined(tail)]
+        head = self._head.made((request.system, request.tools), lambda: _head(request))
+        pieces = [head, *history.joined(tail)]
         rest: dict[str, Any] = {"generationConfig": _limits(request, history.text_bytes(pieces))}
         if token:
             rest["continuationToken"] = token
         return [*pieces, b"]," + encode(rest)[1:]]
 
-    def _head(self, request: Request) -> bytes:
-        """Return all that comes before the messages. It is the same in every step of most runs."""
-        key = (request.system, request.tools)
-        known, head = self._beginning
-        if key != known:
-            body: dict[str, Any] = {}
-            if request.system.strip():
-                body["systemInstruction"] = {"parts": [{"text": request.system}]}
-            if request.tools:
-                body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
-            head = encode(body)[:-1] + (b"," if body else b"") + b'"contents":['
-            self._beginning = key, head
-        return head
+
+def _head(request: Request) -> bytes:
+    """Return all that comes before the messages."""
+    body: dict[str, Any] = {}
+    if request.system.strip():
+        body["systemInstruction"] = {"parts": [{"text": request.system}]}
+    if request.tools:
+        body["tools"] = [{"functionDeclarations": [_declared(tool) for tool in request.tools]}]
+    return encode(body)[:-1] + (b"," if body else b"") + b'"contents":['
 
 
 def tool_name(name: str) -> str:

@@ -39,63 +39,62 @@ class Writer:
     def __init__(self, names: Mapping[str, str] = NOTHING) -> None:
         """`names`: what the server calls models whose ids are others."""
         self._names = names
-        self._kept: Kept[None] = Kept()
-        self._beginning: tuple[Any, bytes] = None, b""
+        self._history: Kept[EncodedHistory[None]] = Kept()
+        self._head: Kept[bytes] = Kept()  # It is the same in every step of most runs.
 
     def write(self, request: Request) -> list[bytes | bytearray]:
         """Return the body of a request."""
         model, quirks = request.model, quirks_of(request.model)
-        history = self._kept.history(model, lambda: _history(model, quirks))
+        history = self._history.made(model, lambda: _history(model, quirks))
         groups = history.follow(request.messages)
         if mark := _mark(request, quirks):
             groups = _marked(groups, mark)
         tail = [message for group in groups for message in group]
         separator = b"," if request.messages and request.system.strip() else b""
-        pieces = [self._head(request, quirks) + separator, *history.joined(tail)]
+        key = (model, request.system, request.tools, request.reasoning, request.session, request.cache)
+        head = self._head.made(key, lambda: _head(request, quirks, self._names))
+        pieces = [head + separator, *history.joined(tail)]
         room = thinking_room(request.level) if model.reasoning else 0
         limit = {quirks.max_tokens_field: output_limit(model, history.text_bytes(pieces), room)}
         return [*pieces, b"]," + encode(limit)[1:]]
 
-    def _head(self, request: Request, quirks: Quirks) -> bytes:
-        """Return all that comes before the messages. It is the same in every step of most runs."""
-        model = request.model
-        key = (model, request.system, request.tools, request.reasoning, request.session, request.cache)
-        known, head = self._beginning
-        if key != known:
-            mark = _mark(request, quirks)
-            body: dict[str, Any] = {"model": self._names.get(model.id, model.id), "stream": True}
-            if quirks.supports_usage_in_streaming:
-                body["stream_options"] = {"include_usage": True}
-            if quirks.supports_store:
-                body["store"] = False
-            if request.tools:
-                body["tools"] = [
-                    {
-                        "type": "function",
-                        "function": {"name": t.name, "description": t.description, "parameters": t.schema},
-                    }
-                    for t in request.tools
-                ]
-                if mark:
-                    body["tools"][-1] |= mark
-                if quirks.zai_tool_stream:
-                    body["tool_stream"] = True
-            if quirks.supports_prompt_cache_key and request.session and request.cache != "off":
-                body["prompt_cache_key"] = request.session[:64]
-            if quirks.open_router_routing:
-                body["provider"] = quirks.open_router_routing
-            if quirks.vercel_gateway_routing:
-                body["providerOptions"] = {"gateway": quirks.vercel_gateway_routing}
-            if quirks.vllm_priority is not None:
-                body["priority"] = quirks.vllm_priority
-            body |= thinking_fields(request, quirks)
-            head = encode(body)[:-1] + b',"messages":['
-            if request.system.strip():
-                role = "developer" if quirks.supports_developer_role and model.reasoning else "system"
-                told: Any = [{"type": "text", "text": request.system, **mark}] if mark else request.system
-                head += encode({"role": role, "content": told})
-            self._beginning = key, head
-        return head
+
+def _head(request: Request, quirks: Quirks, names: Mapping[str, str]) -> bytes:
+    """Return all that comes before the messages of user and model."""
+    model = request.model
+    mark = _mark(request, quirks)
+    body: dict[str, Any] = {"model": names.get(model.id, model.id), "stream": True}
+    if quirks.supports_usage_in_streaming:
+        body["stream_options"] = {"include_usage": True}
+    if quirks.supports_store:
+        body["store"] = False
+    if request.tools:
+        body["tools"] = [
+            {
+                "type": "function",
+                "function": {"name": t.name, "description": t.description, "parameters": t.schema},
+            }
+            for t in request.tools
+        ]
+        if mark:
+            body["tools"][-1] |= mark
+        if quirks.zai_tool_stream:
+            body["tool_stream"] = True
+    if quirks.supports_prompt_cache_key and request.session and request.cache != "off":
+        body["prompt_cache_key"] = request.session[:64]
+    if quirks.open_router_routing:
+        body["provider"] = quirks.open_router_routing
+    if quirks.vercel_gateway_routing:
+        body["providerOptions"] = {"gateway": quirks.vercel_gateway_routing}
+    if quirks.vllm_priority is not None:
+        body["priority"] = quirks.vllm_priority
+    body |= thinking_fields(request, quirks)
+    head = encode(body)[:-1] + b',"messages":['
+    if request.system.strip():
+        role = "developer" if quirks.supports_developer_role and model.reasoning else "system"
+        told: Any = [{"type": "text", "text": request.system, **mark}] if mark else request.system
+        head += encode({"role": role, "content": told})
+    return head
 
 
 def _history(model: Model, quirks: Quirks) -> EncodedHistory[None]:

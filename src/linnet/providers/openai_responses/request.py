@@ -46,35 +46,34 @@ class Writer:
     def __init__(self, names: Mapping[str, str] = NOTHING) -> None:
         """`names`: what the server calls models whose ids are others."""
         self._names = names
-        self._kept: Kept[None] = Kept()
-        self._beginning: tuple[Any, bytes] = None, b""
+        self._history: Kept[EncodedHistory[None]] = Kept()
+        self._head: Kept[bytes] = Kept()  # It is the same in every step of most runs.
 
     def write(self, request: Request) -> list[bytes | bytearray]:
         """Return the body of a request."""
         model = request.model
-        history = self._kept.history(model, lambda: _history(model))
+        history = self._history.made(model, lambda: _history(model))
         tail = [item for group in history.follow(request.messages) for item in group]
         if not request.messages:
             tail = [{"role": "user", "content": [_NOTHING]}]
-        pieces = [self._head(request), *history.joined(tail)]
+        key = (model, request.system, request.tools, request.reasoning, request.session, request.cache)
+        head = self._head.made(key, lambda: _head(request, self._names))
+        pieces = [head, *history.joined(tail)]
         room = thinking_room(request.level) if model.reasoning else 0
         most = max(output_limit(model, history.text_bytes(pieces), room), _LEAST_OUTPUT)
         return [*pieces, b"]," + encode({"max_output_tokens": most})[1:]]
 
-    def _head(self, request: Request) -> bytes:
-        """Return all that comes before the conversation. It is the same in every step of most runs."""
-        key = (request.model, request.system, request.tools, request.reasoning, request.session, request.cache)
-        known, head = self._beginning
-        if key != known:
-            quirks = quirks_of(request.model)
-            head = encode(_beginning(request, quirks, self._names))[:-1] + b',"input":['
-            if quirks.supports_developer_role and request.system.strip():
-                head += encode({"role": "developer", "content": request.system}) + b","
-            self._beginning = key, head
-        return head
+
+def _head(request: Request, names: Mapping[str, str]) -> bytes:
+    """Return all that comes before the conversation."""
+    quirks = quirks_of(request.model)
+    head = encode(_settings(request, quirks, names))[:-1] + b',"input":['
+    if quirks.supports_developer_role and request.system.strip():
+        head += encode({"role": "developer", "content": request.system}) + b","
+    return head
 
 
-def _beginning(request: Request, quirks: Quirks, names: Mapping[str, str]) -> dict[str, Any]:
+def _settings(request: Request, quirks: Quirks, names: Mapping[str, str]) -> dict[str, Any]:
     model = request.model
     body: dict[str, Any] = {"model": names.get(model.id, model.id), "stream": True, "store": False}
     if quirks.supports_stream_options:

@@ -15,10 +15,11 @@ from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage
 from linnet.core.models import NOTHING, Model, PromptCache, Reasoning
 from linnet.decoding import converted
+from linnet.providers.alternating_messages import Before, BlockKinds, called, followed, history, last_of_user, thinkable
 from linnet.providers.base import Request
 from linnet.providers.body import encode
 from linnet.providers.call_ids import fitted
-from linnet.providers.claude_thinking import INTERLEAVED, Before, after, limits, start
+from linnet.providers.claude_thinking import INTERLEAVED, limits
 from linnet.providers.encoded_history import EncodedHistory, Kept
 from linnet.providers.signed import signed_by
 from linnet.providers.stand_ins import NOTHING_SAID, UNSEEN
@@ -27,8 +28,11 @@ _LONGEST_ID = 64
 _FOREIGN = re.compile(r"[^a-zA-Z0-9_-]")
 _NOTHING = {"type": "text", "text": NOTHING_SAID}
 _UNSEEN = {"type": "text", "text": UNSEEN}
-_MARKED = 2  # So many of the user's last messages: the calls of one step may be more blocks than the vendor looks back.
-_UNSETTLED = 4  # Groups in which these messages are, whoever spoke last.
+_KINDS = BlockKinds(
+    _NOTHING,
+    is_result=lambda block: block["type"] == "tool_result",
+    is_thought=lambda block: block["type"] in ("thinking", "redacted_thinking"),
+)
 
 
 class Quirks(Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
@@ -93,25 +97,23 @@ class Writer:
         tools = _tools(request)
         mark = _mark(request.cache, long=quirks.supports_long_cache_retention) if quirks.cache_marks else None
         bound_to = (request.system, tools) if quirks.binds_thinking else None
-        history = self._history.made((model, bound_to), lambda: _history(model, bound_to))
-        tail = [message for group in history.follow(request.messages) for message in group]
-        state = history.state
-        if not tail or tail[-1]["role"] == "assistant":
-            last = {"role": "user", "content": [dict(_NOTHING)]}
-            tail.append(last)
-            state = after(state, [last])
-        level = _thinkable(request, tail)
-        if mark is not None:
-            _mark_last(tail, mark)
+        kept = self._history.made(
+            (model, bound_to),
+            lambda: history(_KINDS, lambda message, digest: _blocks(message, model, digest), bound_to),
+        )
+        tail, digest = followed(kept, request.messages, _KINDS)
+        level = thinkable(request, tail, _KINDS)
+        for message in last_of_user(tail):
+            message["content"][-1] = _marked(message["content"][-1], mark)
         key = (model.id, request.system, tools, mark, bool(request.tools))
         on_tools = mark if quirks.supports_cache_control_on_tools else None
         head = self._head.made(key, lambda: _head(request, self._version, tools, mark, on_tools))
-        pieces = [head, *history.joined(tail)]
-        limited = limits(model, level, history.text_bytes(pieces))
+        pieces = [head, *kept.joined(tail)]
+        limited = limits(model, level, kept.text_bytes(pieces))
         headers = quirks.session_headers(request.session)
         if quirks.interleaves and request.tools and limited.get("thinking", {}).get("type") == "enabled":
             headers["anthropic-beta"] = INTERLEAVED
-        return Written([*pieces, b"]," + encode(limited)[1:]], headers, state.digest)
+        return Written([*pieces, b"]," + encode(limited)[1:]], headers, digest)
 
 
 def _head(
@@ -131,10 +133,6 @@ def _head(
     if tools:
         body["tools"] = [*tools[:-1], _marked(tools[-1], on_tools)] if request.tools else tools
     return encode(body)[:-1] + b',"messages":['
-
-
-def _history(model: Model, bound_to: object) -> EncodedHistory[Before]:
-    return EncodedHistory(lambda group, before: _spelled(group, model, before), start(bound_to), _UNSETTLED)
 
 
 def _adaptive(model: Model) -> Model:
@@ -158,47 +156,17 @@ def _marked(block: dict[str, Any], mark: dict[str, str] | None) -> dict[str, Any
     return {**block, "cache_control": mark} if mark is not None else block
 
 
-def _mark_last(messages: list[dict[str, Any]], mark: dict[str, str]) -> None:
-    for message in [each for each in messages if each["role"] == "user"][-_MARKED:]:
-        message["content"][-1] = _marked(message["content"][-1], mark)
-
-
-def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
-    """Return the level of thinking to ask for: off, if calls are being answered that were made without a thought, since
-    a budget demands one before them.
-    """
-    answering = len(messages) > 1 and messages[-1]["content"][0]["type"] == "tool_result"
-    level = request.level
-    if answering and isinstance(request.model.levels.get(level), int):
-        first = messages[-2]["content"][0]["type"]
-        if first not in ("thinking", "redacted_thinking"):
-            return "off"
-    return level
-
-
-def _spelled(group: Sequence[Sendable], model: Model, before: Before) -> tuple[list[dict[str, Any]], Before]:
-    """Return a group as one message. The user's comes first in a conversation."""
-    replies = isinstance(group[0], AssistantMessage)
-    blocks = [block for message in group for block in _content(message, model, before)] or [dict(_NOTHING)]
-    if not replies:  # The API wants results before anything else.
-        blocks.sort(key=lambda block: block["type"] != "tool_result")
-    spelled = [{"role": "assistant" if replies else "user", "content": blocks}]
-    if replies and not before.begun:
-        spelled.insert(0, {"role": "user", "content": [dict(_NOTHING)]})
-    return spelled, after(before, spelled)
-
-
-def _content(message: Sendable, model: Model, before: Before) -> list[dict[str, Any]]:
+def _blocks(message: Sendable, model: Model, digest: str) -> list[dict[str, Any]]:
     match message:
         case UserMessage(content):
-            return _blocks(content, model) or [dict(_NOTHING)]
+            return _content(content, model) or [dict(_NOTHING)]
         case ToolResult():
             return [_result(message, model)]
         case AssistantMessage():
-            return _reply(message, model, before.digest)
+            return _reply(message, model, digest)
 
 
-def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:
+def _content(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for part in content:
         if isinstance(part, Image):
@@ -211,7 +179,7 @@ def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, A
 
 
 def _result(result: ToolResult, model: Model) -> dict[str, Any]:
-    content = _blocks(result.content, model)
+    content = _content(result.content, model)
     if result.is_error:  # An error is told in words only, and it must have some.
         content = [block for block in content if block["type"] == "text"]
     block = {"type": "tool_result", "tool_use_id": _id(result.call_id), "content": content or [dict(_NOTHING)]}
@@ -244,9 +212,8 @@ def _tools(request: Request) -> list[dict[str, Any]]:
     """
     if request.tools:
         return [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in request.tools]
-    calls = (call for m in request.messages if isinstance(m, AssistantMessage) for call in m.calls)
-    names = sorted({call.name for call in calls})
-    return [{"name": n, "description": "No longer available.", "input_schema": {"type": "object"}} for n in names]
+    gone = {"description": "No longer available.", "input_schema": {"type": "object"}}
+    return [{"name": name, **gone} for name in called(request)]
 
 
 def _id(call_id: str) -> str:

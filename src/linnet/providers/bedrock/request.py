@@ -5,7 +5,6 @@ another way is said so here; the rest is seen to by `core.context.history`.
 """
 
 import re
-from collections.abc import Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -14,11 +13,12 @@ from linnet.core.context.history import Sendable
 from linnet.core.messages import AssistantMessage, Image, Text, Thinking, ToolCall, ToolResult, UserMessage
 from linnet.core.models import Model, PromptCache, Reasoning
 from linnet.decoding import converted
+from linnet.providers.alternating_messages import Before, BlockKinds, called, followed, history, last_of_user, thinkable
 from linnet.providers.base import Request
 from linnet.providers.bedrock.quirks import Quirks
 from linnet.providers.body import encode
 from linnet.providers.call_ids import fitted
-from linnet.providers.claude_thinking import INTERLEAVED, Before, after, limits, start
+from linnet.providers.claude_thinking import INTERLEAVED, limits
 from linnet.providers.encoded_history import EncodedHistory, Kept
 from linnet.providers.output_limit import output_limit, thinking_room
 from linnet.providers.signed import signed_by
@@ -31,8 +31,9 @@ _FORMATS = {"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "imag
 _NOTHING = {"text": NOTHING_SAID}
 _UNSEEN = {"text": UNSEEN}
 _GOVERNMENT = ("us-gov.", "arn:aws-us-gov:")
-_MARKED = 2  # So many of the user's last messages: the calls of one step may be more blocks than the vendor looks back.
-_UNSETTLED = 4  # Groups in which these messages are, whoever spoke last.
+_KINDS = BlockKinds(
+    _NOTHING, is_result=lambda block: "toolResult" in block, is_thought=lambda block: "reasoningContent" in block
+)
 
 
 class Written(Struct, frozen=True):
@@ -57,21 +58,19 @@ class Writer:
         tools = _tools(request)
         point = _point(request.cache) if quirks.cache_points else None
         bound_to = (request.system, tools) if quirks.binds_thinking else None
-        history = self._history.made((model, bound_to), lambda: _history(model, quirks, bound_to))
-        tail = [message for group in history.follow(request.messages) for message in group]
-        state = history.state
-        if not tail or tail[-1]["role"] == "assistant":
-            last = {"role": "user", "content": [dict(_NOTHING)]}
-            tail.append(last)
-            state = after(state, [last])
-        level = _thinkable(request, tail)
+        kept = self._history.made(
+            (model, bound_to),
+            lambda: history(_KINDS, lambda message, digest: _blocks(message, model, quirks, digest), bound_to),
+        )
+        tail, digest = followed(kept, request.messages, _KINDS)
+        level = thinkable(request, tail, _KINDS)
         if point is not None:
-            for message in [each for each in tail if each["role"] == "user"][-_MARKED:]:
+            for message in last_of_user(tail):
                 message["content"].append(point)
         head = self._head.made((request.system, tools, point), lambda: _head(request.system, tools, point))
-        pieces = [head, *history.joined(tail)]
-        allowed = _limits(request, quirks, level, history.text_bytes(pieces))
-        return Written([*pieces, b"]," + encode(allowed)[1:]], state.digest)
+        pieces = [head, *kept.joined(tail)]
+        allowed = _limits(request, quirks, level, kept.text_bytes(pieces))
+        return Written([*pieces, b"]," + encode(allowed)[1:]], digest)
 
 
 def _head(system: str, tools: list[dict[str, Any]], point: dict[str, Any] | None) -> bytes:
@@ -83,10 +82,6 @@ def _head(system: str, tools: list[dict[str, Any]], point: dict[str, Any] | None
     if tools:
         body["toolConfig"] = {"tools": [*tools, *points]}
     return (encode(body)[:-1] + b"," if body else b"{") + b'"messages":['
-
-
-def _history(model: Model, quirks: Quirks, bound_to: object) -> EncodedHistory[Before]:
-    return EncodedHistory(lambda group, before: _spelled(group, model, quirks, before), start(bound_to), _UNSETTLED)
 
 
 def _point(cache: PromptCache) -> dict[str, Any] | None:
@@ -122,42 +117,17 @@ def _effort(quirks: Quirks, told: str) -> dict[str, Any]:
             return {"outputConfig": {"effort": told}}
 
 
-def _thinkable(request: Request, messages: list[dict[str, Any]]) -> Reasoning:
-    """Return the level of thinking to ask for: off, if calls are being answered that were made without a thought, since
-    a budget demands one before them.
-    """
-    level = request.level
-    answering = len(messages) > 1 and "toolResult" in messages[-1]["content"][0]
-    if answering and isinstance(request.model.levels.get(level), int):
-        return level if "reasoningContent" in messages[-2]["content"][0] else "off"
-    return level
-
-
-def _spelled(
-    group: Sequence[Sendable], model: Model, quirks: Quirks, before: Before
-) -> tuple[list[dict[str, Any]], Before]:
-    """Return a group as one message. The user's comes first in a conversation."""
-    replies = isinstance(group[0], AssistantMessage)
-    blocks = [block for message in group for block in _content(message, model, quirks, before)] or [dict(_NOTHING)]
-    if not replies:  # Results come before anything else.
-        blocks.sort(key=lambda block: "toolResult" not in block)
-    spelled = [{"role": "assistant" if replies else "user", "content": blocks}]
-    if replies and not before.begun:
-        spelled.insert(0, {"role": "user", "content": [dict(_NOTHING)]})
-    return spelled, after(before, spelled)
-
-
-def _content(message: Sendable, model: Model, quirks: Quirks, before: Before) -> list[dict[str, Any]]:
+def _blocks(message: Sendable, model: Model, quirks: Quirks, digest: str) -> list[dict[str, Any]]:
     match message:
         case UserMessage(content):
-            return _blocks(content, model) or [dict(_NOTHING)]
+            return _content(content, model) or [dict(_NOTHING)]
         case ToolResult():
             return [_result(message, model)]
         case AssistantMessage():
-            return _reply(message, model, quirks, before.digest)
+            return _reply(message, model, quirks, digest)
 
 
-def _blocks(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:
+def _content(content: tuple[Text | Image, ...], model: Model) -> list[dict[str, Any]]:
     blocks: list[dict[str, Any]] = []
     for part in content:
         if isinstance(part, Image):
@@ -177,7 +147,7 @@ def _image(image: Image, model: Model) -> dict[str, Any]:
 
 
 def _result(result: ToolResult, model: Model) -> dict[str, Any]:
-    content = _blocks(result.content, model)
+    content = _content(result.content, model)
     if result.is_error:  # An error is told in words only, and it must have some.
         content = [block for block in content if "text" in block]
     told = {"toolUseId": _id(result.call_id), "content": content or [dict(_NOTHING)]}
@@ -215,8 +185,7 @@ def _tools(request: Request) -> list[dict[str, Any]]:
     """
     if request.tools:
         return [_tool(tool.name, tool.description, tool.schema) for tool in request.tools]
-    calls = (call for m in request.messages if isinstance(m, AssistantMessage) for call in m.calls)
-    names = sorted({_name(call.name) for call in calls})
+    names = sorted({_name(name) for name in called(request)})
     return [_tool(name, "No longer available.", {"type": "object"}) for name in names]
 
 

@@ -76,25 +76,25 @@ class EventSplitter:
 
 
 def _uniform(data: bytes) -> list[bytes] | None:
-    """Return the payloads of events in the shape that vendors send, all of them alike; None if they have another one.
+    """Return the payloads of events in the shapes that vendors send, all of one shape; None if they have another."""
+    if data.startswith(b"data: "):
+        found = data[6:-2].split(b"\n\ndata: ")
+        return found if data.count(b"\n") == 2 * len(found) else None
+    return _uniform_named(data) if data.startswith(b"event: ") else None
+
+
+def _uniform_named(data: bytes) -> list[bytes] | None:
+    """Return the same of events with a name before their data.
 
     Their lines sit at a fixed stride, so that slicing finds them, without a look at each line.
     """
-    if data.startswith(b"event: "):
-        stride = 3
-    elif data.startswith(b"data: "):
-        stride = 2
-    else:
-        return None
     lines = data.split(b"\n")
     lines.pop()
-    values = lines[stride - 2 :: stride]
-    if len(lines) != stride * len(values) or any(lines[stride - 1 :: stride]):
+    values = lines[1::3]
+    if len(lines) != 3 * len(values) or any(lines[2::3]):
         return None
     found = [line[6:] for line in values if line[:6] == b"data: "]
-    if len(found) != len(values) or (stride == 3 and data.count(b"\ndata") != len(found)):
-        return None
-    return found
+    return found if len(found) == len(values) and data.count(b"\ndata") == len(found) else None
 
 
 def _parse(data: bytes) -> list[bytes]:

@@ -93,6 +93,12 @@ def test_a_signature_on_an_empty_text_is_kept() -> None:
     assert after_a_call.content == (ToolCall("fc_1", "ls", {}, signature="Y2FsbA=="), Text("", "c2ln"))
 
 
+def test_a_call_with_words_in_its_part_is_not_lost_after_a_text() -> None:
+    both = {**call("read", {"path": "a"}, "fc_1"), "text": "Reading."}
+    said = reply(chunk(text("Now.")), chunk(both), STOP)
+    assert said.content == (Text("Now."), ToolCall("fc_1", "read", {"path": "a"}))
+
+
 def test_calls_without_ids_get_some_of_their_own() -> None:
     reader = Reader(turn=7)
     deltas, _ = read(chunk(call("ls", None), call("ls", {}, "x"), call("ls", {}, "x")), STOP, reader=reader)

@@ -124,22 +124,31 @@ class Reader:
 
     def feed(self, payloads: Sequence[bytes]) -> list[Delta]:
         deltas: list[Delta] = []
+        add = deltas.append
+        in_text = self._kind == "text"
+        if self.failure:
+            return deltas
         for payload in payloads:
-            if self.failure:
-                break
             try:
                 chunk = _decode(payload)
             except (DecodeError, UnicodeDecodeError, RecursionError):
                 continue
             if chunk.usage_metadata is not _NO_COUNT:
                 self._uncounted = chunk.usage_metadata
-            if chunk.candidates:
-                self._take(chunk.candidates[0], deltas)
-            elif chunk.error is not None:
-                self._complete(deltas)
-                self.failure = from_fault(self._provider, chunk.error)
-            elif chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
-                self.failure = self._blocked(chunk.prompt_feedback)
+            if in_text and chunk.candidates:  # Nearly always one more piece of the open text, and nothing else.
+                candidate = chunk.candidates[0]
+                content = candidate.content
+                if content and content.parts and not (candidate.finish_reason or candidate.index):
+                    part = content.parts[0]
+                    special = part.thought or part.thought_signature or part.function_call
+                    if part.text and not special and len(content.parts) == 1:
+                        self._brought = True
+                        add(TextDelta(part.text))
+                        continue
+            self._take(chunk, deltas)
+            if self.failure:
+                break
+            in_text = self._kind == "text"
         if self._uncounted is not None and self._brought:
             if self._counts % _COUNTED == 0 or self._stop is not None or self.failure is not None:
                 self._count(deltas)
@@ -183,20 +192,21 @@ class Reader:
             deltas.insert(0, ReplyOpened())
         return deltas
 
-    def _take(self, candidate: Candidate, deltas: list[Delta]) -> None:
-        if candidate.index:
-            return
-        if candidate.content is not None and candidate.content.parts:
-            parts = candidate.content.parts
-            part = parts[0]
-            if len(parts) == 1 and part.text and self._kind == "text" and not (part.thought or part.thought_signature):
-                deltas.append(TextDelta(part.text))
-                self._brought = True
-            else:
-                for at, each in enumerate(parts):
-                    self._add(each, deltas, apart=at > 0)
-        if reason := candidate.finish_reason:
-            self._close(reason, candidate, deltas)
+    def _take(self, chunk: Chunk, deltas: list[Delta]) -> None:
+        if chunk.candidates:
+            candidate = chunk.candidates[0]
+            if candidate.index:
+                return
+            if candidate.content is not None:
+                for at, part in enumerate(candidate.content.parts or ()):
+                    self._add(part, deltas, apart=at > 0)
+            if candidate.finish_reason:
+                self._close(candidate.finish_reason, candidate, deltas)
+        elif chunk.error is not None:
+            self._complete(deltas)
+            self.failure = from_fault(self._provider, chunk.error)
+        elif chunk.prompt_feedback is not None and chunk.prompt_feedback.block_reason:
+            self.failure = self._blocked(chunk.prompt_feedback)
 
     def _add(self, part: Part, deltas: list[Delta], *, apart: bool) -> None:
         """Take one part. `apart`: it came with another one before it, and is no continuation of that."""

@@ -6,6 +6,7 @@ python bench/apis.py
 import subprocess
 import sys
 import time
+from contextlib import ExitStack
 from pathlib import Path
 from statistics import median
 
@@ -22,7 +23,7 @@ from linnet.testing.bedrock.rules import ACCESS_KEY, SECRET_KEY
 
 Row = tuple[str, str]
 DELTAS = 20_000
-ROUNDS = 7
+ROUNDS = 15
 APIS = {
     "anthropic-messages": "anthropic",
     "openai-completions": "deepseek",
@@ -36,22 +37,30 @@ KEYS = {"AWS_ACCESS_KEY_ID": ACCESS_KEY, "AWS_SECRET_ACCESS_KEY": SECRET_KEY, "A
 
 def rows(url: str) -> list[Row]:
     """Microseconds of CPU for a delta, and the multiple of the first API's."""
-    costs = {api: cost(api, provider, url) for api, provider in APIS.items()}
+    costs = measured(url)
     first = next(iter(costs.values()))
     return [(api, f"{took * 1e6:.2f} µs, {took / first:.2f} ×") for api, took in costs.items()]
 
 
-def cost(api: str, provider: str, url: str) -> float:
-    info = catalog.PROVIDERS[provider]
-    found = catalog.find(provider, info.default_model)
+def measured(url: str) -> dict[str, float]:
+    """Seconds of CPU for a delta on each API. They take turns: the machine's speed varies from second to second."""
+    with ExitStack() as stack:
+        asked = {api: opened(api, provider, url, stack) for api, provider in APIS.items()}
+        taken: dict[str, list[float]] = {api: [] for api in APIS}
+        for _ in range(ROUNDS):
+            for api, (provider, request) in asked.items():
+                taken[api].append(spent(provider, request))
+    return {api: median(each) / DELTAS for api, each in taken.items()}
+
+
+def opened(api: str, name: str, url: str, stack: ExitStack) -> tuple[Provider, Request]:
+    info = catalog.PROVIDERS[name]
+    found = catalog.find(name, info.default_model)
     assert found is not None
     model = catalog.completed(found, info, url, api)
-    asked = Request(model, "", [UserMessage((Text(f"!text {DELTAS}"),), 0)])
-    opened = build(provider, "" if provider == "bedrock" else "k", url, api=api, environ=KEYS, attempts=1)
-    try:
-        return median(spent(opened, asked) for _ in range(ROUNDS)) / DELTAS
-    finally:
-        opened.close()
+    provider = build(name, "" if name == "bedrock" else "k", url, api=api, environ=KEYS, attempts=1)
+    stack.callback(provider.close)
+    return provider, Request(model, "", [UserMessage((Text(f"!text {DELTAS}"),), 0)])
 
 
 def spent(provider: Provider, request: Request) -> float:

@@ -2,6 +2,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from time import strftime, strptime
 from typing import Any, get_args
@@ -334,6 +335,17 @@ def test_the_catalogue_loads_no_vendor_and_no_network() -> None:
     code = f"import sys, linnet.providers.factory; print({heavy} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "set()\n"
+
+
+def test_what_the_first_answer_needs_loads_the_tables_of_this_layer_and_nothing_that_asks() -> None:
+    later = ("linnet.core.context.history", "linnet.runtime.open_providers")
+    assert all(find_spec(name) for name in later)
+    code = (
+        "import sys, linnet.server.serve, linnet.runtime.session_factory\n"
+        f"print(*sorted(name for name in sys.modules if 'linnet.providers.' in name or name in {later}))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [f"linnet.providers.{name}" for name in ("apis", "catalog", "provider_rows")]
 
 
 def same(id: str) -> Model:

@@ -2,13 +2,13 @@
 outside of this layer decides by an API's name.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 
 from linnet.core.models import LEVELS, NOTHING, Reasoning
 from linnet.errors import ConfigError
+from linnet.providers import provider_module
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -42,19 +42,19 @@ class Api(Struct, frozen=True):
 
     def load(self) -> "Callable[[Endpoint], Provider]":
         """Return the function that opens a provider. Only now is anything of the API imported."""
-        opened: Callable[[Endpoint], Provider] = import_module(f"linnet.providers.{self.module}").opened
+        opened: Callable[[Endpoint], Provider] = provider_module(self.module).opened
         return opened
 
     def checked(self, model: "Model", *, listed: bool) -> "Model":
         """Return the model with what the API itself knows of it. Raises ConfigError if it cannot be used."""
         if not self.checks:
             return model
-        found: Model = import_module(f"linnet.providers.{self.module}").checked(model, listed=listed)
+        found: Model = provider_module(self.module).checked(model, listed=listed)
         return found
 
     def quirks(self) -> type[Struct]:
         """Return the type of what may differ from model to model."""
-        found: type[Struct] = import_module(f"linnet.providers.{self.module}").Quirks
+        found: type[Struct] = provider_module(self.module).Quirks
         return found
 
 

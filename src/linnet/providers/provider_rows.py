@@ -1,12 +1,12 @@
 """The table of known providers: data, from which everything else about them follows."""
 
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
 from linnet.core.models import NOTHING
+from linnet.providers import provider_module
 
 if TYPE_CHECKING:
     from linnet.providers.endpoint import Endpoint
@@ -83,20 +83,20 @@ class ProviderInfo(Struct, frozen=True):
         """Return the address that variables of the provider's own make up; empty if they do not. Raises
         ConfigError.
         """
-        return str(import_module(f"linnet.providers.{self.site}").base_url(environ)) if self.site else ""
+        return str(provider_module(self.site).base_url(environ)) if self.site else ""
 
     def placed(self, endpoint: "Endpoint", api: str) -> "Endpoint":
         """Return where this API of the provider is. Raises ConfigError."""
         if not self.site:
             return endpoint
-        found: Endpoint = import_module(f"linnet.providers.{self.site}").placed(endpoint, api)
+        found: Endpoint = provider_module(self.site).placed(endpoint, api)
         return found
 
     def seen(self, environ: Mapping[str, str]) -> Seen:
         """Return whether there are credentials other than a key."""
         if not self.credentials:
             return Seen()
-        look: Callable[[Mapping[str, str]], Seen] = import_module(f"linnet.providers.{self.credentials}").seen
+        look: Callable[[Mapping[str, str]], Seen] = provider_module(self.credentials).seen
         return look(environ)
 
     def quirks_of(self, id: str, api: str) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import start
-from linnet.runtime.open_providers import OpenProviders
 from linnet.runtime.settings.settings import LiveSettings, Settings
 from linnet.runtime.slash_names import SlashNames
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from linnet.processes.sandbox.files_only import FilesOnly
     from linnet.processes.shell import Shell
     from linnet.providers.base import Provider
+    from linnet.runtime.open_providers import OpenProviders
     from linnet.runtime.project.instruction_files import InstructionFiles
     from linnet.runtime.project.skills import Skills
     from linnet.runtime.project.templates import Templates
@@ -59,7 +59,8 @@ class Resources:
         self._loop = loop
         self._foreign: Foreign | None = None
         self._lock = RLock()
-        self._providers = OpenProviders(trace, self.tape, self._printed)
+        self._trace = trace
+        self._providers: OpenProviders | None = None
         self._tools: Registry | None = None
         self._processes: Processes | None = None
         self._servers: McpServers | None = None
@@ -267,8 +268,9 @@ class Resources:
         """
         with self._lock:
             self._renewed_locked()
-            if (provider := self._providers.find(model)) is not None:
-                return provider
+            known = self._providers.find(model) if self._providers is not None else None
+            if known is not None:
+                return known
         return self._provider(model, self._key(model.provider, cancel))
 
     def warm(self) -> None:
@@ -295,7 +297,7 @@ class Resources:
         """End all that was started; nothing is started from here on. Idempotent."""
         with self._lock:
             self._closed = True
-            processes, providers = self._processes, self._providers.take_all()
+            processes, providers = self._processes, self._providers.take_all() if self._providers is not None else []
             servers, foreign = self._servers, self._foreign
         self._close_retired()
         if foreign is not None:
@@ -319,7 +321,8 @@ class Resources:
         if settings.edition != self._edition:
             self._edition = settings.edition
             self._tools = self._instruction_files = self._templates = self._skills = None
-            self._retired += self._providers.take_all()
+            if self._providers is not None:
+                self._retired += self._providers.take_all()
             if self._servers is not None:
                 self._retired.append(self._servers)
                 self._servers = None
@@ -359,6 +362,10 @@ class Resources:
             settings = self._renewed_locked()
             command = settings.accounts.key(name).command
             token = (lambda cancel: self._key(name, cancel)) if command else None
+            if self._providers is None:
+                from linnet.runtime.open_providers import OpenProviders
+
+                self._providers = OpenProviders(self._trace, self.tape, self._printed)
             return self._providers.provider(model, key, settings, token)
 
 

@@ -2,10 +2,10 @@
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from linnet.core.context.history import Repair, Sendable
 from linnet.core.events import (
     BashRan,
     Compaction,
@@ -20,6 +20,9 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.messages import AssistantMessage, Message, UserMessage
+
+if TYPE_CHECKING:
+    from linnet.core.context.history import Repair, Sendable
 
 NONE_SENT: Mapping[str, UserMessage] = MappingProxyType({})
 
@@ -41,7 +44,7 @@ class Conversation:
         self.last_compaction = past.last_compaction
         self.compacted = past.compacted  # Nothing has been said since the last compaction.
         self._compacted_before = False  # As it was before the last message.
-        self._repair = Repair()
+        self._repair: Repair | None = None  # Made by the first request, and by the first after a change.
 
     def __len__(self) -> int:
         return len(self._messages if self._unread is None else self._unread.ids)
@@ -52,9 +55,14 @@ class Conversation:
             self.read()
         return self._messages
 
-    def sendable(self) -> list[Sendable]:
+    def sendable(self) -> "list[Sendable]":
         """Return the messages as any vendor's model may be sent them. A call costs what was said since the last one."""
-        return self._repair.follow(self.messages)
+        repair = self._repair
+        if repair is None:
+            from linnet.core.context.history import Repair
+
+            repair = self._repair = Repair()
+        return repair.follow(self.messages)
 
     @property
     def ids(self) -> list[str]:
@@ -117,14 +125,14 @@ class Conversation:
         if isinstance(last, AssistantMessage) and last.stop == "error":
             self._messages.pop()
             self._ids.pop()
-            self._repair = Repair()
+            self._repair = None
             self.compacted = self._compacted_before
 
     def _compact(self, compaction: Compaction, id: str) -> None:
         cut = len(self.messages) - compaction.kept
         self._messages = [compaction.summary, *self._messages[cut:]]
         self._ids = [id, *self._ids[cut:]]
-        self._repair = Repair()
+        self._repair = None
         self.last_compaction = compaction
         self.compacted = True
 

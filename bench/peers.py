@@ -56,7 +56,7 @@ def _zot_like(name: str, command: list[str], url: str) -> Peer:
 def pi(path: str, url: str, home: Path) -> Peer:
     """Its settings live in a folder of its own, which names the model server."""
     folder = home / ".pi" / "agent"
-    folder.mkdir(parents=True)
+    folder.mkdir(parents=True, exist_ok=True)
     model = {
         "id": "scripted",
         "name": "scripted",

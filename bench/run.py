@@ -52,6 +52,8 @@ def main() -> None:
                 show([("linnet", apis.rows(url))])
                 print(f"\nCPU of a step, in a run of {steps.STEPS:,}\n")
                 show(steps.columns(steps.makers(), folder))
+                print(f"\nThe same in the pi protocol, in a run of {steps.PI_STEPS:,}\n")
+                show(steps.columns(steps.pi_makers(home), folder, steps.PI_STEPS))
                 share = steps.cached_share(steps.makers()[0], folder)
                 print(f"found in the vendor's cache, of what could be, in {steps.CACHED_STEPS} steps: {share:.1%}")
                 print(f"\nIn one's own process, and {agents.COUNT} agents at once\n")

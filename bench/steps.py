@@ -4,24 +4,29 @@ ZOT=path PI=path python bench/steps.py [STEPS]
 """
 
 import json
-import os
 import re
 import socket
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from statistics import median
 
 if __name__ == "__main__":
     sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench.measure import TICKS, Running
+from bench.measure import Running
 from bench.peers import Peer, pi_like, zot_like
 
 Row = tuple[str, str]
+Maker = Callable[[str], Peer]
+"""Makes a peer for a server's address."""
 STEPS = 1_500
+PI_STEPS = 400  # In pi, a step of a long run takes tens of milliseconds.
+ROUNDS = 3
 CACHED_STEPS = 100
 PARALLEL = 10  # With their results these are more blocks than the vendor looks back.
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
@@ -130,12 +135,11 @@ def serving(steps: int, hear: Callable[[bytes], None] | None = None) -> Iterator
 
 
 def cpu(pid: int) -> float:
-    """Seconds that a process has used, in the kernel too, in all its threads."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
+    """Seconds that a process has computed, in the kernel too, in all its threads, and in those that have ended."""
+    return time.clock_gettime((~pid << 3) | 2)  # The kernel's name for the clock of another process.
 
 
-def step_rows(make: Callable[[str], Peer], folder: Path, steps: int = STEPS) -> dict[str, float]:
+def step_rows(make: Maker, folder: Path, steps: int = STEPS) -> dict[str, float]:
     """CPU a step, in ms: over the whole run, in its second tenth and in its last."""
     (folder / "notes.txt").write_text("A line of notes.\n" * 12)
     with serving(steps) as server, Running(make(server.url), folder) as running:
@@ -151,7 +155,7 @@ def step_rows(make: Callable[[str], Peer], folder: Path, steps: int = STEPS) -> 
     }
 
 
-def cached_share(make: Callable[[str], Peer], folder: Path) -> float:
+def cached_share(make: Maker, folder: Path) -> float:
     """Of what a run of many steps sends and could be in a vendor's cache, the part that is, by Anthropic's rules.
 
     A request finds what an earlier one marked: the longest beginning that ends at a mark of an earlier request, if
@@ -200,30 +204,42 @@ def _blocks(body: dict[str, list[dict[str, object]]]) -> tuple[list[str], list[i
     return [json.dumps({k: v for k, v in row.items() if k != "cache_control"}, sort_keys=True) for row in rows], marks
 
 
-def columns(peers: Sequence[Callable[[str], Peer]], folder: Path, steps: int = STEPS) -> list[tuple[str, list[Row]]]:
-    """A column for each peer, and one with our time as a multiple of each other's."""
-    measured = [(make("http://127.0.0.1:1").name, step_rows(make, folder, steps)) for make in peers]
-    out = [(name, [(what, f"{took:.2f} ms") for what, took in rows.items()]) for name, rows in measured]
-    ours, mine = measured[0]
-    for name, rows in measured[1:]:
-        out.append((f"{ours} ÷ {name}", [(what, f"{mine[what] / took:.2f}") for what, took in rows.items()]))
+def columns(peers: Sequence[Maker], folder: Path, steps: int = STEPS) -> list[tuple[str, list[Row]]]:
+    """A column for each peer, and one with our time as a multiple of each other's. Medians of runs that take turns."""
+    rounds = [[step_rows(make, folder, steps) for make in peers] for _ in range(ROUNDS)]
+    names = [make("http://127.0.0.1:1").name for make in peers]
+    measured = [{what: median(each[what] for each in runs) for what in runs[0]} for runs in zip(*rounds, strict=True)]
+    out = [
+        (name, [(what, f"{took:.2f} ms") for what, took in rows.items()])
+        for name, rows in zip(names, measured, strict=True)
+    ]
+    for name, rows in zip(names[1:], measured[1:], strict=True):
+        ratios = [(what, f"{measured[0][what] / took:.2f}") for what, took in rows.items()]
+        out.append((f"{names[0]} ÷ {name}", ratios))
     return out
 
 
-def makers() -> list[Callable[[str], Peer]]:
-    """What makes each peer of the zot protocol for a server's address; zot itself where there is one."""
+def makers() -> list[Maker]:
+    """linnet in the zot protocol, and zot where there is one."""
     count = len(zot_like("http://127.0.0.1:1"))
     return [lambda url, at=at: zot_like(url)[at] for at in range(count)]  # type: ignore[misc]
 
 
+def pi_makers(home: Path) -> list[Maker]:
+    """linnet in the documented shape of the pi protocol, and pi where there is one."""
+    peers = pi_like("http://127.0.0.1:1", home)
+    kept = [at for at, peer in enumerate(peers) if "deltas" not in peer.name]
+    return [lambda url, at=at: pi_like(url, home)[at] for at in kept]  # type: ignore[misc]
+
+
 if __name__ == "__main__":
+    from bench.run import show
+
     with tempfile.TemporaryDirectory() as scratch:
         steps = int(sys.argv[1]) if len(sys.argv) > 1 else STEPS
         work = Path(scratch)
-        for name, rows in columns(makers(), work, steps):
-            print(name, *(f"{what}: {value}" for what, value in rows), sep="\n  ")
-        if os.environ.get("PI"):
-            home = work / "home"
-            home.mkdir()
-            print("pi", step_rows(lambda url: pi_like(url, home)[-1], work, steps))
-        print(f"cached, of what could be: {cached_share(makers()[0], work):.1%}")
+        print(f"{steps:,} steps\n")
+        show(columns(makers(), work, steps))
+        print(f"\n{min(steps, PI_STEPS):,} steps\n")
+        show(columns(pi_makers(work / "home"), work, min(steps, PI_STEPS)))
+        print(f"\ncached, of what could be: {cached_share(makers()[0], work):.1%}")

@@ -28,6 +28,7 @@ from linnet.providers.local import weights
 from linnet.providers.local.engine import Engine, borrowed, give_back
 from linnet.providers.local.grammar import OPENING, grammar
 from linnet.providers.local.provider import Local
+from linnet.providers.local.repetition import LENGTH
 from linnet.providers.local.reply_reader import ReplyReader
 from linnet.testing.agent import Agent
 from linnet.testing.processes import wait_until
@@ -169,6 +170,14 @@ def test_an_abort_ends_the_reply_at_once_and_the_model_soon_after(local: Local, 
 
 def test_without_an_abort_the_reply_would_have_been_long(local: Local) -> None:
     assert heard(local, request(LONG, model=replace(small(), max_output=60))).stop == "length"
+
+
+def test_a_reply_that_goes_round_in_circles_is_ended_and_counted(local: Local) -> None:
+    found = heard(local, request("Repeat: bird bird bird bird bird bird bird bird bird bird bird bird bird"))
+    assert found.stop == "length"
+    assert LENGTH <= len(found.text) < 4 * LENGTH  # The model's own limit would be 2,048 tokens.
+    assert found.usage.output > 60
+    assert found.usage.input + found.usage.cache_read > 10
 
 
 def test_an_abort_is_noticed_while_the_prompt_is_read(local: Local, engine: Engine) -> None:
@@ -316,6 +325,7 @@ from linnet.concurrency.cancel import CancelToken
 from linnet.core.messages import Text, UserMessage
 from linnet.providers.base import Request
 from linnet.providers.catalog import find
+from linnet.providers.local.repetition import LENGTH
 from linnet.providers.local.provider import Local
 stream = Local().stream(Request(find("local", "smollm2"), "", [UserMessage((Text({LONG!r}),), 0)]), CancelToken())
 print(next(stream))

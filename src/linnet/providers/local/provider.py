@@ -20,9 +20,10 @@ from linnet.providers.local import weights
 from linnet.providers.local.engine import Engine, borrowed, give_back
 from linnet.providers.local.grammar import grammar
 from linnet.providers.local.prompt import messages
+from linnet.providers.local.repetition import Repetition
 from linnet.providers.local.reply_reader import ReplyReader
 
-_NEEDS_EXAMPLES = 1 << 30  # Bytes. Models in smaller files have to be shown how to call a tool.
+_SMALL = 1 << 30  # Bytes. Models in smaller files have to be shown how to call a tool, and when to stop.
 _OVERFLOW = "exceed_context_size_error"
 
 
@@ -46,6 +47,13 @@ class _Tokens(Struct, gc=False):
     prompt_tokens_details: _Cached | None = None
 
 
+class _Progress(Struct, gc=False):
+    """How much of the prompt has been read."""
+
+    total: int = 0
+    cache: int = 0
+
+
 class _Fault(Struct):
     message: str = ""
     type: str = ""
@@ -55,6 +63,7 @@ class _Fault(Struct):
 class _Chunk(Struct, gc=False):
     choices: list[_Choice] = []
     usage: _Tokens | None = None
+    prompt_progress: _Progress | None = None
     error: _Fault | None = None
 
 
@@ -93,15 +102,15 @@ class Local:
         cancel.check()
         path, engine = self._engine(request)
         cancel.check()  # An abort may have come while it was loaded.
-        small = os.stat(path).st_size < _NEEDS_EXAMPLES
+        small = os.stat(path).st_size < _SMALL
         try:
-            yield from self._reply(engine, request, cancel, messages(request, examples=small))
+            yield from self._reply(engine, request, cancel, messages(request, examples=small), small=small)
         except _Failed as failed:
             if not _about_template(failed.fault):
                 raise _explained(failed.fault) from None
             plain = messages(request, examples=small, tool_role=False)
             try:
-                yield from self._reply(engine, request, cancel, plain)
+                yield from self._reply(engine, request, cancel, plain, small=small)
             except _Failed as again:
                 raise _explained(again.fault) from None
 
@@ -132,21 +141,25 @@ class Local:
             return path, self._borrowed[key]
 
     def _reply(
-        self, engine: Engine, request: Request, cancel: Cancel, written: list[dict[str, str]]
+        self, engine: Engine, request: Request, cancel: Cancel, written: list[dict[str, str]], *, small: bool
     ) -> Iterator[Sequence[Delta]]:
         writing = _Writing(engine, self._body(request, written))
         with self._lock:
             self._writing.add(writing)
         try:
-            yield from self._batches(writing, request, cancel)
+            yield from self._batches(writing, request, cancel, Repetition() if small else None)
         finally:
             writing.stop()
             with self._lock:
                 self._writing.discard(writing)
 
-    def _batches(self, writing: "_Writing", request: Request, cancel: Cancel) -> Iterator[Sequence[Delta]]:
+    def _batches(
+        self, writing: "_Writing", request: Request, cancel: Cancel, repetition: Repetition | None
+    ) -> Iterator[Sequence[Delta]]:
+        """Yield the reply. One that goes round in circles is ended as if it had reached its limit."""
         reader = ReplyReader(f"call_{next(self._calls)}_{len(request.messages)}", tools=bool(request.tools))
-        opened, stop = False, ""
+        opened, stop, written = False, "", 0
+        read = _Progress()
         writing.start()
         while True:
             with cancel.interrupting(writing.stop):
@@ -164,12 +177,18 @@ class Local:
                 if not opened:
                     opened = True
                     deltas.append(ReplyOpened())
+                read = chunk.prompt_progress or read
                 for choice in chunk.choices:
                     if choice.delta is not None:
                         if choice.delta.reasoning_content:
                             deltas += reader.think(choice.delta.reasoning_content)
                         if choice.delta.content:
+                            written += 1
                             deltas += reader.feed(choice.delta.content)
+                            if repetition is not None and repetition.heard_in(choice.delta.content):
+                                used = UsageReported(Usage(max(read.total - read.cache, 0), written, read.cache))
+                                yield [*deltas, *reader.end(), used, Stopped("length")]
+                                return
                     stop = choice.finish_reason or stop
                 if chunk.usage is not None:
                     deltas.append(UsageReported(_usage(chunk.usage)))

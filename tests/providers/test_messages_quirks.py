@@ -15,11 +15,17 @@ from linnet.providers.base import Request
 READ = ToolSpec("read", "Read a file.", {"type": "object", "properties": {}})
 
 
-def written(level: Reasoning = "off", cache: PromptCache = "short", session: str = "", **quirks: Any) -> Written:
+def written(
+    level: Reasoning = "off",
+    cache: PromptCache = "short",
+    session: str = "",
+    writer: Writer | None = None,
+    **quirks: Any,
+) -> Written:
     info = catalog.PROVIDERS["minimax"]
     model = catalog.completed(Model("m", "minimax", reasoning=True, quirks=quirks), info, info.base_url)
     said = (UserMessage((Text("hi"),), 0),)
-    return Writer().write(Request(model, "Be brief.", said, (READ,), level, cache, session))
+    return (writer or Writer()).write(Request(model, "Be brief.", said, (READ,), level, cache, session))
 
 
 def body(*args: Any, **kwargs: Any) -> Any:
@@ -42,6 +48,12 @@ def test_tools_are_marked_for_the_cache_only_where_they_may_be() -> None:
     sent = body(supportsCacheControlOnTools=False)
     assert "cache_control" not in sent["tools"][0]
     assert "cache_control" in sent["system"][0]
+
+
+def test_what_was_kept_of_a_request_is_not_sent_where_tools_may_not_be_marked() -> None:
+    writer = Writer()
+    assert "cache_control" in body(writer=writer)["tools"][0]
+    assert "cache_control" not in body(writer=writer, supportsCacheControlOnTools=False)["tools"][0]
 
 
 def test_an_hour_is_asked_for_only_where_there_is_one() -> None:

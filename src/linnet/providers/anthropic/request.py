@@ -105,8 +105,8 @@ class Writer:
         level = thinkable(request, tail, _KINDS)
         for message in last_of_user(tail):
             message["content"][-1] = _marked(message["content"][-1], mark)
-        key = (model.id, request.system, tools, mark, bool(request.tools))
         on_tools = mark if quirks.supports_cache_control_on_tools else None
+        key = (model.id, request.system, tools, mark, on_tools, bool(request.tools))
         head = self._head.made(key, lambda: _head(request, self._version, tools, mark, on_tools))
         pieces = [head, *kept.joined(tail)]
         limited = limits(model, level, kept.text_bytes(pieces))

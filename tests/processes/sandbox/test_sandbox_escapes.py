@@ -141,20 +141,22 @@ class Outside:
             )
 
     def _serve(self, listener: socket.socket) -> None:
+        """Tell a secret to whoever asks. It is counted first: who has heard it must not be found only later."""
         while True:
             try:
                 if listener.type == socket.SOCK_DGRAM:
                     _, who = listener.recvfrom(99)
                     if who is None:  # It was shut down.
                         return
+                    self.heard += 1
                     listener.sendto(SECRET.encode(), who)
                 else:
                     connection, _ = listener.accept()
+                    self.heard += 1
                     with connection:
                         connection.sendall(SECRET.encode())
             except OSError:
                 return
-            self.heard += 1
 
 
 def _address() -> str:

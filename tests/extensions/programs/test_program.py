@@ -14,6 +14,7 @@ from linnet.core.messages import AssistantMessage, Text, ToolCall
 from linnet.core.questions import Chosen, Confirm, Confirmed, Select
 from linnet.core.ui_events import Displayed, EditorTextSet, Notified
 from linnet.errors import Cancelled, LinnetError
+from linnet.extensions.programs import pipe
 from linnet.extensions.programs.pipe import MOST_UNREAD
 from linnet.extensions.programs.program import Program
 from linnet.processes.process import Processes
@@ -300,6 +301,14 @@ def test_one_that_closes_its_input_is_ended(run: Run, session: Session) -> None:
     program = run(HELLO + GUARD + READY + "os.close(0)\nnote('closed')\ntime.sleep(600)")
     wait_until((Path(program.path) / "noted").exists)
     with pytest.raises(LinnetError, match="was ended by SIGKILL"):
+        judge(program)
+
+
+def test_one_that_is_about_to_end_may_say_how(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pipe, "DYING", 60.0)  # So that a busy machine changes nothing.
+    program = run(HELLO + GUARD + READY + "os.close(0)\nnote('closed')\ntime.sleep(0.2)\nsys.exit(4)")
+    wait_until((Path(program.path) / "noted").exists)
+    with pytest.raises(LinnetError, match="exited with code 4"):
         judge(program)
 
 

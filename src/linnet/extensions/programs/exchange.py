@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from linnet.errors import Cancelled, Closed
 from linnet.extensions.programs import effects, facts, frames, protocol
-from linnet.extensions.programs.pipe import ProgramPipe
+from linnet.extensions.programs.pipe import DYING, ProgramPipe
 from linnet.processes.spawner import PATIENCE
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from linnet.processes.process import Processes
 
 LAST_WORDS = 200  # Characters of the last line on stderr.
-DYING = 0.3  # How long it may take until a program that has closed its output is seen to have ended.
 
 
 class Patience(Struct, frozen=True):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 READ_SIZE = 1 << 16
 MOST_UNREAD = 8 * 1024 * 1024  # Bytes that may wait for a program to read them.
+DYING = 0.3  # How long it may take until a program that has closed its input or output is seen to have ended.
 
 
 class ProgramPipe:
@@ -41,6 +42,7 @@ class ProgramPipe:
         self._pending: deque[memoryview] = deque()
         self._size = 0  # Bytes in `_pending`.
         self._ending = False  # Whether its input ends, or has ended.
+        self._deaf = False  # Whether the program has closed its input, and may be about to end.
         self._closed = False
         with ExitStack() as undo:
             self._woken, self._wake = os.pipe()
@@ -64,7 +66,7 @@ class ProgramPipe:
             if self._size > self._most and len(self._pending) > 1:
                 self.stuck = True
                 self.child.kill()
-        if self._pending:
+        if self._pending or self._deaf:
             self._rouse()
 
     def end(self) -> None:
@@ -81,7 +83,10 @@ class ProgramPipe:
         """
         lines = ProgramLines()
         stdout = self.child.stdout.fileno()
-        while self.child.wait(0) is None:
+        while self.child.wait(DYING if self._deaf else 0) is None:
+            if self._deaf:  # It can be told nothing any more, and does not end by itself.
+                self._deaf = False
+                self.child.kill()
             data = _read(stdout)
             if data:
                 yield lines.feed(data)
@@ -127,12 +132,11 @@ class ProgramPipe:
                     self._pending[0] = self._pending[0][sent:]
                     return
                 self._pending.popleft()
-        except OSError:  # It closed its input, and can be told nothing any more.
+        except OSError:
             self._pending.clear()
             self._size = 0
-            if not self._ending:
-                self._ending = True
-                self.child.kill()
+            self._deaf = not self._ending
+            self._ending = True
             return
         if self._ending:
             self.child.end_input()

@@ -17,6 +17,7 @@ import pytest
 from linnet import Runtime
 from linnet.errors import ConfigError
 from linnet.processes.proxy import server as proxy
+from linnet.processes.proxy.entrance import DOOR
 from linnet.processes.proxy.hosts import parsed
 from linnet.processes.proxy.server import Proxy, is_ours
 from linnet.processes.sandbox.bubblewrap import Sandbox
@@ -237,6 +238,22 @@ def test_connections_end_with_the_agent(inside: Callable[..., Place]) -> None:
             while connection.recv(4096):
                 pass
     wait_until(lambda: not [thread for thread in threads() if thread.name == "linnet-proxied"])
+
+
+def test_it_closes_in_peace_if_its_thread_has_ended_first(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    serving = Proxy(parsed(("127.0.0.1",)), str(tmp_path))
+    write = os.write
+
+    def late(fd: int, data: bytes) -> int:
+        if fd == serving._wake:
+            with socket.socket(socket.AF_UNIX) as visitor:
+                visitor.connect(str(tmp_path / DOOR))
+            serving._thread.join()
+        return write(fd, data)
+
+    monkeypatch.setattr(os, "write", late)
+    serving.close()
+    assert not serving._thread.is_alive()
 
 
 def test_there_is_a_bound_to_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

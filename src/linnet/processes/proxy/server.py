@@ -58,7 +58,8 @@ class Proxy:
             for connection in self._open:
                 with suppress(OSError):
                     connection.shutdown(socket.SHUT_RDWR)
-        os.write(self._wake, b"!")
+        with suppress(BrokenPipeError):  # The thread was awake, and has seen by itself that it is to end.
+            os.write(self._wake, b"!")
         self._thread.join(ENDING)
         os.close(self._wake)
 

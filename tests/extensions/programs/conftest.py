@@ -130,7 +130,9 @@ def run(tmp_path: Path, processes: Processes, session: Session) -> Iterator[Run]
     def start(code: str, *, name: str = "guard", wait: bool = True, **patience: float) -> Program:
         folder = extension(tmp_path / name, code)
         log = ExtensionLog(str(tmp_path / "logs" / f"ext-{name}.log"))
-        program = Program(load(str(folder)), "path", session, log, Patience(**{"end": 0.5, **patience}))
+        # Who says nothing for a while is not ready here: on a busy machine, that may be between any two lines.
+        given = Patience(**{"end": 0.5, "idle": 600, **patience})
+        program = Program(load(str(folder)), "path", session, log, given)
         started.append(program)
         program.start(processes)
         if wait:

@@ -82,7 +82,15 @@ def test_a_tool_whose_name_is_taken_is_refused_whenever_it_comes(run: Run, sessi
 
 
 def test_one_that_never_says_ready_is_ready_when_it_is_quiet(run: Run, session: Session, tmp_path: Path) -> None:
-    program = run(HELLO + TOOL + 'send(type="subscribe", events=["session_start"])\nnote(take("event")["event"])')
+    at_once = "".join(
+        f"sys.stdout.write(json.dumps({frame}) + chr(10))\n"
+        for frame in (
+            {"type": "hello", "name": "x"},
+            {"type": "register_tool", "name": "tt", "schema": {"type": "object", "properties": {}}},
+            {"type": "subscribe", "events": ["session_start"]},
+        )
+    )
+    program = run(at_once + 'sys.stdout.flush()\nnote(take("event")["event"])', idle=0.25)
     assert [spec.name for spec in program.tools.specs] == ["tt"]
     noted = tmp_path / "guard" / "noted"
     wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")
@@ -103,7 +111,7 @@ def test_a_silent_one_is_waited_for_no_longer_than_patience_and_joins_when_it_sp
 
 def test_a_late_one_that_never_says_ready_joins_when_it_is_quiet(run: Run, session: Session, tmp_path: Path) -> None:
     subscribe = 'send(type="subscribe", events=["session_start"])\nnote(take("event")["event"])'
-    run(f'while not os.path.exists("go"): time.sleep(0.01)\n{HELLO}{TOOL}{subscribe}', ready=0.05)
+    run(f'while not os.path.exists("go"): time.sleep(0.01)\n{HELLO}{TOOL}{subscribe}', ready=0.05, idle=0.25)
     assert session.wait_for("load").startswith("has said nothing for 0.05 s")
     (tmp_path / "guard" / "go").touch()
     noted = tmp_path / "guard" / "noted"

@@ -90,7 +90,7 @@ def test_one_that_never_says_ready_is_ready_when_it_is_quiet(run: Run, session: 
             {"type": "subscribe", "events": ["session_start"]},
         )
     )
-    program = run(at_once + 'sys.stdout.flush()\nnote(take("event")["event"])', idle=0.25)
+    program = run(at_once + 'sys.stdout.flush()\nnote(take("event")["event"])\ntake("x")', idle=0.25)
     assert [spec.name for spec in program.tools.specs] == ["tt"]
     noted = tmp_path / "guard" / "noted"
     wait_until(lambda: noted.exists() and noted.read_text() == "session_start\n")

@@ -68,6 +68,7 @@ class UnknownProvider(ConfigError):
     code = "unknown_provider"
 
     def __init__(self, name: str, known: Iterable[str]) -> None:
+        self.name = name
         known = list(known)
         hint = _suggest(name, known) or f"; choose one of {', '.join(known)}"
         super().__init__(f'unknown provider "{name}"{hint}')
@@ -103,6 +104,7 @@ class Contradiction(ConfigError):
     code = "contradiction"
 
     def __init__(self, *flags: str) -> None:
+        self.flags = flags
         super().__init__(f"{' and '.join(flags)} do not go together; give one of them")
 
 

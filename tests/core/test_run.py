@@ -8,12 +8,14 @@ from msgspec import Struct
 from linnet.core.events import (
     Event,
     Interrupted,
+    QueueChanged,
     ReplyEnded,
     RunEnded,
     RunStarted,
     StepEnded,
     StepStarted,
     ToolFinished,
+    ToolReturned,
     ToolStarted,
     UserSaid,
 )
@@ -28,12 +30,14 @@ from linnet.core.loop.run_facts import (
     Effect,
     Emit,
     Fact,
+    MakeRoom,
     Prepare,
     Prepared,
     Prompted,
     Replied,
     Review,
     Reviewed,
+    RoomMade,
     RunTool,
 )
 from linnet.core.messages import (
@@ -115,20 +119,25 @@ def test_facts_in_any_order_end_the_run_at_most_once_and_answer_every_call_in_or
     assert ends in ([], [len(events) - 1])
     unanswered: list[str] = []
     started: list[str] = []
+    returned: list[ToolResult] = []
     for event in events:
         match event:
             case StepStarted():
                 assert not unanswered
             case ReplyEnded(message):
                 unanswered = [call.id for call in message.calls]
-                started = []
+                started, returned = [], []
             case ToolStarted(call):
                 started.append(call.id)
                 assert started == [*"abc"][: len(started)]
+            case ToolReturned(result):
+                assert result.call_id in started
+                returned.append(result)
             case ToolFinished(finished):
-                assert finished.call_id in started
+                assert finished in returned
                 assert finished.call_id == unanswered.pop(0)
             case StepEnded(message, results):
+                assert len(returned) == len(message.calls)
                 assert [result.call_id for result in results] == [call.id for call in message.calls]
             case RunEnded():
                 assert not unanswered
@@ -182,10 +191,10 @@ def test_an_abort_waits_for_every_call_that_runs_and_begins_no_other() -> None:
     run = Run(Limits(5), Usage(), Queues(), 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
-    assert run.feed(aborted(1)) == []
+    assert emitted(run.feed(aborted(1))) == [ToolReturned]
     effects = run.feed(aborted(0))
-    told = [ToolFinished, ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
-    assert emitted(effects) == told
+    skipped = [ToolStarted, ToolReturned, ToolFinished]
+    assert emitted(effects) == [ToolReturned, ToolFinished, ToolFinished, *skipped, StepEnded, Interrupted, RunEnded]
 
 
 def test_a_run_ends_for_the_reason_that_cut_it_short_first() -> None:
@@ -217,13 +226,28 @@ def test_what_was_said_before_a_reply_skips_all_of_its_calls_but_the_first() -> 
     assert [result.content[0].text for result in told] == ["ok", SKIPPED]  # type: ignore[union-attr]
 
 
+def test_all_calls_run_and_what_waits_is_said_with_the_prompt_if_steering_skips_nothing() -> None:
+    queues = Queues()
+    queues.steering.append(Input("and this"))
+    run = Run(Limits(5), Usage(), queues, skips=False)
+    effects = run.feed(PROMPT)
+    assert emitted(effects) == [RunStarted, UserSaid, QueueChanged]
+    assert effects[-1] == Prepare((Input("and this"),))
+    assert emitted(run.feed(Prepared((UserMessage((Text("and this"),), 0),)))) == [UserSaid, StepStarted]
+    run.feed(reply("a", "b"))
+    queues.steering.append(Input("wait"))
+    assert RunTool(1, ToolCall("b", "read", {})) in run.feed(answered(0))
+    effects = run.feed(answered(1))
+    assert effects[-1] == Prepare((Input("wait"),))
+
+
 def test_steering_skips_the_calls_that_have_not_begun_and_lets_the_others_finish() -> None:
     queues = Queues()
     run = Run(Limits(5), Usage(), queues, 2)
     run.feed(PROMPT)
     run.feed(reply("a", "b", "c"))
     queues.steering.append(Input("wait"))
-    assert run.feed(answered(1)) == []
+    assert emitted(run.feed(answered(1))) == [ToolReturned]
     effects = run.feed(answered(0))
     results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
     assert [result.content == (Text(SKIPPED),) for result in results] == [False, False, True]
@@ -302,6 +326,26 @@ def test_a_run_that_is_cut_short_while_its_answer_is_reviewed_ends_so() -> None:
     assert (ended.event.stop, ended.event.messages[-1]) == ("aborted", NOT_ASKED)
 
 
+def test_room_is_made_between_two_steps_and_not_after_the_last() -> None:
+    run = Run(Limits(5), Usage(), Queues(), makes_room=True)
+    run.feed(PROMPT)
+    run.feed(reply("a"))
+    effects = run.feed(answered(0))
+    assert emitted(effects) == [ToolReturned, ToolFinished, StepEnded]
+    assert effects[-1] == MakeRoom()
+    assert run.feed(RoomMade())[-1] == AskModel(2)
+    assert run.feed(RoomMade()) == []
+    assert emitted(run.feed(reply(text="done"))) == [ReplyEnded, StepEnded, RunEnded]
+
+
+def test_a_run_that_is_cut_short_while_room_is_made_ends_with_the_reason() -> None:
+    run = Run(Limits(5), Usage(), Queues(), makes_room=True)
+    run.feed(PROMPT)
+    run.feed(reply("a"))
+    run.feed(answered(0))
+    assert emitted(run.feed(RoomMade(NOT_ASKED))) == [Interrupted, RunEnded]
+
+
 def test_an_answer_that_was_cut_off_is_not_reviewed() -> None:
     run = Run(Limits(5), Usage(), Queues(), reviews=True)
     run.feed(PROMPT)
@@ -331,7 +375,8 @@ def test_an_abort_in_a_tool_answers_the_calls_that_will_not_run() -> None:
     run.feed(PROMPT)
     run.feed(reply("a", "b"))
     effects = run.feed(aborted(0))
-    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
+    told = [ToolReturned, ToolFinished, ToolStarted, ToolReturned, ToolFinished, StepEnded, Interrupted, RunEnded]
+    assert emitted(effects) == told
     last = effects[-1]
     assert isinstance(last, Emit)
     assert isinstance(last.event, RunEnded)
@@ -393,7 +438,8 @@ def test_calls_that_come_too_late_are_answered_and_the_run_ends_with_the_reason(
     run.feed(reply("a", "b"))
     late = AssistantMessage((), 0, "p", "m", stop="error", error="too late")
     effects = run.feed(Aborted(0, ToolResult("a", "t", (), 0), late))
-    assert emitted(effects) == [ToolFinished, ToolStarted, ToolFinished, StepEnded, Interrupted, RunEnded]
+    told = [ToolReturned, ToolFinished, ToolStarted, ToolReturned, ToolFinished, StepEnded, Interrupted, RunEnded]
+    assert emitted(effects) == told
     results = [e.event.result for e in effects if isinstance(e, Emit) and isinstance(e.event, ToolFinished)]
     assert results[1].content == (Text(TOO_LATE),)
     last = effects[-1]

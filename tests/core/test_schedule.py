@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from linnet.core.commands import (
     Background,
     Bash,
+    ClearQueue,
     Compact,
     CycleModel,
     ExportHtml,
@@ -505,12 +506,12 @@ class Extended(Agent):
         self.stage = "carried out"
         number = self.passing or 0
         match self.commands[number]:
-            case RunCommand() as command:
+            case RunCommand() | Bash() as command:
                 self.fate[number] = []
                 if not self.closed:
                     self.background[number] = command
                 self.feed(BackgroundSubmitted(number, command, self.session))
-            case GetCommands() | GetModels() | SetModel() | CycleModel() | Reload():
+            case GetCommands() | GetModels() | SetModel() | CycleModel() | Reload() | ClearQueue():
                 pass
             case work:
                 self.submit_as(number, work, may_wait=may_wait)
@@ -600,9 +601,21 @@ def test_what_is_said_to_an_aborted_job_is_dropped_and_told() -> None:
     schedule = Schedule(Queues())
     submitted(schedule, 1, Prompt("one"))
     said = Prompt("more", when_busy="steer")
-    assert submitted(schedule, 2, said, listening=True) == [Accept(2), Tell(QueueChanged((Input("more"),), ()))]
+    waits = Tell(QueueChanged((Input("more"),), ()))
+    assert submitted(schedule, 2, said, listening=True) == [Accept(2, queued=True), waits]
     told = Tell(QueueChanged((), (), (Input("more"),)))
     assert schedule.feed(AbortAsked()) == [told, Interrupt(1)]
+
+
+def test_what_waits_is_kept_and_shown_if_an_abort_says_so() -> None:
+    queues = Queues()
+    schedule = Schedule(queues)
+    submitted(schedule, 1, Prompt("one"))
+    waits = Tell(QueueChanged((Input("more"),), ()))
+    said = Prompt("more", when_busy="steer", shown_first=True)
+    assert submitted(schedule, 2, said, listening=True) == [waits, Accept(2, queued=True)]
+    assert schedule.feed(AbortAsked(keep=True)) == [waits, Interrupt(1)]
+    assert queues.steering == [Input("more")]
 
 
 def test_a_command_belongs_to_the_session_it_began_in() -> None:
@@ -633,7 +646,10 @@ def test_what_can_only_be_said_to_a_run_is_refused_when_none_hears_it() -> None:
     assert submitted(schedule, 1, said) == [Refuse(1, "idle")]
     submitted(schedule, 2, Prompt("one"))
     assert submitted(schedule, 3, said) == [Refuse(3, "idle")]  # It does not listen.
-    assert submitted(schedule, 4, said, listening=True) == [Accept(4), Tell(QueueChanged((Input("more"),), ()))]
+    assert submitted(schedule, 4, said, listening=True) == [
+        Accept(4, queued=True),
+        Tell(QueueChanged((Input("more"),), ())),
+    ]
     schedule.feed(AbortAsked())
     assert submitted(schedule, 5, said, listening=True) == [Refuse(5, "idle")]
 

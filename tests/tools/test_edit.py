@@ -14,7 +14,7 @@ from linnet.core.messages import ToolCall
 from linnet.errors import Cancelled
 from linnet.tools.context import ToolContext
 from linnet.tools.preview import preview
-from linnet.tools.text.diff import diff
+from linnet.tools.text.diff import diff, numbered
 from linnet.tools.text.replace import BOM, SourceText, as_lf, locate
 
 if TYPE_CHECKING:
@@ -258,3 +258,19 @@ def test_a_rewrite_of_thousands_of_lines_is_quick_and_its_diff_is_cut(bench: "Be
     assert output.details is not None
     assert output.details["diff"].count("\n") == 10_001
     assert output.content[0].text.endswith("[8001 more lines of the diff are not shown]\n")  # type: ignore[union-attr]
+
+
+def test_a_diff_has_the_numbers_of_its_lines_as_pi_shows_them() -> None:
+    text = "".join(f"l{number}\n" for number in range(1, 31))
+    changes = locate(text, [("l2\n", "L2\nL2b\n"), ("l20\n", "")], "a.txt")
+    lines, first = numbered(diff(text, changes))
+    assert first == 2
+    assert lines.split("\n") == [
+        *("  1 l1", "- 2 l2", "+ 2 L2", "+ 3 L2b", "  3 l3", "  4 l4", "  5 l5"),
+        "    ...",
+        *(" 17 l17", " 18 l18", " 19 l19", "-20 l20", " 21 l21", " 22 l22", " 23 l23"),
+    ]
+    assert numbered(diff("one\ntwo\nthree\n", locate("one\ntwo\nthree\n", [("two", "TWO")], "a.txt"))) == (
+        " 1 one\n-2 two\n+2 TWO\n 3 three",
+        2,
+    )

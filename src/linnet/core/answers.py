@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from msgspec import UNSET, Struct
 
 from linnet.core.events import Compaction, QueueMode
+from linnet.core.inputs import Input
 from linnet.core.messages import BashRun, Message, StopReason, Usage
 from linnet.core.models import Model, Reasoning
 from linnet.core.questions import QuestionAsked
@@ -13,7 +14,7 @@ from linnet.core.slash import SlashCommand
 from linnet.errors import LinnetError
 
 if TYPE_CHECKING:
-    from linnet.core.session_info import OutlineEntry, SessionInfo
+    from linnet.core.session_info import OutlineEntry, SessionInfo, Tally, TreeEntry
 
 
 class Greeting(Struct, frozen=True):
@@ -26,6 +27,9 @@ class Greeting(Struct, frozen=True):
 
 class Accepted(Struct, frozen=True):
     """A command that takes its time will be seen to."""
+
+    queued: bool = False
+    """It waits to be said to the agent that is working."""
 
 
 class Started(Struct, frozen=True):
@@ -70,10 +74,14 @@ class AgentState(Struct, frozen=True, kw_only=True):
     """A prompt, a compaction or a move runs."""
     streaming: bool
     """The agent is at work, or about to try again."""
+    prompting: bool = False
+    """A prompt has begun and is not over, with all that follows from it by itself."""
     compacting: bool
     spent: Usage
     messages: Sequence[Message]
     """The conversation itself: a dialect counts it as it would list it."""
+    system_messages: int = 0
+    """So many of the messages are SystemMessage."""
     thinking: Reasoning
     steering_mode: QueueMode
     follow_up_mode: QueueMode
@@ -97,6 +105,14 @@ class Transcript(Struct, frozen=True):
     messages: Sequence[Message]
 
 
+class ContextUse(Struct, frozen=True):
+    """How much of what a model can read is used."""
+
+    tokens: int | None
+    """None after a compaction, until a model has counted what is left."""
+    window: int
+
+
 class SessionStats(Struct, frozen=True):
     """Answers GetStats. A dialect counts the messages as it needs them."""
 
@@ -104,6 +120,10 @@ class SessionStats(Struct, frozen=True):
     spent: Usage
     session_id: str
     session_file: str | None = None
+    tally: "Tally | None" = None
+    """What was said on all branches; None where only the messages count."""
+    context: ContextUse | None = None
+    """How full the model's context is; None where nobody asks."""
 
 
 class LastText(Struct, frozen=True):
@@ -153,6 +173,13 @@ class Compacted(Struct, frozen=True):
     result: Compaction
 
 
+class QueueCleared(Struct, frozen=True):
+    """Answers ClearQueue: what was waiting, and will not be said."""
+
+    steering: Sequence[Input]
+    follow_ups: Sequence[Input]
+
+
 class SessionOpened(Struct, frozen=True):
     """A session was begun or opened, unless that was `cancelled`."""
 
@@ -190,6 +217,13 @@ class Outline(Struct, frozen=True):
     entries: "Sequence[OutlineEntry]"
     leaf: str | None
     """Where the conversation stands; None at its beginning."""
+
+
+class EntryTree(Struct, frozen=True):
+    """All entries of a session as they are in its file, in its order, with their places in the tree."""
+
+    entries: "Sequence[TreeEntry]"
+    leaf: str | None
 
 
 class EntryList(Struct, frozen=True):
@@ -248,11 +282,13 @@ Answer: TypeAlias = (
     | ThinkingLevels
     | ThinkingCycled
     | Compacted
+    | QueueCleared
     | SessionOpened
     | Branched
     | Navigated
     | BranchMessages
     | Outline
+    | EntryTree
     | EntryList
     | SessionList
     | CommandList

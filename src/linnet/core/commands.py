@@ -15,8 +15,10 @@ from linnet.core.answers import Branched as Branched
 from linnet.core.answers import BranchMessages as BranchMessages
 from linnet.core.answers import CommandList as CommandList
 from linnet.core.answers import Compacted as Compacted
+from linnet.core.answers import ContextUse as ContextUse
 from linnet.core.answers import Done as Done
 from linnet.core.answers import EntryList as EntryList
+from linnet.core.answers import EntryTree as EntryTree
 from linnet.core.answers import Exported as Exported
 from linnet.core.answers import Greeting as Greeting
 from linnet.core.answers import LastText as LastText
@@ -27,6 +29,7 @@ from linnet.core.answers import Navigated as Navigated
 from linnet.core.answers import Ok as Ok
 from linnet.core.answers import Outline as Outline
 from linnet.core.answers import Pong as Pong
+from linnet.core.answers import QueueCleared as QueueCleared
 from linnet.core.answers import SandboxState as SandboxState
 from linnet.core.answers import SessionList as SessionList
 from linnet.core.answers import SessionOpened as SessionOpened
@@ -55,7 +58,7 @@ class Hello(Struct, frozen=True):
 
 
 class Prompt(Struct, frozen=True):
-    """Say something to the agent. For `kind`, `details`, `meant` and `sent`, see Input."""
+    """Say something to the agent. For `kind`, `details`, `meant`, `sent` and `display`, see Input."""
 
     text: str
     images: tuple[Image, ...] = ()
@@ -73,10 +76,13 @@ class Prompt(Struct, frozen=True):
     """What the answer is to have; only for a prompt that is not said to an agent that is working."""
     meant: RunNamed | Fetch | None = None
     sent: Sent | None = None
+    shown_first: bool = False
+    """If it is queued, that is told before it is answered; otherwise after."""
+    display: bool = True
 
     def as_input(self, time: int) -> Input:
         """Return what the prompt says as an input that came at this time, in milliseconds since 1970."""
-        return Input(self.text, self.images, time, self.kind, self.details, self.meant, self.sent)
+        return Input(self.text, self.images, time, self.kind, self.details, self.meant, self.sent, self.display)
 
     def started(self, spent: Usage) -> JobStarted:
         """Return the event that tells that the job begins; `spent` is what the session has cost."""
@@ -147,6 +153,10 @@ class Bash(Struct, frozen=True):
     command: str
     private: bool = False
     """The model is never told of it."""
+    request: bytes | None = None
+    """The id of the command in the client's own JSON, empty if it has none, to tell what it prints as it does so; None
+    if nobody wants to know.
+    """
 
 
 class ExportHtml(Struct, frozen=True):
@@ -174,6 +184,15 @@ class Reload(Struct, frozen=True):
 
 class Abort(Struct, frozen=True):
     """Cut short the prompt or compaction that runs."""
+
+    keep: bool = False
+    """Leave what waits to be said to the agent, for the next prompt; otherwise it is dropped."""
+    wait: bool = False
+    """Be answered when what was cut short has ended; otherwise at once."""
+
+
+class ClearQueue(Struct, frozen=True):
+    """Take away what waits to be said to the agent."""
 
 
 class AbortBash(Struct, frozen=True):
@@ -205,7 +224,8 @@ class GetBranchMessages(Struct, frozen=True):
 
 
 class GetTree(Struct, frozen=True):
-    pass
+    whole: bool = False
+    """With all that the entries say, as an EntryTree; otherwise as an Outline."""
 
 
 class GetEntries(Struct, frozen=True):
@@ -323,7 +343,10 @@ Work: TypeAlias = Prompt | Compact | Move
 Background: TypeAlias = Bash | ExportHtml | ListSessions | RunCommand | Reload
 """Commands that take their time, beside whatever else runs."""
 
-Control: TypeAlias = Abort | AbortBash | AbortRetry | Clear | AnswerQuestion | ReturnTool | ReportToolProgress
+Interruption: TypeAlias = Abort | AbortBash | AbortRetry
+"""Commands that end what runs."""
+
+Control: TypeAlias = Interruption | ClearQueue | Clear | AnswerQuestion | ReturnTool | ReportToolProgress
 """Commands that act at once on what runs."""
 
 Setting: TypeAlias = (
@@ -356,7 +379,7 @@ Query: TypeAlias = (
 )
 """Commands that change nothing, and are answered at once."""
 
-Ordered: TypeAlias = Work | RunCommand | GetCommands | GetModels | SetModel | CycleModel | Reload
+Ordered: TypeAlias = Work | RunCommand | Bash | ClearQueue | GetCommands | GetModels | SetModel | CycleModel | Reload
 """Commands that wait until the extensions are loaded, where there are any, and are seen to in the order they came."""
 
 Command: TypeAlias = Work | Background | Control | Setting | Query | Trust

@@ -8,8 +8,7 @@ last is Settled. What is set and where the conversation goes on are events too: 
 An event that adds a message to the conversation carries the message's `id`, which the session gives it as it is told.
 """
 
-from collections.abc import Callable, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
@@ -27,7 +26,7 @@ from linnet.core.messages import (
     Note,
     ReplyPart,
     StopReason,
-    Summary,
+    SystemMessage,
     ToolCall,
     ToolResult,
     Usage,
@@ -39,12 +38,21 @@ from linnet.core.project_events import ProjectTrustSet as ProjectTrustSet
 from linnet.core.project_events import ProjectUntrusted as ProjectUntrusted
 from linnet.core.questions import QuestionAsked as QuestionAsked
 from linnet.core.questions import QuestionClosed as QuestionClosed
+from linnet.core.session_events import Cleared as Cleared
+from linnet.core.session_events import Compaction as Compaction
+from linnet.core.session_events import Entered as Entered
+from linnet.core.session_events import EntryAppended as EntryAppended
+from linnet.core.session_events import Navigated as Navigated
+from linnet.core.session_events import Past as Past
+from linnet.core.session_events import SessionEntered as SessionEntered
+from linnet.core.session_events import SessionFailed as SessionFailed
+from linnet.core.session_events import SessionNamed as SessionNamed
+from linnet.core.session_events import StateKept as StateKept
 from linnet.core.ui_events import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
 CompactReason: TypeAlias = Literal["manual", "threshold", "overflow"]
 QueueMode: TypeAlias = Literal["all", "one-at-a-time"]
-Entered: TypeAlias = Literal["startup", "new", "resume", "branch", "clone"]
 
 
 class RunStarted(Struct, frozen=True):
@@ -53,6 +61,15 @@ class RunStarted(Struct, frozen=True):
 
 class UserSaid(Struct, frozen=True):
     message: UserMessage
+    id: str = ""
+
+
+class SystemTold(Struct, frozen=True):
+    """What the model is told before the conversation has changed. Told where a session keeps that, and no model is
+    asked before it is.
+    """
+
+    message: SystemMessage
     id: str = ""
 
 
@@ -94,6 +111,12 @@ class CallGrew(Struct, frozen=True, gc=False):
     text: str  # A piece of the arguments' JSON.
 
 
+class UsageGrew(Struct, frozen=True):
+    """The reply has used so much by now, as far as its vendor says."""
+
+    usage: Usage
+
+
 class PartEnded(Struct, frozen=True):
     index: int
     part: ReplyPart
@@ -115,6 +138,12 @@ class ToolProgressed(Struct, frozen=True):
     call_id: str
     name: str
     text: str  # The output since the last of these events; whole characters, never half of one.
+
+
+class ToolReturned(Struct, frozen=True):
+    """A tool call is over. Told as soon as it is, and before the ToolFinished that has the same result."""
+
+    result: ToolResult
 
 
 class ToolFinished(Struct, frozen=True):
@@ -142,6 +171,7 @@ class RunEnded(Struct, frozen=True):
     stop: StopReason
     error: str
     messages: tuple[Message, ...]  # Those of this run.
+    again: bool = False  # It failed, and the same is tried again by itself.
 
 
 class RetryScheduled(Struct, frozen=True):
@@ -153,6 +183,19 @@ class RetryScheduled(Struct, frozen=True):
     error: str
 
 
+class SummaryRetry(Struct, frozen=True):
+    """A model that was asked for a summary failed. It is asked again in `delay_ms` milliseconds, which `scheduled`
+    tells; or now, which `begun` tells; or nothing is left to be tried, for better or worse, which `finished` tells.
+    """
+
+    stage: Literal["scheduled", "begun", "finished"]
+    reason: CompactReason
+    attempt: int = 0
+    max_attempts: int = 0
+    delay_ms: int = 0
+    error: str = ""
+
+
 class RetryEnded(Struct, frozen=True):
     success: bool
     attempt: int
@@ -161,17 +204,6 @@ class RetryEnded(Struct, frozen=True):
 
 class CompactionStarted(Struct, frozen=True):
     reason: CompactReason
-
-
-class Compaction(Struct, frozen=True):
-    """The result of a compaction: the summary, and how much of the conversation it leaves as it was."""
-
-    summary: Summary  # Stands for everything but the newest `kept` messages.
-    kept: int
-    first_kept: str  # The id of the first of them.
-    read_files: tuple[str, ...]
-    modified_files: tuple[str, ...]
-    total: Usage
 
 
 class CompactionEnded(Struct, frozen=True):
@@ -194,6 +226,13 @@ class CompactionEnded(Struct, frozen=True):
 class BashRan(Struct, frozen=True):
     run: BashRun
     id: str = ""
+
+
+class BashPrinted(Struct, frozen=True):
+    """A command of the client's that runs has printed more."""
+
+    request: bytes  # The id that the client gave the command, in its own JSON; empty if it gave none.
+    text: str  # Whole characters, never half of one.
 
 
 class BashHeld(Struct, frozen=True):
@@ -222,6 +261,12 @@ class ThinkingSet(Struct, frozen=True):
     level: Reasoning
 
 
+class LevelChanged(Struct, frozen=True):
+    """The model thinks as much as this from now on: another level was asked for, or another model was chosen."""
+
+    level: Reasoning
+
+
 class SteeringModeSet(Struct, frozen=True):
     mode: QueueMode
 
@@ -238,60 +283,11 @@ class AutoRetrySet(Struct, frozen=True):
     enabled: bool
 
 
-class Past(Struct, frozen=True):
-    """The earlier messages of a conversation that is gone on with, read when they are first needed."""
-
-    ids: Sequence[str] = ()
-    read: Callable[[], Sequence[tuple[str, Message]]] = tuple
-    """Returns the ids with their messages. Called when somebody first wants to know."""
-    last_compaction: Compaction | None = None
-    compacted: bool = False  # Nothing was said since the last compaction.
-
-
-class Cleared(Struct, frozen=True):
-    """The conversation is empty. A run that goes on works on what was there, and leaves no trace in the new one."""
-
-
-class Navigated(Struct, frozen=True):
-    """The conversation goes on from another entry of the same session."""
-
-    leaf: str | None
-    past: Past
-
-
-class SessionEntered(Struct, frozen=True, kw_only=True):
-    """The conversation goes on in this session."""
-
-    session_id: str
-    reason: Entered = "startup"
-    file: str | None = None  # Where the session is kept; None if it is in memory only.
-    past: Past = Past()
-    spent: Usage = Usage()
-
-
-class SessionNamed(Struct, frozen=True):
-    name: str
-
-
-class SessionFailed(Struct, frozen=True):
-    """What was said last could not be saved. The conversation goes on unsaved."""
-
-    path: str
-    error: str
-
-
 class NoteAdded(Struct, frozen=True):
     """An extension said something to the model."""
 
     message: Note
     id: str = ""
-
-
-class StateKept(Struct, frozen=True):
-    """An extension keeps this in the session, for itself: plain JSON."""
-
-    owner: str
-    data: Any
 
 
 class HookFailed(Struct, frozen=True):
@@ -316,14 +312,18 @@ Event: TypeAlias = (
     | ThinkingGrew
     | PartStarted
     | PartEnded
+    | UsageGrew
     | ToolProgressed
+    | BashPrinted
     | JobEvent
     | RunStarted
     | UserSaid
+    | SystemTold
     | StepStarted
     | ReplyStarted
     | ReplyEnded
     | ToolStarted
+    | ToolReturned
     | ToolFinished
     | StepEnded
     | Interrupted
@@ -331,6 +331,7 @@ Event: TypeAlias = (
     | OutputRead
     | RetryScheduled
     | RetryEnded
+    | SummaryRetry
     | CompactionStarted
     | CompactionEnded
     | BashRan
@@ -338,6 +339,7 @@ Event: TypeAlias = (
     | QueueChanged
     | ModelSet
     | ThinkingSet
+    | LevelChanged
     | SteeringModeSet
     | FollowUpModeSet
     | AutoCompactionSet
@@ -353,6 +355,7 @@ Event: TypeAlias = (
     | SessionFailed
     | NoteAdded
     | StateKept
+    | EntryAppended
     | HookFailed
     | Shown
     | Settled
@@ -365,5 +368,10 @@ Internal: TypeAlias = (
     Setting | JobEvent | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
 )  # Events that no dialect tells, so far.
 
-PASSING = frozenset((TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, ToolProgressed))
+Fine: TypeAlias = UsageGrew | ToolReturned | BashPrinted | SystemTold | EntryAppended | SummaryRetry | LevelChanged
+"""Events that only some dialects tell: clients of the others see the same later, or from another event."""
+
+PASSING = frozenset(
+    (TextGrew, ThinkingGrew, CallGrew, PartStarted, PartEnded, UsageGrew, ToolProgressed, BashPrinted, ToolReturned)
+)
 """Kinds of events that change nothing but what a reader of the stream has seen so far. Most events are of these."""

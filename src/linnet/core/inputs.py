@@ -20,3 +20,4 @@ class Input(Struct, frozen=True):
     meant: RunNamed | Fetch | None = None
     """What the text was found to stand for, if that is more than the text. It is found out only once."""
     sent: Sent | None = None  # See UserMessage.
+    display: bool = True  # Whether people are shown the note.

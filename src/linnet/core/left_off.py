@@ -43,7 +43,7 @@ from linnet.core.events import (
     UserSaid,
 )
 from linnet.core.inputs import Input
-from linnet.core.messages import AssistantMessage, BashRun, Message, Note, ToolResult, Usage, UserMessage
+from linnet.core.messages import AssistantMessage, BashRun, Message, Note, SystemMessage, ToolResult, Usage, UserMessage
 from linnet.core.questions import Permit
 
 Known: TypeAlias = ToolResult | Literal["unknown", "asked", "not_begun"]
@@ -108,6 +108,7 @@ class LeftOff(Struct, frozen=True, kw_only=True):
         """
         if self.run is None:
             return True
+        messages = _said(messages)
         after = len(messages)
         while after and isinstance(messages[after - 1], BashRun):
             after -= 1
@@ -148,6 +149,7 @@ def left_off_in(messages: Sequence[Message]) -> LeftOff | None:
 
     Every call that has no result may have begun. Replies since the user last said something count as the run's steps.
     """
+    messages = _said(messages)
     begin = max((at for at, each in enumerate(messages) if isinstance(each, UserMessage | Note)), default=0)
     said = tuple(messages[begin:])
     replies = [each for each in said if isinstance(each, AssistantMessage)]
@@ -161,6 +163,11 @@ def left_off_in(messages: Sequence[Message]) -> LeftOff | None:
     results = {each.call_id: each for each in said[said.index(reply) :] if isinstance(each, ToolResult)}
     known: tuple[Known, ...] = tuple(results.get(call.id, "unknown") for call in reply.calls)
     return LeftOff(run=OpenRun(said=said, step=len(replies), reply=reply, known=known))
+
+
+def _said(messages: Sequence[Message]) -> Sequence[Message]:
+    """Return the messages that somebody said: a change of what the model is told before them is no part of a run."""
+    return [each for each in messages if not isinstance(each, SystemMessage)]
 
 
 class _Run:

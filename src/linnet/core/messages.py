@@ -1,9 +1,12 @@
 """The messages that a conversation is made of, and their parts. How a protocol or a vendor spells them is not here."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import force_setattr
+
+from linnet.core.toolspec import ToolSpec
 
 StopReason: TypeAlias = Literal["end", "tool_use", "length", "error", "aborted"]
 
@@ -134,6 +137,8 @@ class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
     stop: StopReason = "end"
     error: str = ""
     api: str = ""
+    duration: int | None = None
+    """How many milliseconds it took, if that is known."""
 
     @property
     def calls(self) -> tuple[ToolCall, ...]:
@@ -142,6 +147,10 @@ class AssistantMessage(Struct, frozen=True, tag_field="role", tag="assistant"):
     @property
     def text(self) -> str:
         return "".join(part.text for part in self.content if isinstance(part, Text))
+
+
+class Verbatim(dict[str, Any]):
+    """Details of a result whose names are somebody else's: no protocol spells them otherwise."""
 
 
 class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
@@ -154,6 +163,10 @@ class ToolResult(Struct, frozen=True, tag_field="role", tag="tool"):
     is_error: bool = False
     details: dict[str, Any] | None = None
     """For clients that show more than the model sees: plain JSON values only."""
+    duration: int | None = None
+    """How many milliseconds the tool took; None if it did not run."""
+    ends_run: bool = False
+    """The tool says that the model need not be asked again. It is not stored."""
 
 
 class BashRun(Struct, frozen=True, tag_field="role", tag="bash"):
@@ -195,7 +208,23 @@ class Note(Struct, frozen=True, tag_field="role", tag="note"):
     details: Any = None
 
 
-Message: TypeAlias = UserMessage | AssistantMessage | ToolResult | BashRun | Summary | BranchSummary | Note
+class SystemMessage(Struct, frozen=True, tag_field="role", tag="system"):
+    """A change of what the model is told before the conversation, and of its tools. The first has all of it. A model is
+    not sent it as a message.
+    """
+
+    sections: Mapping[str, str | None]
+    """By name, those that have changed; None takes one away."""
+    time: int
+    added: tuple[ToolSpec, ...] = ()
+    """Tools that are new, or described otherwise than before."""
+    removed: tuple[str, ...] = ()
+    """Names of tools that there are no more."""
+
+
+Message: TypeAlias = (
+    UserMessage | AssistantMessage | ToolResult | BashRun | Summary | BranchSummary | Note | SystemMessage
+)
 
 
 def texts(content: tuple[ReplyPart | UserPart, ...]) -> str:

@@ -1,6 +1,13 @@
 """What can be told about sessions without opening them: a session in a list, an entry in a session's outline."""
 
+from typing import Literal, TypeAlias
+
 from msgspec import Struct
+
+SessionFormat: TypeAlias = Literal["0.73", "1.5"]
+"""The version of pi that writes sessions so: they differ in how a failed reply is taken out of the conversation, and in
+whether what the model is told before it is kept, too.
+"""
 
 
 class OutlineEntry(Struct, frozen=True):
@@ -13,6 +20,26 @@ class OutlineEntry(Struct, frozen=True):
     role: str = ""  # That of the message it carries, if any.
     text: str = ""  # The beginning of what was said.
     label: str = ""
+
+
+class TreeEntry(Struct, frozen=True, gc=False):
+    """An entry of a session file as it is, and its place."""
+
+    line: bytes  # Without a line end.
+    parent: int | None = None  # The index of the entry that it follows, which is an earlier one; None for a root.
+    label: str = ""
+    label_time: str = ""  # When it was set.
+
+
+class Tally(Struct, frozen=True):
+    """How much was said in a session, on all of its branches."""
+
+    user: int
+    assistant: int
+    calls: int
+    results: int
+    total: int
+    """Commands of the user, and system messages, are among them."""
 
 
 class SessionInfo(Struct, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ A sentence about a setting is written once, with the name that its reader knows.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, ParamSpec, TypeAlias
 
 from msgspec import Struct
 
@@ -37,7 +37,9 @@ class Row(Struct, frozen=True):
     otherwise: str = ""
     """The same in words, where `default` says nothing."""
     habits: Mapping[str, Any] = {}
-    """What holds instead for the protocols zot, pi and pi_legacy, for the sdk, and for linnet-zot and linnet-pi."""
+    """What holds instead for the protocols zot, pi and pi_legacy, for the sdk, for linnet-zot and linnet-pi, and for
+    linnet-pi where it stands in for a pi from 0.73 on (linnet-pi-today).
+    """
     no_key: str = ""
     """Why it cannot be said in `settings.json`; empty if it can."""
     project: bool = False
@@ -59,3 +61,16 @@ class Row(Struct, frozen=True):
         if isinstance(default, int | float) and not isinstance(default, bool):
             said = f"{default:g}" if isinstance(default, float) else str(default)
         return {flags: f"{self.about} (default: {said})" if said else self.about} if flags else {}
+
+
+P = ParamSpec("P")
+
+
+def collecting(make: Callable[P, Row], rows: list[Row]) -> Callable[P, Any]:
+    """Return a function that takes what a Row takes, and keeps that row. It is typed Any, to be a field's default."""
+
+    def row(*args: P.args, **kwargs: P.kwargs) -> None:
+        """Keep a row for the field that this is assigned to, and return None, its default: nothing is said."""
+        rows.append(make(*args, **kwargs))
+
+    return row

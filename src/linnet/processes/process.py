@@ -64,6 +64,8 @@ class Processes:
         """
         self.sandbox = sandbox
         self.confines_extensions = False  # Whether programs of extensions run in the sandbox, too.
+        self.session_variables: Callable[[], Mapping[str, str | None]] = dict
+        """Returns what commands of the model are told of the session, as variables."""
         self.hide(hidden)
         self._shared = shared
         self._owner = os.getpid()
@@ -94,16 +96,24 @@ class Processes:
         sink: Sink,
         cancel: Cancel,
         timeout: float | None = None,
+        env: Mapping[str, str | None] | None = None,
     ) -> Finished:
-        """Run a command, and return how it ended. Its children in the background are not waited for.
+        """Run a command, and return how it ended. Its children in the background are not waited for. `env` is set
+        besides what every command gets; a variable of None is not there.
 
         An abort kills the command and all it started at once and raises Cancelled; so does `close`. Raises OSError or
         ValueError if it cannot be started, and Closed after `close`.
         """
         cancel.check()
         with self._entering():
-            confined = self._confined(argv, cwd) if self.sandbox else (argv, cwd, self._environment())
-            return self._run(_Command(*confined), sink, cancel, timeout)
+            opened: Mapping[int, str] | None = None
+            environment: Mapping[bytes, bytes] = self._environment()
+            if self.sandbox:
+                argv, cwd, environment, opened = self._confined(argv, cwd)
+            if env:
+                environment = {name: value for name, value in environment.items() if os.fsdecode(name) not in env}
+                environment |= {os.fsencode(name): os.fsencode(each) for name, each in env.items() if each is not None}
+            return self._run(_Command(argv, cwd, environment, opened), sink, cancel, timeout)
 
     def _run(self, command: "_Command", sink: Sink, cancel: Cancel, timeout: float | None) -> Finished:
         try:

@@ -50,6 +50,7 @@ def _run(args: BashArgs, context: ToolContext, output: CommandOutput) -> ToolOut
             sink=output,
             cancel=context.cancel,
             timeout=timeout,
+            env=context.processes.session_variables(),
         )
     except Cancelled:  # An answer all the same: what it printed until then is worth having.
         status = "[aborted]"
@@ -64,7 +65,7 @@ def _run(args: BashArgs, context: ToolContext, output: CommandOutput) -> ToolOut
         status = f"[timed out after {timeout:g}s]" if finished.timed_out else f"[exit {exit_code}]"
     seconds = monotonic() - started
     kept = output.finish()
-    if context.wording == "pi":
+    if context.wording != "zot":
         return _as_pi_says(timeout, output, kept, exit_code, status)
     footer = f"{status}{_whereabouts(output)}  Took {seconds:.1f}s"
     return ToolOutput(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from linnet.processes.process import Processes
     from linnet.processes.sandbox.bounds import Bounds
 
-Wording: TypeAlias = Literal["zot", "pi"]
+Wording: TypeAlias = Literal["zot", "pi", "pi-0.73"]
 """The agent in whose words results are told: clients show them, and some look into them."""
 
 

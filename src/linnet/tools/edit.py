@@ -57,7 +57,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     from linnet.tools.text.replace import NotThere, NotUnique, SourceText, locate
 
     path = context.resolve(args.path, writing=True)
-    pi = context.wording == "pi"
+    pi = context.wording != "zot"
     for number, replacement in enumerate(args.edits, 1):
         _check_encodable(replacement.new_text, number)
     try:
@@ -78,10 +78,20 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
     if pi:
         count = len(args.edits)
         summary = f"Successfully replaced {count} block(s) in {args.path}."
-        return ToolOutput((Text(summary),), details={"diff": shown})
+        return ToolOutput((Text(summary),), details=_details(args.path, shown, context))
     kept = keep_head(shown)
     note = f"[{kept.cut_lines} more lines of the diff are not shown]\n" if kept.cut_bytes else ""
     return ToolOutput((Text(kept.text + note),), details={"diff": shown})
+
+
+def _details(path: str, hunks: str, context: ToolContext) -> dict[str, Any]:
+    """Return what pi's clients are shown of an edit; since 0.73, lines with their numbers, and a patch."""
+    if context.wording == "pi":
+        return {"diff": hunks}
+    from linnet.tools.text.diff import numbered
+
+    lines, first = numbered(hunks)
+    return {"diff": lines, "patch": f"--- {path}\n+++ {path}\n{hunks}", "first_changed_line": first}
 
 
 def contents(name: str, path: str, context: ToolContext) -> bytes:

@@ -38,7 +38,7 @@ def ls(args: LsArgs, context: ToolContext) -> ToolOutput:
     try:
         entries = nsmallest(args.limit + 1, _entries(os.fsencode(path), context))
     except OSError as error:
-        if context.wording == "pi":
+        if context.wording != "zot":
             raise ToolFailed(f"Cannot read directory: {error.strerror}") from None
         raise explain(args.path, error) from None
     listing = Listing()

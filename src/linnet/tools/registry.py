@@ -23,7 +23,7 @@ class Registry:
         tool = self._tools.get(call.name)
         try:
             if tool is None:
-                pi = context.wording == "pi"
+                pi = context.wording != "zot"
                 raise ToolFailed(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
             check_args(call)
             return tool.run(call.args, context)

@@ -24,6 +24,8 @@ class ToolOutput(msgspec.Struct, frozen=True):
     """Whether it is bad news, such as a command's non-zero exit."""
     details: dict[str, Any] | None = None
     """What only clients are sent."""
+    ends_run: bool = False
+    """Whether the model need not be asked again: if all results of a step say so, the run ends with it."""
 
 
 def failed(text: str) -> ToolOutput:

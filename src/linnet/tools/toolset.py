@@ -70,6 +70,31 @@ class Combined:
             warn("linnet.tools", f"{sentence}; the first one is kept")
 
 
+class Selected:
+    """A toolset without some of its tools. A call of one that is left out is as one of a tool that nobody has."""
+
+    def __init__(self, inner: Toolset, offers: Callable[[str], bool], without: Toolset | None = None) -> None:
+        """`offers` says of a name whether it stays, at this moment; `without` answers calls of those that do not."""
+        self._inner = inner
+        self._offers = offers
+        self._without = without
+
+    @property
+    def specs(self) -> Sequence[ToolSpec]:
+        """The tools that stay."""
+        return tuple([spec for spec in self._inner.specs if self._offers(spec.name)])
+
+    def run(self, call: ToolCall, context: ToolContext) -> ToolOutput:
+        """Run the call, if its tool stays. Raises Cancelled."""
+        if self._offers(call.name):
+            return self._inner.run(call, context)
+        if self._without is not None:
+            return self._without.run(call, context)
+        if any(spec.name == call.name for spec in self._inner.specs):
+            return ToolOutput((Text(f"Tool {call.name} not found"),), is_error=True)
+        return self._inner.run(call, context)  # Nobody has it, and that is what it says.
+
+
 def clash(claims: Iterable[tuple[str, str]]) -> str:
     """Return a sentence about the first name that two claim, or nothing. A claim is a name and its owner."""
     owners: dict[str, str] = {}

@@ -15,6 +15,7 @@ from linnet.core.messages import (
     Message,
     Note,
     Summary,
+    SystemMessage,
     Text,
     Thinking,
     ToolCall,
@@ -76,10 +77,11 @@ def keep_messages(keep: int) -> Planner:
         starts = [
             index
             for index, message in enumerate(messages)
-            if not (isinstance(message, ToolResult) and index and isinstance(messages[index - 1], ToolResult))
+            if not isinstance(message, SystemMessage)
+            and not (isinstance(message, ToolResult) and index and isinstance(messages[index - 1], ToolResult))
         ]
         cut = _not_at_a_result(messages, starts[-keep] if keep < len(starts) else 0)
-        if all(isinstance(message, Summary) for message in messages[:cut]):
+        if all(isinstance(message, Summary | SystemMessage) for message in messages[:cut]):
             raise NothingToCompact(f"nothing to compact: the newest {keep} messages are kept, and there are no others")
         return Plan(tuple(messages[:cut]), (), len(messages) - cut)
 
@@ -97,7 +99,7 @@ def keep_tokens(keep: int) -> Planner:
         cut = _not_at_a_result(messages, cut)
         start = _turn_start(messages, cut)
         old, prefix = tuple(messages[:start]), tuple(messages[start:cut])
-        if not prefix and all(isinstance(message, Summary) for message in old):
+        if not prefix and all(isinstance(message, Summary | SystemMessage) for message in old):
             raise NothingToCompact("Nothing to compact (session too small)")
         return Plan(old, prefix, len(messages) - cut)
 
@@ -107,7 +109,7 @@ def keep_tokens(keep: int) -> Planner:
 def _turn_start(messages: Sequence[Message], cut: int) -> int:
     """Return where the turn begins that `cut` falls into; `cut` itself if it falls between two turns."""
     start = cut
-    while 0 < start < len(messages) and isinstance(messages[start], AssistantMessage | ToolResult):
+    while 0 < start < len(messages) and isinstance(messages[start], AssistantMessage | ToolResult | SystemMessage):
         start -= 1
     return start + 1 if start < cut and isinstance(messages[start], Summary) else start
 
@@ -119,7 +121,7 @@ def questions(plan: Plan, instructions: str = "") -> tuple[str, str]:
     The conversation is quoted, so that it is not mistaken for one to go on with.
     """
     notes = [message.text for message in plan.old if isinstance(message, Summary)]
-    said = [message for message in plan.old if not isinstance(message, Summary)]
+    said = [message for message in plan.old if not isinstance(message, Summary | SystemMessage)]
     wish = f"\n\nThe user asks for this in particular: {instructions}" if instructions else ""
     update = ASK_UPDATE.format(notes="\n\n".join(notes)) if notes else ""
     history = f"{_conversation(said)}\n\n{ASK}{update}{wish}" if said else ""
@@ -153,8 +155,10 @@ def touched_files(messages: Sequence[Message]) -> tuple[list[str], list[str]]:
 
 
 def _not_at_a_result(messages: Sequence[Message], cut: int) -> int:
-    """Return the next place that does not tear a result from its call: vendors refuse one without the other."""
-    while cut < len(messages) and isinstance(messages[cut], ToolResult):
+    """Return the next place that does not tear a result from its call: vendors refuse one without the other. No system
+    message is the first that is kept, since none is kept.
+    """
+    while cut < len(messages) and isinstance(messages[cut], ToolResult | SystemMessage):
         cut += 1
     return cut
 
@@ -191,6 +195,8 @@ def _quoted(messages: Sequence[Message]) -> list[str]:
                 lines.append(f"[a branch that was left] {text}")
             case Summary(text):
                 lines.append(f"[earlier notes] {text}")
+            case SystemMessage():
+                pass
     return lines
 
 

@@ -16,10 +16,11 @@ from linnet.core.events import (
     Past,
     ReplyEnded,
     RetryScheduled,
+    SystemTold,
     ToolFinished,
     UserSaid,
 )
-from linnet.core.messages import AssistantMessage, Message, UserMessage
+from linnet.core.messages import AssistantMessage, Message, SystemMessage, UserMessage
 
 if TYPE_CHECKING:
     from linnet.core.context.history import Repair, Sendable
@@ -44,6 +45,7 @@ class Conversation:
         self.last_compaction = past.last_compaction
         self.compacted = past.compacted  # Nothing has been said since the last compaction.
         self._compacted_before = False  # As it was before the last message.
+        self._system: SystemMessage | None = None  # All that the model was told before the conversation, merged.
         self._repair: Repair | None = None  # Made by the first request, and by the first after a change.
 
     def __len__(self) -> int:
@@ -76,6 +78,27 @@ class Conversation:
             self._ids = [id for id, _ in pairs]
             self._messages = [self._as_sent(id, message) for id, message in pairs]
             self._unread = None
+            for message in self._messages:
+                if isinstance(message, SystemMessage):
+                    self._merge_system(message)
+
+    @property
+    def system_messages(self) -> int:
+        """Return how many of the messages are not said, but tell what the model is told before."""
+        if self._unread is not None:
+            return self._unread.system_messages
+        return sum(isinstance(message, SystemMessage) for message in self._messages) if self._system else 0
+
+    @property
+    def system(self) -> SystemMessage | None:
+        """Return all that was told of what the model is told before the conversation; None if nothing was."""
+        self.read()
+        return self._system
+
+    def _merge_system(self, change: SystemMessage) -> None:
+        from linnet.core.context.system_changes import merged  # Few conversations tell it.
+
+        self._system = merged(self._system, change)
 
     def _as_sent(self, id: str, message: Message) -> Message:
         sent = self._sent.get(id)
@@ -103,6 +126,8 @@ class Conversation:
                 self._add(run, event.id)
             case NoteAdded(note):
                 self._add(note, event.id)
+            case SystemTold(message):
+                self._tell_system(message, event.id)
             case RetryScheduled():
                 self._forget_failure()
             case CompactionEnded() if event.result is not None:
@@ -119,6 +144,12 @@ class Conversation:
         self._ids.append(id)
         self._compacted_before, self.compacted = self.compacted, False
 
+    def _tell_system(self, change: SystemMessage, id: str) -> None:
+        compacted = self.compacted
+        self._add(change, id)
+        self._merge_system(change)
+        self.compacted = compacted  # Nobody has said anything.
+
     def _forget_failure(self) -> None:
         """Take away the reply that failed, if it was the last: it is about to be asked for again."""
         last = self.messages[-1] if self.messages else None
@@ -130,14 +161,21 @@ class Conversation:
 
     def _compact(self, compaction: Compaction, id: str) -> None:
         cut = len(self.messages) - compaction.kept
-        self._messages = [compaction.summary, *self._messages[cut:]]
-        self._ids = [id, *self._ids[cut:]]
+        pairs = zip(self._ids[cut:], self._messages[cut:], strict=True)
+        kept: list[tuple[str, Message]]
+        kept = [(each, said) for each, said in pairs if not isinstance(said, SystemMessage)]
+        kept.insert(0, (id, compaction.summary))
+        if compaction.system is not None:  # It stands for all that was told before; else it will be told again.
+            kept.insert(0, (id, compaction.system))
+        self._system = compaction.system
+        self._ids = [each for each, _ in kept]
+        self._messages = [said for _, said in kept]
         self._repair = None
         self.last_compaction = compaction
         self.compacted = True
 
 
-ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, CompactionEnded))
+ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, SystemTold, CompactionEnded))
 """Kinds of events that may add a message to the conversation."""
 
 CHANGING = ADDING | {RetryScheduled}

@@ -16,6 +16,7 @@ from linnet.core.messages import (
     Note,
     ReplyPart,
     Summary,
+    SystemMessage,
     Text,
     Thinking,
     ToolCall,
@@ -64,8 +65,8 @@ def _repair(messages: Sequence[Message], out: list[Sendable]) -> None:
     while index < len(messages):
         original = messages[index]
         index += 1
-        if isinstance(original, ToolResult):
-            continue  # Its call is gone; those that have one are taken below.
+        if isinstance(original, ToolResult | SystemMessage):
+            continue  # A result whose call is gone; those that have one are taken below.
         if isinstance(original, BashRun) and original.private:
             continue
         message = _plain(original)
@@ -108,7 +109,7 @@ def bash_text(run: BashRun) -> str:
     return text
 
 
-def _plain(message: Message) -> Sendable:
+def _plain(message: UserMessage | AssistantMessage | BashRun | Summary | BranchSummary | Note) -> Sendable:
     if isinstance(message, Summary):
         return UserMessage((Text(summary_text(message)),), message.time)
     if isinstance(message, BranchSummary):

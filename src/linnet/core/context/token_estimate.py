@@ -12,6 +12,7 @@ from linnet.core.messages import (
     Message,
     Note,
     Summary,
+    SystemMessage,
     Text,
     Thinking,
     ToolCall,
@@ -38,6 +39,14 @@ def context_tokens(messages: Sequence[Message]) -> int:
     return after
 
 
+def counted_tokens(messages: Sequence[Message]) -> int | None:
+    """Return the same; None if no model has counted what the last compaction left."""
+    since = max((message.time for message in messages if isinstance(message, Summary)), default=None)
+    if since is not None and not any(isinstance(each, AssistantMessage) and _counts(each, since) for each in messages):
+        return None
+    return context_tokens(messages)
+
+
 def _counts(reply: AssistantMessage, since: int) -> bool:
     return reply.stop not in ("error", "aborted") and reply.time >= since and reply.usage.total > 0
 
@@ -57,6 +66,8 @@ def _characters(message: Message) -> int:
             return sum(map(_part, content))
         case ToolResult() | Note():
             return sum(map(_part, message.content))
+        case SystemMessage():
+            return 0  # It is sent with every request, and no part of the conversation.
 
 
 def _part(part: Text | Thinking | Image | ToolCall) -> int:

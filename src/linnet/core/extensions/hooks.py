@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeAlias, TypeVar
 from msgspec import Struct, ValidationError
 from msgspec.structs import fields, replace
 
-from linnet.core.messages import Image, Message, Text, UserPart
+from linnet.core.messages import Image, Message, Note, Text, UserPart
 from linnet.decoding import converted
 
 Name: TypeAlias = Literal[
@@ -17,6 +17,7 @@ Name: TypeAlias = Literal[
     "before_agent_start",
     "turn_start",
     "context",
+    "before_provider_request",
     "assistant_message",
     "tool_call",
     "tool_result",
@@ -65,13 +66,15 @@ class AgentStarting(Hook, frozen=True):
     """A run is about to begin with this prompt."""
 
     name = "before_agent_start"
-    replaceable = ("system_prompt", "note")
+    replaceable = ("system_prompt", "note", "notes")
 
     prompt: str
     system_prompt: str
     images: tuple[Image, ...] = ()
     note: str = ""
     """What is said to the model after the prompt; empty for nothing."""
+    notes: tuple[Note, ...] = ()
+    """The same, for handlers that say more about it: what kind it is, and whether people are shown it."""
 
 
 class TurnStarting(Hook, frozen=True):
@@ -91,6 +94,16 @@ class ContextSent(Hook, frozen=True):
     replaceable = ("messages",)
 
     messages: tuple[Message, ...]
+
+
+class ProviderAsking(Hook, frozen=True):
+    """A vendor is about to be sent this, in the words of its API."""
+
+    name = "before_provider_request"
+    replaceable = ("payload",)
+
+    payload: Any
+    """Plain JSON."""
 
 
 class ReplyGiven(Hook, frozen=True):
@@ -219,6 +232,7 @@ HOOKS: tuple[type[Hook], ...] = (
     AgentStarting,
     TurnStarting,
     ContextSent,
+    ProviderAsking,
     ReplyGiven,
     ToolCalling,
     ToolReturning,

@@ -58,16 +58,17 @@ class Draft:
         for delta in batch:
             match delta:
                 case deltas.TextDelta():
-                    part = self._block("text", events)
-                    part.pieces.append(delta.text)
-                    events.append(TextGrew(part.index, delta.text))
+                    if delta.text:  # What is empty begins nothing.
+                        part = self._block("text", events)
+                        part.pieces.append(delta.text)
+                        events.append(TextGrew(part.index, delta.text))
                 case deltas.CallDelta():
                     call = self._calls.get(delta.id)
                     if call is not None and call.ended is None and delta.text:
                         call.pieces.append(delta.text)
                         events.append(CallGrew(call.index, delta.id, delta.text))
                 case deltas.ThinkingDelta():
-                    part = self._block("thinking", events)
+                    part = self._block("thinking", events)  # Also by one that is empty: it may be signed later.
                     part.pieces.append(delta.text)
                     events.append(ThinkingGrew(part.index, delta.text))
                 case deltas.ThinkingSigned(nth=int(nth)):

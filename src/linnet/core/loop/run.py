@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, assert_never
 
 from linnet.core.context import cost
 from linnet.core.events import (
+    Event,
     Interrupted,
     NoteAdded,
     QueueChanged,
@@ -16,7 +17,9 @@ from linnet.core.events import (
     RunStarted,
     StepEnded,
     StepStarted,
+    SystemTold,
     ToolFinished,
+    ToolReturned,
     ToolStarted,
     UserSaid,
 )
@@ -30,12 +33,15 @@ from linnet.core.loop.run_facts import (
     Effect,
     Emit,
     Fact,
+    MakeRoom,
+    Opening,
     Prepare,
     Prepared,
     Prompted,
     Replied,
     Review,
     Reviewed,
+    RoomMade,
     RunTool,
     TakenUp,
 )
@@ -44,6 +50,7 @@ from linnet.core.messages import (
     Message,
     Note,
     StopReason,
+    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
@@ -71,7 +78,8 @@ class Run:
     Invariants:
     - Every call of a reply is answered before the model is asked again, and results are told in the order of the calls.
     - At most `calls_at_once` calls are outstanding, and no other task is while one is.
-    - No call is begun after an abort, or once somebody steers and at least one call of the reply was answered.
+    - No call is begun after an abort; nor, unless `skips` is off, once somebody steers and at least one call of the
+      reply was answered.
     - A step that goes beyond a limit is finished.
     - Where answers are reviewed, the last one was, unless it was cut off at the model's limit, or the run failed.
     - The run ends exactly once.
@@ -90,11 +98,18 @@ class Run:
         earlier: Usage | None = None,
         *,
         reviews: bool = False,
+        skips: bool = True,
+        makes_room: bool = False,
     ) -> None:
         """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt.
 
-        `reviews`: an answer is reviewed before it is the last.
+        `reviews`: an answer is reviewed before it is the last. `skips`: somebody who steers keeps calls from being
+        begun; otherwise all of them run, and what waits as the run begins is said with the prompt. `makes_room`: a
+        conversation that has become too long is shortened between two steps.
         """
+        self._skips = skips
+        self._makes_room = makes_room
+        self._making_room = False
         self._reviews = reviews
         self._reviewing = False
         self.limit: LimitReached | None = None  # The limit that ended the run, if one did.
@@ -109,6 +124,7 @@ class Run:
         self._begun = 0  # So many of the reply's calls were told to have started.
         self._running: set[int] = set()
         self._answered: dict[int, ToolResult] = {}  # Those that wait for an earlier call's result to be told.
+        self._returned: set[int] = set()  # Those that were told to be over.
         self._told: set[int] = set()  # Those whose results were told before the run was taken up.
         self._results: list[ToolResult] = []  # Those of the reply's calls that were told, in the order of the calls.
         self._aborted: AssistantMessage | None = None  # The reply that stands for the interruption, if there was one.
@@ -123,7 +139,7 @@ class Run:
         """
         match fact:
             case Prompted(messages):
-                return [Emit(RunStarted()), *self._ask(messages)]
+                return [Emit(RunStarted()), *self._begin(messages)]
             case TakenUp(run, time, cut):
                 return [Emit(RunStarted()), *self._take_up(run, time, cut)]
             case Prepared(messages):
@@ -139,6 +155,8 @@ class Run:
                 return self._answer(index, result)
             case Reviewed(objection, cut):
                 return self._reviewed(objection, cut) if self._reviewing else []
+            case RoomMade(cut):
+                return self._room_made(cut) if self._making_room else []
             case _:
                 assert_never(fact)
 
@@ -188,14 +206,19 @@ class Run:
         assert self._reply is not None
         return self._leave_step(self._reply)  # There is nothing that the model could answer.
 
-    def _ask(self, messages: Iterable[UserMessage | Note] = ()) -> list[Effect]:
+    def _begin(self, messages: tuple[Opening, ...]) -> list[Effect]:
+        if self._skips or not messages or not (heard := self._queues.take_steering()):
+            return self._ask(messages)
+        self._said += messages
+        return [*(Emit(_told(each)) for each in messages), *self._hear(heard)]
+
+    def _ask(self, messages: Iterable[Opening] = ()) -> list[Effect]:
         self._preparing = False
         self._step += 1
         self._asked = True
         messages = list(messages)
         self._said += messages
-        said = [Emit(NoteAdded(each) if isinstance(each, Note) else UserSaid(each)) for each in messages]
-        begun = [*said, Emit(StepStarted(self._step))]
+        begun = [*(Emit(_told(each)) for each in messages), Emit(StepStarted(self._step))]
         if self._aborted is not None:  # It was taken up only to end.
             return [*begun, *self._replied(self._aborted)]
         return [*begun, AskModel(self._step)]
@@ -205,7 +228,7 @@ class Run:
         self._total = cost.add(self._total, message.usage)
         self._reply = message
         self._said.append(message)
-        self._begun, self._results, self._told = 0, [], set()
+        self._begun, self._results, self._told, self._returned = 0, [], set(), set()
         ended = Emit(ReplyEnded(message, self._total))
         if message.calls:
             return [ended, *self._next(message.time)]
@@ -214,7 +237,8 @@ class Run:
     def _answer(self, index: int, result: ToolResult) -> list[Effect]:
         self._running.remove(index)
         self._answered[index] = result
-        return [*self._tell_results(), *self._next(result.time)]
+        self._returned.add(index)
+        return [Emit(ToolReturned(result)), *self._tell_results(), *self._next(result.time)]
 
     def _next(self, time: int) -> list[Effect]:
         """Begin the calls that may begin. Once every call is answered, go on to the next step or end."""
@@ -222,7 +246,7 @@ class Run:
         # Calls are skipped before any is begun: an abort or steering that came meanwhile keeps the others from running.
         if self._aborted is not None:
             self._skip(_why_not(self._aborted), self._aborted.time)
-        elif (self._results or self._answered) and self._queues.steering:
+        elif self._skips and (self._results or self._answered) and self._queues.steering:
             self._skip(SKIPPED, time)
         effects += self._tell_results()
         calls = self._calls
@@ -245,14 +269,27 @@ class Run:
             return self._finish(reply.stop, reply.error)
         cut = self._aborted
         if cut is not None:
-            self._said.append(cut)
-            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+            return self._interrupted(cut)
         if not calls:
             return self._go_on(reply.stop)
         self.limit = self._reached()
         if self.limit is not None:
             return self._finish("error", str(self.limit))
+        if self._results and all(result.ends_run for result in self._results) and not self._queues.steering:
+            return self._go_on("end")
+        if self._makes_room:
+            self._making_room = True
+            return [MakeRoom()]
         return self._hear(self._queues.take_steering())
+
+    def _room_made(self, cut: AssistantMessage | None) -> list[Effect]:
+        self._making_room = False
+        return self._hear(self._queues.take_steering()) if cut is None else self._interrupted(cut)
+
+    def _interrupted(self, cut: AssistantMessage) -> list[Effect]:
+        """End the run, with the reply that stands for the interruption."""
+        self._said.append(cut)
+        return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
 
     def _go_on(self, stop: StopReason) -> list[Effect]:
         """Hear what waits to be said to an agent that has nothing left to do; or have its answer reviewed, or end."""
@@ -269,8 +306,7 @@ class Run:
     def _reviewed(self, objection: UserMessage | None, cut: AssistantMessage | None) -> list[Effect]:
         self._reviewing = False
         if cut is not None:
-            self._said.append(cut)
-            return [Emit(Interrupted(cut)), *self._finish(cut.stop, cut.error)]
+            return self._interrupted(cut)
         if self._reached() is not None:
             return self._finish(self._stopped, "")
         if objection is not None:
@@ -314,6 +350,8 @@ class Run:
             if index >= self._begun:
                 effects.append(Emit(ToolStarted(self._calls[index])))
                 self._begun = index + 1
+            if index not in self._returned:
+                effects.append(Emit(ToolReturned(result)))
             self._results.append(result)
             self._said.append(result)
             effects.append(Emit(ToolFinished(result)))
@@ -326,6 +364,16 @@ class Run:
     def _finish(self, stop: StopReason, error: str) -> list[Effect]:
         self._reply = None
         return [Emit(RunEnded(stop, error, tuple(self._said)))]
+
+
+def _told(message: Opening) -> Event:
+    match message:
+        case Note():
+            return NoteAdded(message)
+        case SystemMessage():
+            return SystemTold(message)
+        case UserMessage():
+            return UserSaid(message)
 
 
 def not_run(call: ToolCall, time: int, reason: str = NOT_RUN) -> ToolResult:

@@ -6,16 +6,20 @@ from msgspec import Struct
 
 from linnet.core.events import Event
 from linnet.core.inputs import Input
-from linnet.core.messages import AssistantMessage, Note, ToolCall, ToolResult, UserMessage
+from linnet.core.messages import AssistantMessage, Note, SystemMessage, ToolCall, ToolResult, UserMessage
 
 if TYPE_CHECKING:
     from linnet.core.left_off import OpenRun  # Few runs are taken up.
 
 
+Opening: TypeAlias = UserMessage | Note | SystemMessage
+"""Messages that may be told before the model is asked."""
+
+
 class Prompted(Struct, frozen=True):
     """The run begins with these messages. Without any it takes up a conversation where an earlier run failed."""
 
-    messages: tuple[UserMessage | Note, ...] = ()
+    messages: tuple[Opening, ...] = ()
 
 
 class TakenUp(Struct, frozen=True):
@@ -66,6 +70,13 @@ class Reviewed(Struct, frozen=True):
     """The reply that stands for an interruption, if the run was cut short meanwhile."""
 
 
+class RoomMade(Struct, frozen=True):
+    """The conversation has been shortened, if that was needed."""
+
+    cut: AssistantMessage | None = None
+    """The reply that stands for an interruption, if the run was cut short meanwhile."""
+
+
 class Prepare(Struct, frozen=True):
     """Make messages of what was said meanwhile. Ends with Prepared."""
 
@@ -91,13 +102,17 @@ class Review(Struct, frozen=True):
     text: str
 
 
+class MakeRoom(Struct, frozen=True):
+    """Shorten the conversation, if it has become too long for another step. Ends with RoomMade."""
+
+
 class Emit(Struct, frozen=True):
     """Publish this event."""
 
     event: Event
 
 
-Fact: TypeAlias = Prompted | TakenUp | Prepared | Replied | Answered | Aborted | Reviewed
-Task: TypeAlias = Prepare | AskModel | RunTool | Review
+Fact: TypeAlias = Prompted | TakenUp | Prepared | Replied | Answered | Aborted | Reviewed | RoomMade
+Task: TypeAlias = Prepare | AskModel | RunTool | Review | MakeRoom
 """Effects that take time: the outcome of each is a later fact."""
 Effect: TypeAlias = Task | Emit

@@ -133,8 +133,8 @@ class Schedule:
                 return self._submitted(fact)
             case JobEnded():
                 return self._ended() if self._active is not None else []
-            case AbortAsked(number):
-                return self._abort(number)
+            case AbortAsked(number, keep):
+                return self._abort(number, keep=keep)
             case BackgroundSubmitted(number, command, session):
                 if self._closed:
                     return [Refuse(number, "closed")]
@@ -146,7 +146,8 @@ class Schedule:
                 told = self._background.end(number, session, run, is_alone=self._active is None)
                 return [*told, *self._idle()]
             case BashAbortAsked():
-                return self._background.interrupt(Bash)
+                waiting = [each.number for each in self._here if isinstance(each.command, Bash)]
+                return [*self._background.interrupt(Bash), *(effect for each in waiting for effect in self._doom(each))]
             case InputEnded():
                 self._input_ended = True
                 return []
@@ -222,7 +223,8 @@ class Schedule:
         queues = self._queues
         queue = queues.steering if prompt.when_busy == "steer" else queues.follow_ups
         queue.append(prompt.as_input(job.time))
-        return [Accept(job.number), self._tell_queue()]
+        accept = Accept(job.number, queued=True)
+        return [self._tell_queue(), accept] if prompt.shown_first else [accept, self._tell_queue()]
 
     def _begin(self, job: Job) -> list[Effect]:
         self._active = job
@@ -230,9 +232,16 @@ class Schedule:
         self._doomed.discard(job.number)
         return [Begin(job, self._is_ending)]
 
-    def _abort(self, number: int | None) -> list[Effect]:
+    @property
+    def next_aborted(self) -> int | None:
+        """Return the number of the job that an abort would cut short now; None if there is none."""
+        if self._active is not None:
+            return self._active.number
+        return next((each.number for each in self._here if isinstance(each.command, Prompt | Compact)), None)
+
+    def _abort(self, number: int | None, *, keep: bool) -> list[Effect]:
         if number is None:
-            return [*self._cut_short(), *self._background.interrupt(RunCommand), *self._abort_arrived()]
+            return [*self._cut_short(keep=keep), *self._background.interrupt(RunCommand), *self._abort_arrived()]
         if self._active is not None and number == self._active.number:
             return self._cut_short()
         if number in self._background:
@@ -254,12 +263,15 @@ class Schedule:
         first = self._arrived[0].number if self._arrived else None
         return [Interrupt(number), *(self._hurry() if number == first else ())]
 
-    def _cut_short(self) -> list[Effect]:
-        """Interrupt the active job. What was said to it is told to be dropped first, while the job still goes on."""
+    def _cut_short(self, *, keep: bool = False) -> list[Effect]:
+        """Interrupt the active job. What was said to it is told first, while the job still goes on: that it is dropped,
+        or that it is kept and waits.
+        """
         if self._active is None:
             return []
-        dropped = self._queues.clear()
-        told: list[Effect] = [self._tell_queue(tuple(dropped))] if dropped else []
+        dropped = [] if keep else self._queues.clear()
+        waits = self._queues.steering or self._queues.follow_ups
+        told: list[Effect] = [self._tell_queue(tuple(dropped))] if dropped or waits else []
         self._is_ending = True
         return [*told, Interrupt(self._active.number)]
 

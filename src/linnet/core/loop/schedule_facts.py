@@ -43,6 +43,7 @@ class AbortAsked(Struct, frozen=True):
     """
 
     number: int | None = None
+    keep: bool = False  # What waits to be said to the job is left for the next prompt.
 
 
 class BackgroundSubmitted(Struct, frozen=True):
@@ -130,6 +131,7 @@ class Accept(Struct, frozen=True):
     """Tell whoever asked for this that it will be seen to."""
 
     number: int
+    queued: bool = False  # It waits to be said to the active job.
 
 
 class Refuse(Struct, frozen=True):

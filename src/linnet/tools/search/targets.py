@@ -13,6 +13,6 @@ def look(name: str, context: ToolContext) -> tuple[str, int]:
     try:
         return path, os.stat(path).st_mode
     except OSError as error:
-        if context.wording == "pi":
+        if context.wording != "zot":
             raise ToolFailed(f"Path not found: {path}") from None
         raise explain(name, error) from None

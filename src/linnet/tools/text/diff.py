@@ -3,6 +3,7 @@
 It never compares whole files: ordinary ones of 10,000 lines would take a third of a second, repetitive ones three.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from linnet.tools.text.replace import Change
 CONTEXT = 3  # Lines around a change.
 # Comparing line by line is quadratic; what is larger is shown as taken out and put in.
 MAX_COMPARED = 400
+HEAD = re.compile(r"@@ -(\d+),(\d+) \+(\d+),(\d+) @@")
 
 
 class _Edit(Struct, frozen=True):
@@ -45,6 +47,29 @@ def diff(text: str, changes: Sequence[Change]) -> str:
         parts += body
         shift += growth
     return "".join(parts)
+
+
+def numbered(hunks: str) -> tuple[str, int]:
+    """Return unified hunks as pi shows them since 0.73, each line with its number; and the first line that has
+    changed.
+    """
+    heads = [HEAD.fullmatch(line) for line in hunks.split("\n")]
+    last = max((int(head[start]) + int(head[start + 1]) for head in heads if head for start in (1, 3)), default=0)
+    width = len(str(max(1, last - 1)))
+    shown: list[str] = []
+    old = new = first = 0
+    for line, head in zip(hunks.split("\n")[:-1], heads, strict=False):
+        if head:
+            if shown:
+                shown.append(f" {'':{width}} ...")
+            old, new = (int(head[start]) + (head[start + 1] == "0") for start in (1, 3))
+            continue
+        if line.startswith("\\"):
+            continue
+        shown.append(f"{line[0]}{new if line[0] == '+' else old:>{width}} {line[1:]}")
+        first = first or (0 if line[0] == " " else new)
+        old, new = old + (line[0] != "+"), new + (line[0] != "-")
+    return "\n".join(shown), first
 
 
 def _edits(text: str, changes: Sequence[Change]) -> Iterator[_Edit]:

@@ -26,12 +26,15 @@ from linnet.core.loop.run_facts import (
     AskModel,
     Emit,
     Fact,
+    MakeRoom,
+    Opening,
     Prepare,
     Prepared,
     Prompted,
     Replied,
     Review,
     Reviewed,
+    RoomMade,
     RunTool,
     Task,
 )
@@ -43,6 +46,7 @@ from linnet.core.messages import (
     Sent,
     StopReason,
     Summary,
+    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
@@ -52,6 +56,7 @@ from linnet.core.messages import (
 )
 from linnet.core.models import Model
 from linnet.core.questions import Confirm, EditText, EnterText, Permit, Question, RunClientTool, Select
+from linnet.core.toolspec import ToolSpec
 
 MODEL = Model("m", "anthropic", api="anthropic-messages")
 SPENT = Usage(3, 4)
@@ -215,10 +220,14 @@ class Story:
             if self._may(0.25):  # Extensions have seen to it.
                 heard = self._settle([], events.Settled("prompt", "end"))
                 continue
-            stop, error, closing = yield from self._tries(tuple(map(_message, heard)))
+            system = [self._system()] if self._may(0.3) else []
+            stop, error, closing = yield from self._tries((*system, *map(_message, heard)))
             heard = self._settle(closing, events.Settled("prompt", stop, error))
 
-    def _tries(self, messages: tuple[UserMessage | Note, ...]) -> Going:
+    def _system(self) -> SystemMessage:
+        return SystemMessage({"preamble": self._text()}, self._now(), (ToolSpec("read", self._text(), {}),), ("ls",))
+
+    def _tries(self, messages: tuple[Opening, ...]) -> Going:
         attempt = 0
         while True:
             ended = yield from self._run(messages)
@@ -259,6 +268,10 @@ class Story:
     def _compaction(self, reason: events.CompactReason, before: Sequence[events.Event]) -> Going:
         self.publish(*before, events.CompactionStarted(reason))
         yield
+        if self._may(0.2):
+            self.publish(events.SummaryRetry("scheduled", reason, 1, 3, 2000, "anthropic: http 529: {}"))
+            yield
+            self.publish(events.SummaryRetry("begun", reason), events.SummaryRetry("finished", reason))
         ended = self._compaction_ended(reason)
         self.publish(ended)
         return ended.result is not None
@@ -273,8 +286,15 @@ class Story:
 
     # A run.
 
-    def _run(self, messages: tuple[UserMessage | Note, ...]) -> Going:
-        run = Run(Limits(3), Usage(), self._queues, self._random.choice((1, 3)), reviews=self._may(0.3))
+    def _run(self, messages: tuple[Opening, ...]) -> Going:
+        run = Run(
+            Limits(3),
+            Usage(),
+            self._queues,
+            self._random.choice((1, 3)),
+            reviews=self._may(0.3),
+            makes_room=self._may(0.2),
+        )
         doing: list[Going] = []
         facts: list[Fact] = [Prompted(messages)]
         while True:
@@ -307,6 +327,9 @@ class Story:
                 return Replied((yield from self._reply()))
             case RunTool(index, call):
                 return (yield from self._tool(index, call))
+            case MakeRoom():
+                yield from self._compaction("threshold", [])
+                return RoomMade(self._not_asked() if self._is_cancelled() else None)
             case Review():
                 yield
                 if self._is_cancelled():
@@ -323,6 +346,8 @@ class Story:
         self.publish(events.ReplyStarted(MODEL.api, MODEL.provider, MODEL.id, time))
         for _ in range(self._random.randrange(8)):
             self.publish(*draft.add([self._delta()]))
+            if self._may(0.2):
+                self.publish(events.UsageGrew(Usage(7, self._now())))
             yield
             if self._is_cancelled():
                 return draft.message(time, MODEL, SPENT, "aborted")
@@ -394,8 +419,11 @@ class Story:
             lambda: ui_events.EditorTextSet("ext", text),
             lambda: events.HookFailed("ext.py", "input", text),
             lambda: events.StateKept("ext", {"a": text}),
+            lambda: events.EntryAppended(b'{"type":"custom","id":"a"}'),
+            lambda: events.BashPrinted(self._random.choice((b"", b'"b1"')), text),
             lambda: events.ModelSet(MODEL),
             lambda: events.ThinkingSet("high"),
+            lambda: events.LevelChanged("high"),
             lambda: events.SteeringModeSet("all"),
             lambda: events.FollowUpModeSet("all"),
             lambda: events.AutoCompactionSet(self._may()),

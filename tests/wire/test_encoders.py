@@ -1,5 +1,6 @@
 """What is printed depends on what happened since a mark, and on nothing before it."""
 
+import json
 from collections.abc import Sequence
 from random import Random
 from typing import get_args
@@ -14,6 +15,7 @@ from linnet.core.loop.open_work import OpenWork
 from linnet.core.messages import ToolCall
 from linnet.wire.dialect import Asked, Dialect, Encoder
 from linnet.wire.pi.dialect import Pi
+from linnet.wire.pi.generations import PI_073, PI_087, PI_1
 from linnet.wire.pi_legacy.dialect import PiLegacy
 from linnet.wire.zot.dialect import Zot
 from tests.wire.stories import story
@@ -25,6 +27,10 @@ DIALECTS: list[Dialect] = [
     Pi(stream="deltas"),
     Pi(settled=True),
     Pi(stream="deltas", settled=True),
+    Pi(PI_073),
+    Pi(PI_087),
+    Pi(PI_1),
+    Pi(PI_1, stream="full"),
     PiLegacy(),
     PiLegacy(stream="deltas"),
 ]
@@ -108,7 +114,7 @@ def fresh_of(dialect: Dialect, happened: list[events.Event]) -> Encoder:
 @pytest.mark.parametrize("dialect", DIALECTS[2:])
 def test_nothing_is_left_of_a_job_that_has_settled(dialect: Dialect) -> None:
     """Neither of one that ended by itself nor of one that broke: a prompt that takes no run is told as an empty one."""
-    next_prompt: list[events.Event] = [events.JobStarted("prompt"), events.Settled("prompt", "end")]
+    next_prompt: list[events.Event] = [events.JobStarted("prompt"), events.Settled("prompt", "aborted")]
     whole: list[events.Event] = [events.RunStarted(), events.RunEnded("end", "", ())]
     broken: list[events.Event] = [
         events.RunStarted(),
@@ -122,6 +128,21 @@ def test_nothing_is_left_of_a_job_that_has_settled(dialect: Dialect) -> None:
         printed(encoder, [events.JobStarted("prompt"), *before, events.Settled("prompt", "error", "it broke")])
         assert printed(encoder, [events.ToolProgressed("a", "bash", "late")]) == b""
         assert printed(encoder, next_prompt) == expected
+
+
+EVENTS_OF_073 = {
+    *("agent_start", "agent_end", "turn_start", "turn_end", "message_start", "message_update", "message_end"),
+    *("tool_execution_start", "tool_execution_update", "tool_execution_end", "queue_update"),
+    *("compaction_start", "compaction_end", "auto_retry_start", "auto_retry_end", "session_info_changed"),
+    *("thinking_level_changed", "extension_error", "extension_ui_request"),
+}
+ASKED_FOR = {"tool_request", "tool_request_closed", "output"}  # By clients that bring tools or schemas.
+
+
+@given(randoms)
+def test_clients_of_pi_073_are_sent_no_event_that_it_does_not_have(random: Random) -> None:
+    lines = printed(Pi(PI_073).encoder(), story(random)).splitlines()
+    assert {json.loads(line)["type"] for line in lines} <= EVENTS_OF_073 | ASKED_FOR
 
 
 def test_a_story_may_have_anything_in_it() -> None:

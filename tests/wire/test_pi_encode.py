@@ -22,12 +22,14 @@ from linnet.core.loop.run_facts import (
     AskModel,
     Effect,
     Emit,
+    MakeRoom,
     Prepare,
     Prepared,
     Prompted,
     Replied,
     Review,
     Reviewed,
+    RoomMade,
     RunTool,
 )
 from linnet.core.messages import (
@@ -116,7 +118,7 @@ EMPTY = {
 def runs(draw: st.DrawFn) -> list[events.Event]:
     """A run as core would have it: any reply, any end of it, any order of prompts, tools and aborts."""
     queues = Queues()
-    run = Run(Limits(3), Usage(), queues, reviews=draw(st.booleans()))
+    run = Run(Limits(3), Usage(), queues, reviews=draw(st.booleans()), makes_room=draw(st.booleans()))
     todo: list[Effect] = run.feed(Prompted((GO,) if draw(st.booleans()) else ()))
     happened: list[events.Event] = []
     while todo:
@@ -129,6 +131,8 @@ def runs(draw: st.DrawFn) -> list[events.Event]:
                 todo = run.feed(Prepared(tuple(UserMessage((Text(input.text),), input.time) for input in inputs)))
             case Review():
                 todo = run.feed(draw(st.sampled_from([Reviewed(), Reviewed(GO), Reviewed(cut=reply(stop="aborted"))])))
+            case MakeRoom():
+                todo = run.feed(draw(st.sampled_from([RoomMade(), RoomMade(reply(stop="aborted"))])))
             case RunTool(index, call):
                 for text in draw(st.lists(anything, max_size=2)):
                     happened.append(events.ToolProgressed(call.id, call.name, text))

@@ -13,8 +13,10 @@ from linnet.wire.jsonl import Overlong
 Buffers: TypeAlias = Sequence[bytes | bytearray]
 """Bytes that are written as if they were one. A bytearray may change as soon as the next buffers are asked for."""
 
-Moment: TypeAlias = Literal["accepted", "started", "finished"]
-"""When a command that takes its time is answered."""
+Moment: TypeAlias = Literal["accepted", "heard", "started", "finished"]
+"""When a command that takes its time is answered. `heard` is when it is accepted, and extensions that want to be asked
+about a prompt were asked.
+"""
 
 
 class Asked(Struct, frozen=True):
@@ -66,6 +68,10 @@ class Dialect(Protocol):
     @property
     def asks(self) -> bool:
         """Return whether its clients can be asked something."""
+
+    @property
+    def finishes(self) -> bool:
+        """Return whether what was asked for is finished when the client's input has ended. If not, it is cut short."""
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         """Return the command in a line, or why there is none. Never raises."""

@@ -8,8 +8,9 @@ from msgspec.json import Decoder, encode
 
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
+from linnet.wire import shallow
 from linnet.wire.fields import ABSENT
-from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, decode_line
+from linnet.wire.jsonl import LONGEST_LINE, Lines, Overlong, TooDeep, decode_line
 
 E = TypeVar("E")
 Fields = dict[str, Any]
@@ -110,15 +111,19 @@ class Reader(Generic[E]):
             return decode_line(self._decoder, line)  # Half a surrogate pair can be mended.
         except BadInput as error:
             reason = str(error)
+        data = None
         try:
             fields = decode_line(self._fields, line)
+        except TooDeep:
+            members = shallow.members(line)
+            fields, data = shallow.known(members), members.get("data")
         except BadInput:
             return BadLine(line, reason)
         kind = fields.get("type")
         if not isinstance(kind, str):
             return BadLine(line, "it has no `type`")
         if kind == "response":
-            return _lenient(fields, reason)
+            return _lenient(fields, reason, data)
         mended = self._mended(fields)
         if mended is not None:
             try:
@@ -128,10 +133,12 @@ class Reader(Generic[E]):
         return UnknownEvent(kind, fields, "" if reason.endswith("$.type") else reason)
 
 
-def _lenient(fields: Fields, reason: str) -> Reply:
-    """Return a reply from fields that do not fit it: spelled oddly, it is still the answer that somebody waits for."""
+def _lenient(fields: Fields, reason: str, deep: bytes | None) -> Reply:
+    """Return a reply from fields that do not fit it: spelled oddly, it is still the answer that somebody waits for.
+    `deep` is its data, if nobody has looked at that yet.
+    """
     success = fields.get("success") is True
     error = fields.get("error")
-    data = Raw(encode(fields["data"])) if "data" in fields else ABSENT
+    data = Raw(deep) if deep is not None else Raw(encode(fields["data"])) if "data" in fields else ABSENT
     why = "" if success else error if isinstance(error, str) else reason
     return Reply(str(fields.get("command") or ""), success, fields.get("id"), data, why)

@@ -15,6 +15,13 @@ LONGEST_LINE = 256 * 1024 * 1024
 _encoder = Encoder()
 
 
+class TooDeep(BadInput):
+    """What a line says is nested too deeply to be decoded; it need not be wrong."""
+
+    def __init__(self) -> None:
+        super().__init__("nested too deeply")
+
+
 class Overlong(Struct, frozen=True):
     """A line over the limit; its bytes are gone."""
 
@@ -93,7 +100,7 @@ def without_line_ends(encoded: bytes) -> bytes:
 
 
 def decode_line(decoder: Decoder[T], line: bytes) -> T:
-    """Return what one line says. Raises BadInput with a reason that helps whoever wrote the line."""
+    """Return what one line says. Raises BadInput with a reason that helps whoever wrote the line, or TooDeep."""
     if not line.isascii():
         try:
             line.decode()
@@ -102,7 +109,7 @@ def decode_line(decoder: Decoder[T], line: bytes) -> T:
     try:
         return decoder.decode(line)
     except RecursionError:
-        raise BadInput("nested too deeply") from None
+        raise TooDeep from None
     except ValidationError as error:
         raise BadInput(str(error).replace("`", "").lower()) from None
     except DecodeError as error:

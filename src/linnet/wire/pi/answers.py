@@ -1,25 +1,26 @@
 """Says in pi's words what commands are answered."""
 
+from collections.abc import Sequence
 from typing import Any, assert_never
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType
 
 from linnet.core import commands, messages, session_info, slash
 from linnet.core.text.printable import printable
 from linnet.wire.pi import responses, state, to_pi
+from linnet.wire.pi.generations import PI, Generation
+from linnet.wire.pi.nested_tree import nested
 
-_words = to_pi.Words()
 
-
-def data(answer: commands.Answer) -> Any:
+def data(answer: commands.Answer, generation: Generation = PI) -> Any:
     """Return the `data` of a response; UNSET if it has none."""
     match answer:
         case commands.AgentState():
-            return state.state(answer)
+            return state.state(answer, generation)
         case commands.Transcript(transcript):
-            return responses.MessagesData([_words.message(message) for message in transcript])
+            return responses.MessagesData(to_pi.Words(generation).listed(transcript))
         case commands.SessionStats():
-            return _stats(answer)
+            return _stats(answer, generation)
         case commands.LastText(text):
             return responses.TextData(text)
         case commands.ModelChosen(model):
@@ -33,7 +34,9 @@ def data(answer: commands.Answer) -> Any:
         case commands.ThinkingCycled(level):
             return level and responses.LevelData(level)
         case commands.Compacted(result):
-            return to_pi.compaction(result)
+            return to_pi.compaction(result, to_pi.Words(generation))
+        case commands.QueueCleared(steering, follow_ups):
+            return responses.QueueData([each.text for each in steering], [each.text for each in follow_ups])
         case commands.SessionOpened(cancelled, remark):
             return responses.CancelledData(cancelled, remark or UNSET)
         case commands.Branched(text, cancelled):
@@ -44,6 +47,8 @@ def data(answer: commands.Answer) -> Any:
             return responses.BranchMessagesData([responses.BranchMessage(id, text) for id, text in listed])
         case commands.Outline(entries, leaf):
             return responses.TreeData(leaf, [_node(entry) for entry in entries])
+        case commands.EntryTree():
+            return nested(answer)
         case commands.EntryList(lines, leaf):
             return responses.EntriesData([Raw(line) for line in lines], leaf)
         case commands.SessionList(found, current):
@@ -54,7 +59,10 @@ def data(answer: commands.Answer) -> Any:
             return responses.PathData(path)
         case commands.BashDone(run):
             full = (run.full_output_path if run.truncated else None) or UNSET
-            return responses.BashData(printable(run.output), run.exit_code, run.cancelled, run.truncated, full)
+            code = UNSET if run.exit_code is None and generation.cancelled_without_code else run.exit_code
+            return responses.BashData(printable(run.output), code, run.cancelled, run.truncated, full)
+        case commands.Accepted(queued) if generation.disposition:
+            return responses.DispositionData("queued" if queued else "started")
         case (
             commands.Greeting()
             | commands.Accepted()
@@ -68,21 +76,40 @@ def data(answer: commands.Answer) -> Any:
             assert_never(answer)
 
 
-def _stats(stats: commands.SessionStats) -> responses.StatsData:
-    said = stats.messages
+def _stats(stats: commands.SessionStats, generation: Generation) -> responses.StatsData:
+    counted = stats.tally or _tally(to_pi.Words(generation).among(stats.messages))
     spent = stats.spent
     return responses.StatsData(
         session_file=stats.session_file or UNSET,
         session_id=stats.session_id,
-        user_messages=sum(isinstance(message, messages.UserMessage) for message in said),
-        assistant_messages=sum(isinstance(message, messages.AssistantMessage) for message in said),
-        tool_calls=sum(len(message.calls) for message in said if isinstance(message, messages.AssistantMessage)),
-        tool_results=sum(isinstance(message, messages.ToolResult) for message in said),
-        total_messages=len(said),
+        user_messages=counted.user,
+        assistant_messages=counted.assistant,
+        tool_calls=counted.calls,
+        tool_results=counted.results,
+        total_messages=counted.total,
         tokens=responses.Tokens(spent.input, spent.output, spent.cache_read, spent.cache_write, spent.total),
         cost=spent.cost.total,
         cost_known=state.known(cost=spent.cost_known),
+        context_usage=_context(stats.context) if generation.context_usage else UNSET,
     )
+
+
+def _tally(said: Sequence[messages.Message]) -> session_info.Tally:
+    replies = [message for message in said if isinstance(message, messages.AssistantMessage)]
+    return session_info.Tally(
+        user=sum(isinstance(message, messages.UserMessage) for message in said),
+        assistant=len(replies),
+        calls=sum(len(message.calls) for message in replies),
+        results=sum(isinstance(message, messages.ToolResult) for message in said),
+        total=len(said),
+    )
+
+
+def _context(used: commands.ContextUse | None) -> responses.ContextUsage | UnsetType:
+    if used is None:
+        return UNSET
+    percent = None if used.tokens is None else used.tokens / used.window * 100
+    return responses.ContextUsage(used.tokens, used.window, percent)
 
 
 def _node(entry: session_info.OutlineEntry) -> responses.TreeNode:

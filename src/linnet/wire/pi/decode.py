@@ -12,7 +12,8 @@ from linnet.errors import BadInput
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.fields import Field, saving
 from linnet.wire.jsonl import Overlong
-from linnet.wire.pi.line import Line, read
+from linnet.wire.pi.generations import PI, Generation
+from linnet.wire.pi.line import Line, one_line, read
 
 if TYPE_CHECKING:
     from linnet.core.form import Form
@@ -71,7 +72,7 @@ _all: Field[bool] = Field("all", decoder_of(bool), "true or false")
 
 _BEHAVIORS: "dict[_Behavior | None, WhenBusy]" = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
 _BARE: dict[str, commands.Command] = {
-    "abort": commands.Abort(),
+    "clear_queue": commands.ClearQueue(),
     "get_state": commands.GetState(),
     "get_messages": commands.GetMessages(),
     "cycle_model": commands.CycleModel(),
@@ -84,27 +85,31 @@ _BARE: dict[str, commands.Command] = {
     "get_last_assistant_text": commands.GetLastText(),
     "get_branch_messages": commands.GetBranchMessages(),
     "get_fork_messages": commands.GetBranchMessages(),
-    "get_tree": commands.GetTree(),
     "get_commands": commands.GetCommands(),
     "reload": commands.Reload(),
     "clone": commands.CloneSession(),
 }
 
 
-def decode(line: bytes | Overlong) -> Asked | Rejected:
+def decode(line: bytes | Overlong, generation: Generation = PI) -> Asked | Rejected:
     """Return the command in a line, or why there is none. Never raises."""
-    return read(line, _understand)
+    return read(line, lambda name, fields: _understand(name, fields, generation))
 
 
-def _understand(name: str, fields: Line) -> commands.Command:
+def _understand(name: str, fields: Line, generation: Generation) -> commands.Command:
+    if name not in generation.commands:
+        raise unknown(name)
     bare = _BARE.get(name)
     if bare is not None:
         return bare
     match name:
+        case "abort":
+            return commands.Abort(keep=generation.queue_after_abort == "kept", wait=generation.abort_waits)
         case "prompt":
-            return _prompt(fields, _BEHAVIORS[_behavior.optional(fields.streaming_behavior)], "at_once")
+            behavior = _BEHAVIORS[_behavior.optional(fields.streaming_behavior)]
+            return replace(_prompt(fields, behavior, "at_once"), shown_first=generation.queue_told_first)
         case "steer" | "follow_up":
-            return _prompt(fields, name, "refuse")
+            return replace(_prompt(fields, name, "refuse"), shown_first=generation.queue_told_first)
         case "new_session":
             return commands.NewSession(_parent.optional(fields.parent_session))
         case "set_model":
@@ -123,15 +128,17 @@ def _understand(name: str, fields: Line) -> commands.Command:
         case "set_auto_retry":
             return commands.SetAutoRetry(_enabled.required(fields.enabled), saving(fields.save))
         case "bash":
-            return commands.Bash(
-                _command.required(fields.command), _excluded.optional(fields.exclude_from_context) or False
-            )
+            excluded = _excluded.optional(fields.exclude_from_context) or False
+            request = bytes(one_line(fields.id)) if generation.bash_updates else None
+            return commands.Bash(_command.required(fields.command), excluded, request)
         case "switch_session":
             return commands.SwitchSession(_session.required(fields.session_path))
         case "branch" | "fork":
             return commands.Branch(_entry.required(fields.entry_id))
         case "navigate":
             return _navigate(fields)
+        case "get_tree":
+            return commands.GetTree(whole=generation.tree == "nested")
         case "get_entries":
             return commands.GetEntries(_since.optional(fields.since))
         case "set_session_name":

@@ -6,6 +6,7 @@ from linnet.wire.dialect import Asked, Encoder, Moment, Opened, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.pi import state
 from linnet.wire.pi.decode import Manner, SetStream, Stream, decode
+from linnet.wire.pi.generations import PI, Generation
 
 BUSY = "Agent is already processing. Specify streamingBehavior ('steer' or 'followUp') to queue the message."
 
@@ -15,19 +16,23 @@ class Pi:
 
     asks = True
 
-    def __init__(self, *, stream: Stream = "full", settled: bool = False) -> None:
-        self._manner = Manner(stream, settled=settled)
+    def __init__(self, generation: Generation = PI, *, stream: Stream | None = None, settled: bool = False) -> None:
+        self._generation = generation
+        self.finishes = generation.input_end == "finish"
+        self._manner = Manner(stream or generation.updates, settled=settled or generation.settled != "if_asked")
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
-        return decode(line)
+        return decode(line, self._generation)
 
     def moment(self, command: commands.Command) -> Moment:
-        return "accepted" if isinstance(command, commands.Prompt) else "finished"
+        if not isinstance(command, commands.Prompt):
+            return "finished"
+        return "heard" if self._generation.disposition else "accepted"
 
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
         if isinstance(asked.command, SetStream):
             self._set_stream(asked.command)
-        return state.answer(asked, answer)
+        return state.answer(asked, answer, self._generation)
 
     def _set_stream(self, command: SetStream) -> None:
         self._manner.stream = command.mode or self._manner.stream
@@ -35,6 +40,11 @@ class Pi:
             self._manner.settled = command.settled
 
     def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+        summarizes = isinstance(asked, Asked) and isinstance(asked.command, commands.Compact)
+        if summarizes and self._generation.compactions == "compaction":
+            from linnet.wire.pi.to_pi import summary_failure
+
+            reason = summary_failure(reason)
         return state.refuse(asked, reason)
 
     def explain(self, error: errors.LinnetError) -> str:
@@ -58,4 +68,4 @@ class Pi:
     def encoder(self, session: str = "") -> Encoder:
         from linnet.wire.pi.encode import PiEncoder  # Not needed before something happens.
 
-        return PiEncoder(self._manner)
+        return PiEncoder(self._manner, self._generation)

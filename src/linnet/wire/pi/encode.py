@@ -5,36 +5,18 @@ a message repeat the message so far. So the encoder remembers what is open.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeAlias
 
-from msgspec import UNSET, Raw, structs
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import events, messages
-from linnet.core.inputs import Input
 from linnet.wire.dialect import Buffers
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import frames, to_pi
+from linnet.wire.pi.asides import Asides, Outside
 from linnet.wire.pi.decode import Manner as Manner
+from linnet.wire.pi.generations import PI, Generation
 from linnet.wire.pi.reply import Reply
 
-Outside: TypeAlias = (
-    events.RetryScheduled
-    | events.RetryEnded
-    | events.CompactionStarted
-    | events.CompactionEnded
-    | events.QueueChanged
-    | events.BashRan
-    | events.QuestionAsked
-    | events.QuestionClosed
-    | events.SessionNamed
-    | events.SessionFailed
-    | events.ProjectUntrusted
-    | events.NoteAdded
-    | events.HookFailed
-    | events.OutputRead
-    | events.Shown
-)
-"""Events that are not part of a run."""
 NO_TRUNCATION = {"truncation": None, "fullOutputPath": None}
 MOST_LINES = 2000
 MOST_BYTES = 50 * 1024
@@ -62,19 +44,25 @@ class PiEncoder:
     and once a job has settled, the encoder remembers nothing, so that what it prints is a function of the events since.
     """
 
-    def __init__(self, manner: Manner | None = None, spelling: to_pi.Words | None = None) -> None:
+    def __init__(
+        self, manner: Manner | None = None, generation: Generation = PI, spelling: to_pi.Words | None = None
+    ) -> None:
         self._manner = manner or Manner()
-        self._words = spelling or to_pi.Words()
+        self._generation = generation
+        self._words = spelling or to_pi.Words(generation)
         self._forget()
 
     def _forget(self) -> None:
         self._in_run = False
         self._in_turn = False
+        self._aborted = False  # The job is being cut short by an abort, whatever its last run came to.
         self._ran = False  # A run of this job has ended.
         self._owed = False  # A prompt has begun, and whoever sent it waits for the end of a run.
         self._reply: Reply | None = None  # The one that is open.
+        self._usage = b""  # What it has used so far, as a field of an update; empty in generations without.
+        self._held: list[frames.Frame] = []  # Messages that come after the end of the last tool.
         self._running: dict[str, _Running] = {}
-        self._compacting = False
+        self._asides = Asides(self._words)
 
     def encode(self, batch: Iterable[events.Event]) -> Iterator[Buffers]:
         for event in batch:
@@ -99,6 +87,9 @@ class PiEncoder:
                 return self._open_reply.start(event)
             case events.PartEnded(index, part):
                 return self._open_reply.end(index, part)
+            case events.UsageGrew(usage):
+                self._set_usage(usage)
+                return None
             case _:
                 return None
 
@@ -110,9 +101,14 @@ class PiEncoder:
     def _update(self, event: bytes) -> Buffers:
         # The message so far stands in it twice, as in pi. It is joined by whoever writes, not copied here.
         if self._manner.stream == "deltas":
-            return (b'{"type":"message_update"' + event + b"}}\n",)
+            return (b'{"type":"message_update"' + self._usage + event + b"}}\n",)
         now = self._open_reply.now()
-        return [b'{"type":"message_update","message":', *now, event + b',"partial":', *now, b"}}\n"]
+        head = b'{"type":"message_update"' + self._usage + b',"message":'
+        return [head, *now, event + b',"partial":', *now, b"}}\n"]
+
+    def _set_usage(self, usage: messages.Usage) -> None:
+        if self._generation.usage_in_updates:
+            self._usage = b',"usage":' + encode_lines([self._words.usage(usage)])[:-1]
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
         match event:
@@ -122,32 +118,40 @@ class PiEncoder:
             case events.JobStarted(kind):
                 self._owed = kind == "prompt"
                 return []
+            case events.JobInterrupted(error):
+                self._aborted = not error
+                return []
             case events.UserSaid(said):  # Said before StepStarted, but inside of the turn for pi's clients.
                 user = self._words.message(said)
                 return [*self._turn(), frames.MessageStart(user), frames.MessageEnd(user)]
             case events.StepStarted():
                 return self._turn()
             case events.ReplyStarted(api, provider, model, time):
-                started = self._words.assistant(messages.AssistantMessage((), time, provider, model, api=api))
-                self._reply = Reply(encode_lines([started])[:-1])
+                started = self._words.begun(messages.AssistantMessage((), time, provider, model, api=api))
+                self._reply = Reply(encode_lines([started])[:-1], self._generation)
+                self._set_usage(messages.Usage())
                 return [frames.MessageStart(started)]
             case events.ReplyEnded(reply):
-                return self._replied(reply)
+                return [*self._replied(reply), *self._asides.retried(reply)]
             case events.ToolStarted(call):
                 running = self._running[call.id] = _Running(call)
                 return [frames.ToolExecutionStart(call.id, call.name, running.args)]
             case events.ToolProgressed():
                 return self._progressed(event)
+            case events.ToolReturned(result):
+                return [self._returned(result)] if self._generation.ends_as_they_come else []
             case events.ToolFinished(result):
-                self._running.pop(result.call_id, None)
-                shown = self._words.result(result)
-                end = frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error)
-                # As in pi: the execution has ended before its message begins.
-                return [end, frames.MessageStart(shown), frames.MessageEnd(shown)]
+                return self._finished(result)
             case events.StepEnded(reply, results):
-                return [self._turn_ended(reply, results)]
+                return [*self._release(), self._turn_ended(reply, results)]
+            case events.SystemTold(message) if self._generation.system_messages:
+                system = self._words.message(message)
+                return [*self._turn(), frames.MessageStart(system), frames.MessageEnd(system)]
             case events.Interrupted(reply):  # The turn has ended by now, and pi tells an abort as a reply in a turn.
                 return [*self._turn(), *self._replied(reply), self._turn_ended(reply)]
+            case events.NoteAdded(note):
+                shown = self._words.message(note)
+                return [*(self._turn() if self._in_run else ()), frames.MessageStart(shown), frames.MessageEnd(shown)]
             case events.RunEnded():
                 return [self._run_ended(event)]
             case events.TextGrew() | events.CallGrew() | events.ThinkingGrew():
@@ -161,6 +165,10 @@ class PiEncoder:
             case _:
                 return [] if isinstance(event, events.Internal) else self._outside(event)
 
+    def _outside(self, event: Outside) -> Sequence[frames.Frame]:
+        """Return the frames of an event that is not part of a run."""
+        return self._asides.told(event)
+
     def _turn(self) -> list[frames.Frame]:
         """Return the start of a turn, unless one is open."""
         if self._in_turn:
@@ -171,11 +179,32 @@ class PiEncoder:
     def _replied(self, reply: messages.AssistantMessage) -> list[frames.Frame]:
         """Return the end of a reply, after its start if that was not told: the reply failed before its first word."""
         out: list[frames.Frame] = []
+        ended = self._words.assistant(reply)
         if self._reply is None:
             empty = structs.replace(reply, content=(), usage=messages.Usage(), stop="end", error="")
-            out.append(frames.MessageStart(self._words.assistant(empty)))
+            out.append(frames.MessageStart(ended if self._generation.pending else self._words.assistant(empty)))
         self._reply = None
-        return [*out, frames.MessageEnd(self._words.assistant(reply))]
+        return [*out, frames.MessageEnd(ended)]
+
+    def _returned(self, result: messages.ToolResult) -> frames.Frame:
+        """Return the end of a tool."""
+        self._running.pop(result.call_id, None)
+        duration = result.duration if self._generation.durations and result.duration is not None else UNSET
+        return frames.ToolExecutionEnd(result.call_id, result.name, self._outcome(result), result.is_error, duration)
+
+    def _finished(self, result: messages.ToolResult) -> list[frames.Frame]:
+        """Return the message of a result, which comes after the end of its tool, or of all tools of the reply."""
+        shown = self._words.result(result)
+        told: list[frames.Frame] = [frames.MessageStart(shown), frames.MessageEnd(shown)]
+        if not self._generation.ends_as_they_come:
+            return [self._returned(result), *told]
+        self._held += told
+        return []
+
+    def _release(self) -> list[frames.Frame]:
+        """Return the messages that were held, and hold them no more."""
+        held, self._held = self._held, []
+        return held
 
     def _turn_ended(
         self, reply: messages.AssistantMessage, results: Iterable[messages.ToolResult] = ()
@@ -184,7 +213,11 @@ class PiEncoder:
         return frames.TurnEnd(self._words.assistant(reply), [self._words.result(result) for result in results])
 
     def _settled(self, event: events.Settled) -> list[frames.Frame]:
-        over = [frames.AgentSettled(event.stop == "aborted")] if self._manner.settled else []
+        cut = event.stop == "aborted" or (self._aborted and self._generation.will_retry)
+        aborted = UNSET if self._generation.settled == "bare" else cut
+        if self._generation.disposition and event.stop == "end" and not (self._ran or self._in_run):
+            return []  # It was handled without a run, and its answer says so.
+        over = [frames.AgentSettled(aborted)] if self._manner.settled else []
         return [*self._last_run_ended(event.error if event.stop == "error" else ""), *over]
 
     def _last_run_ended(self, error: str) -> list[frames.Frame]:
@@ -200,18 +233,23 @@ class PiEncoder:
         for id, running in self._running.items():
             failed = messages.ToolResult(id, running.name, (messages.Text(error),), 0, is_error=True)
             out.append(frames.ToolExecutionEnd(id, running.name, self._outcome(failed), is_error=True))
+        out += self._release()
         if self._in_turn:
             reply = messages.AssistantMessage((), 0, "", "", stop="error", error=error)
             out += [*self._replied(reply), self._turn_ended(reply)]
-        return [*out, frames.AgentEnd([], to_pi.failure(error) if error else UNSET)]
+        return [*out, frames.AgentEnd([], self._again(False), to_pi.failure(error) if error else UNSET)]
+
+    def _again(self, again: bool) -> bool | UnsetType:
+        return again if self._generation.will_retry else UNSET
 
     def _run_ended(self, event: events.RunEnded) -> frames.AgentEnd:
         """Return the end of a run, with its error unless the last message says it."""
         self._in_run, self._ran = False, True
         last = event.messages[-1] if event.messages else None
         told = isinstance(last, messages.AssistantMessage) and last.error == event.error
-        said = [self._words.message(message) for message in event.messages]
-        return frames.AgentEnd(said, UNSET if told or not event.error else to_pi.failure(event.error))
+        said = self._words.listed(event.messages)
+        error = UNSET if told or not event.error or not self._generation.additions else to_pi.failure(event.error)
+        return frames.AgentEnd(said, self._again(event.again), error)
 
     def _progressed(self, event: events.ToolProgressed) -> Sequence[frames.Frame]:
         running = self._running.get(event.call_id)
@@ -219,63 +257,11 @@ class PiEncoder:
             return []  # It has finished by now.
         running.add(event.text)
         so_far: list[frames.UserBlock] = [frames.Text(running.output)]
-        outcome = frames.ToolOutcome(so_far, dict(NO_TRUNCATION))
+        outcome = frames.ToolOutcome(so_far, dict(NO_TRUNCATION) if self._generation.no_details else {})
         return [frames.ToolExecutionUpdate(event.call_id, event.name, running.args, outcome)]
 
     def _outcome(self, result: messages.ToolResult) -> frames.ToolOutcome | str:
-        return frames.ToolOutcome(to_pi.blocks(result.content), to_pi.camel(result.details or {}))
-
-    def _outside(self, event: Outside) -> Sequence[frames.Frame]:
-        """Return the frames of an event that is not part of a run."""
-        match event:
-            case events.RetryScheduled(attempt, most, delay, error):
-                return [frames.AutoRetryStart(attempt, most, delay, to_pi.failure(error))]
-            case events.RetryEnded(success, attempt, error):
-                return [frames.AutoRetryEnd(success, attempt, to_pi.failure(error) or UNSET)]
-            case events.CompactionStarted("manual") | events.CompactionEnded("manual"):
-                return []  # Whoever asked for it is answered.
-            case events.CompactionStarted(reason):
-                self._compacting = True
-                return [frames.AutoCompactionStart(reason)]
-            case events.CompactionEnded(reason, result, aborted, will_retry, error):
-                started = [] if self._compacting else [frames.AutoCompactionStart(reason)]
-                self._compacting = False
-                shown = None if result is None else to_pi.compaction(result)
-                return [*started, frames.AutoCompactionEnd(shown, aborted, will_retry, to_pi.failure(error) or UNSET)]
-            case events.QueueChanged(steering, follow_ups, dropped):
-                return [frames.QueueUpdate(_texts(steering), _texts(follow_ups), _texts(dropped) or UNSET)]
-            case events.QuestionAsked() | events.QuestionClosed():
-                return _asked(event)
-            case events.SessionNamed(name):
-                return [frames.SessionInfoChanged(name)]
-            case events.SessionFailed(path, error):
-                return [frames.SessionError(path, error)]
-            case events.ProjectUntrusted(path, found, changed):
-                listed = [frames.Found(each.kind, each.path) for each in found]
-                return [frames.ProjectUntrusted(path, listed, changed or UNSET)]
-            case events.BashRan():
-                return []
-            case events.NoteAdded(note):
-                said = self._words.message(note)
-                return [*(self._turn() if self._in_run else ()), frames.MessageStart(said), frames.MessageEnd(said)]
-            case events.OutputRead(value, problem):
-                return [frames.Output(error=problem) if problem else frames.Output(value)]
-            case events.HookFailed(path, name, error):
-                return [frames.HookError(path, name, error)]
-            case _:
-                return [_shown(event)]
-
-
-def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Frame]:
-    from linnet.wire.pi import questions  # Most agents ask none.
-
-    return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
-
-
-def _shown(event: events.Shown) -> frames.Frame:
-    from linnet.wire.pi import questions  # Most agents have no extensions.
-
-    return questions.told(event)
+        return self._words.outcome(result)
 
 
 def tail(text: str) -> str:
@@ -289,7 +275,3 @@ def tail(text: str) -> str:
     while data[start] & 0xC0 == 0x80:  # In the middle of a character.
         start += 1
     return data[start:].decode("utf-8", "surrogatepass")
-
-
-def _texts(waiting: Iterable[Input]) -> list[str]:
-    return [input.text for input in waiting]

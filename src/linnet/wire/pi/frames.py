@@ -3,14 +3,14 @@
 An addition is something that pi itself does not print.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 from msgspec import UNSET, Raw, Struct, UnsetType
 
 from linnet.wire.pi.state import PermissionAsked, Plain
 
-Stop: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted"]
+Stop: TypeAlias = Literal["stop", "length", "toolUse", "error", "aborted", "pending"]
 
 
 class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
@@ -44,6 +44,7 @@ class ToolCall(Frame, frozen=True, tag="toolCall"):
     name: str
     arguments: dict[str, Any]
     thought_signature: str | UnsetType = UNSET
+    arguments_error: str | UnsetType = UNSET
     unparsed: str | UnsetType = UNSET  # On disk only: what the model wrote, where that was no JSON object.
 
 
@@ -88,6 +89,7 @@ class AssistantMessage(Said, frozen=True, tag="assistant"):
     stop_reason: Stop
     timestamp: int
     error_message: str | UnsetType = UNSET
+    duration_ms: int | UnsetType = UNSET
 
 
 class ToolResultMessage(Said, frozen=True, tag="toolResult"):
@@ -97,15 +99,16 @@ class ToolResultMessage(Said, frozen=True, tag="toolResult"):
     details: dict[str, Any] | UnsetType
     is_error: bool
     timestamp: int
+    duration_ms: int | UnsetType = UNSET
 
 
 class BashExecutionMessage(Said, frozen=True, tag="bashExecution"):
     command: str
     output: str
-    exit_code: int | None
+    exit_code: int | UnsetType | None
     cancelled: bool
     truncated: bool
-    full_output_path: str | None
+    full_output_path: str | UnsetType | None
     timestamp: int
     exclude_from_context: bool | UnsetType = UNSET
     raw_output: str | UnsetType = UNSET  # On disk only: with the colours that `output` is without.
@@ -131,6 +134,24 @@ class CompactionSummaryMessage(Said, frozen=True, tag="compactionSummary"):
     timestamp: int
 
 
+class ToolAdded(Plain, frozen=True):
+    name: str
+    description: str
+    parameters: dict[str, Any]
+
+
+class ToolRemoved(Plain, frozen=True):
+    name: str
+
+
+class SystemMessage(Said, frozen=True, tag="system"):
+    content: str
+    sections: Mapping[str, str | None]
+    timestamp: int
+    tools_added: list[ToolAdded] | UnsetType = UNSET
+    tools_removed: list[ToolRemoved] | UnsetType = UNSET
+
+
 Message: TypeAlias = (
     UserMessage
     | AssistantMessage
@@ -139,6 +160,7 @@ Message: TypeAlias = (
     | CompactionSummaryMessage
     | BranchSummaryMessage
     | CustomMessage
+    | SystemMessage
 )
 
 
@@ -148,13 +170,14 @@ class AgentStart(Frame, frozen=True, tag="agent_start"):
 
 class AgentEnd(Frame, frozen=True, tag="agent_end"):
     messages: list[Message]
+    will_retry: bool | UnsetType = UNSET
     error_message: str | UnsetType = UNSET  # An addition: why the run failed, where its last message does not say so.
 
 
 class AgentSettled(Frame, frozen=True, tag="agent_settled"):
-    """A prompt is over, with all that followed from it by itself. An addition, sent if a client asks for it."""
+    """A prompt is over, with all that followed from it by itself. Before 0.80 an addition, if a client asks for it."""
 
-    aborted: bool
+    aborted: bool | UnsetType = UNSET
 
 
 class TurnStart(Frame, frozen=True, tag="turn_start"):
@@ -176,7 +199,7 @@ class MessageEnd(Frame, frozen=True, tag="message_end"):
 
 class ToolOutcome(Plain, frozen=True):
     content: list[UserBlock]
-    details: dict[str, Any]
+    details: dict[str, Any] | UnsetType = UNSET
 
 
 class ToolExecutionStart(Frame, frozen=True, tag="tool_execution_start"):
@@ -197,6 +220,7 @@ class ToolExecutionEnd(Frame, frozen=True, tag="tool_execution_end"):
     tool_name: str
     result: ToolOutcome | str
     is_error: bool
+    duration_ms: int | UnsetType = UNSET
 
 
 class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
@@ -221,7 +245,9 @@ class CompactionResult(Plain, frozen=True):
     summary: str
     first_kept_entry_id: str
     tokens_before: int
-    details: Files
+    estimated_tokens_after: int | UnsetType = UNSET
+    usage: Usage | UnsetType = UNSET
+    details: Files = Files((), ())
 
 
 class AutoCompactionStart(Frame, frozen=True, tag="auto_compaction_start"):

@@ -3,10 +3,11 @@
 from typing import Any, TypeAlias
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from linnet.core import messages
 from linnet.core.text.timestamps import END
-from linnet.wire.pi.source import ImageSource
+from linnet.core.toolspec import ToolSpec
 
 ABORTED = "Request was aborted."
 _STOP: dict[str, messages.StopReason] = {
@@ -16,6 +17,20 @@ _STOP: dict[str, messages.StopReason] = {
     "error": "error",
     "aborted": "aborted",
 }
+
+
+class ImageSource(Struct, frozen=True, gc=False):
+    """Either the bytes of an image or its address. The field for its type has two spellings; either is taken."""
+
+    type: str = "base64"
+    data: str = ""
+    url: str = ""
+    _media_type: str = field(default="", name="mediaType")
+    _snake_type: str = field(default="", name="media_type")
+
+    @property
+    def mime_type(self) -> str:
+        return self._media_type or self._snake_type
 
 
 class Block(Struct, frozen=True, rename="camel", gc=False):
@@ -51,6 +66,12 @@ class SpelledUsage(messages.Usage, frozen=True, rename="camel", gc=False):
     priced: bool = field(default=True, name="costKnown")  # An addition: false if the price of some is not known.
 
 
+class SpelledTool(Struct, frozen=True, gc=False):
+    name: str = ""
+    description: str = ""
+    parameters: Any = None
+
+
 class Spelled(Struct, frozen=True, rename="camel", gc=False):
     """A message of any role. Fields that its role has no use for have their defaults."""
 
@@ -80,6 +101,10 @@ class Spelled(Struct, frozen=True, rename="camel", gc=False):
     from_id: str = ""
     custom_type: str = ""
     display: bool = True
+    duration_ms: float | None = None
+    sections: dict[str, Any] | None = None
+    tools_added: list[SpelledTool] | None = None
+    tools_removed: list[SpelledTool] | None = None
 
 
 def message(said: Spelled) -> messages.Message | None:
@@ -92,8 +117,15 @@ def message(said: Spelled) -> messages.Message | None:
             return _assistant(said, time)
         case "toolResult":
             details = said.details if isinstance(said.details, dict) else None
-            content = user_parts(said.content)
-            return messages.ToolResult(said.tool_call_id, said.tool_name, content, time, said.is_error, details)
+            return messages.ToolResult(
+                said.tool_call_id,
+                said.tool_name,
+                user_parts(said.content),
+                time,
+                said.is_error,
+                details,
+                _duration(said),
+            )
         case "bashExecution":
             return messages.BashRun(
                 said.command,
@@ -111,8 +143,35 @@ def message(said: Spelled) -> messages.Message | None:
             return messages.BranchSummary(said.summary, said.from_id, time)
         case "custom" | "hookMessage":
             return messages.Note(said.custom_type, user_parts(said.content), time, said.display, said.details)
+        case "system":
+            return _system(said, time)
         case _:
             return None
+
+
+def with_content(message: messages.Message, content: SpelledContent) -> messages.Message:
+    """Return the message with another content. One of a role whose content cannot be replaced stays as it is."""
+    match message:
+        case messages.UserMessage() | messages.ToolResult() | messages.Note():
+            return replace(message, content=user_parts(content))
+        case messages.AssistantMessage():
+            return replace(message, content=_reply_parts(content))
+        case _:
+            return message
+
+
+def _system(said: Spelled, time: int) -> messages.SystemMessage:
+    sections = {name: text for name, text in (said.sections or {}).items() if text is None or isinstance(text, str)}
+    added = [
+        ToolSpec(tool.name, tool.description, tool.parameters if isinstance(tool.parameters, dict) else {})
+        for tool in said.tools_added or ()
+    ]
+    removed = [tool.name for tool in said.tools_removed or ()]
+    return messages.SystemMessage(sections, time, tuple(added), tuple(removed))
+
+
+def _duration(said: Spelled) -> int | None:
+    return None if said.duration_ms is None else rounded(said.duration_ms)
 
 
 def rounded(number: float) -> int:
@@ -146,10 +205,9 @@ def usage(spelled: SpelledUsage | None) -> messages.Usage:
 
 def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
     stop = _STOP.get(said.stop_reason, "end")
-    content = [messages.Text(said.content)] if isinstance(said.content, str) else map(_reply_part, said.content)
     error = "" if stop == "aborted" and said.error_message == ABORTED else said.error_message
     return messages.AssistantMessage(
-        tuple([part for part in content if part is not None]),
+        _reply_parts(said.content),
         time,
         said.provider,
         said.model,
@@ -157,7 +215,14 @@ def _assistant(said: Spelled, time: int) -> messages.AssistantMessage:
         stop,
         error,
         said.api,
+        _duration(said),
     )
+
+
+def _reply_parts(content: SpelledContent) -> tuple[messages.ReplyPart, ...]:
+    if isinstance(content, str):
+        return (messages.Text(content),)
+    return tuple([part for part in map(_reply_part, content) if part is not None])
 
 
 def _reply_part(block: Block) -> messages.ReplyPart | None:

@@ -11,8 +11,8 @@ from linnet.core.messages import Image, Sent, Text
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
 from linnet.wire.fields import Field, each
+from linnet.wire.pi.from_pi import ImageSource
 from linnet.wire.pi.line import Line, one_line
-from linnet.wire.pi.source import ImageSource
 
 BINARY = 0.1  # A document of whose characters more than this share are no UTF-8 is no text.
 

@@ -10,6 +10,7 @@ from linnet.core.events import PartStarted
 from linnet.core.messages import ReplyPart, Text, Thinking, ToolCall
 from linnet.wire.jsonl import encode_lines
 from linnet.wire.pi import to_pi
+from linnet.wire.pi.generations import PI, Generation
 
 if TYPE_CHECKING:
     from linnet.wire.pi.partial_json import PartialJson
@@ -61,8 +62,10 @@ class Reply:
     long they are, since its buffers are those that the parts grow in.
     """
 
-    def __init__(self, empty: bytes) -> None:
+    def __init__(self, empty: bytes, generation: Generation = PI) -> None:
         """`empty` is the message before its first word."""
+        self._names_calls = generation.call_starts_named
+        self._errors = generation.argument_errors
         at = empty.index(b"[]") + 1
         self._head = bytearray(empty[:at])
         self._tail = empty[at:]
@@ -79,7 +82,11 @@ class Reply:
     def start(self, started: PartStarted) -> bytes:
         part = self._open[started.index] = _Part(started)
         self._unfinished.append(part)
-        return _event(started.index, f"{_NAMES[started.kind]}_start")
+        event = _event(started.index, f"{_NAMES[started.kind]}_start")
+        if self._names_calls and started.kind == "tool_call":
+            named = encode_lines([{"id": started.call_id, "toolName": started.name}])
+            event += b"," + named.removeprefix(b"{").removesuffix(b"}\n")
+        return event
 
     def grow(self, index: int, text: str) -> bytes:
         part = self._open[index]
@@ -95,7 +102,8 @@ class Reply:
             case Thinking(text):
                 return _event(index, "thinking_end") + b',"content":' + encode_lines([text])[:-1]
             case ToolCall():
-                return _event(index, "toolcall_end") + b',"toolCall":' + encode_lines([to_pi.part(ended)])[:-1]
+                told = to_pi.part(ended, errors=self._errors)
+                return _event(index, "toolcall_end") + b',"toolCall":' + encode_lines([told])[:-1]
 
 
 def _arguments(shown: bytearray) -> "PartialJson":

@@ -126,9 +126,18 @@ class PathData(Plain, frozen=True):
     path: str
 
 
+class DispositionData(Plain, frozen=True):
+    disposition: Literal["started", "queued", "handled"]
+
+
+class QueueData(Plain, frozen=True):
+    steering: list[str]
+    follow_up: list[str]
+
+
 class BashData(Plain, frozen=True):
     output: str
-    exit_code: int | None
+    exit_code: int | UnsetType | None
     cancelled: bool
     truncated: bool
     full_output_path: str | UnsetType = UNSET
@@ -142,6 +151,12 @@ class Tokens(Plain, frozen=True):
     total: int
 
 
+class ContextUsage(Plain, frozen=True):
+    tokens: int | None
+    context_window: int
+    percent: float | None
+
+
 class StatsData(Plain, frozen=True):
     session_file: str | UnsetType
     session_id: str
@@ -153,6 +168,7 @@ class StatsData(Plain, frozen=True):
     tokens: Tokens
     cost: float
     cost_known: Literal[False] | UnsetType = UNSET
+    context_usage: ContextUsage | UnsetType = UNSET
 
 
 class TextData(Plain, frozen=True):

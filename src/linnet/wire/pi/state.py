@@ -13,6 +13,7 @@ from linnet.core.answers import SandboxState
 from linnet.core.questions import QuestionAsked
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.jsonl import encode_lines
+from linnet.wire.pi.generations import PI, Generation
 
 
 class Plain(Struct, frozen=True, rename="camel"):
@@ -96,14 +97,16 @@ class Response(Struct, frozen=True, kw_only=True):
     error: str | UnsetType = UNSET
 
 
-def answer(asked: Asked, answer: commands.Answer) -> bytes:
+def answer(asked: Asked, answer: commands.Answer, generation: Generation = PI) -> bytes:
     """Return the response to a command that succeeded."""
     if isinstance(answer, commands.AgentState):
-        told: Any = state(answer)
+        told: Any = state(answer, generation)
     else:
         from linnet.wire.pi.answers import data
 
-        told = data(answer)
+        told = data(answer, generation)
+        if generation.disposition and isinstance(asked.command, commands.Prompt) and told is UNSET:
+            told = {"disposition": "handled"}  # It was carried out as a command, and nothing was begun for it.
     return encode_lines([Response(id=_id(asked.id), command=asked.name, success=True, data=told)])
 
 
@@ -112,18 +115,18 @@ def refuse(asked: Asked | Rejected, reason: str) -> bytes:
     return encode_lines([Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
 
 
-def state(state: commands.AgentState) -> StateData:
+def state(state: commands.AgentState, generation: Generation = PI) -> StateData:
     return StateData(
         model=model(state.model),
         thinking_level=state.thinking,
-        is_streaming=state.streaming,
+        is_streaming=state.prompting if generation.whole_prompts else state.streaming,
         is_compacting=state.compacting,
         steering_mode=state.steering_mode,
         follow_up_mode=state.follow_up_mode,
         session_file=state.session_file or UNSET,
         session_id=state.session_id,
         auto_compaction_enabled=state.auto_compaction,
-        message_count=len(state.messages),
+        message_count=len(state.messages) - (0 if generation.system_messages else state.system_messages),
         pending_message_count=state.pending,
         session_name=state.session_name or UNSET,
         session_error=state.session_error or UNSET,

@@ -3,16 +3,18 @@
 from collections.abc import Iterable
 from typing import Any, assert_never
 
-from msgspec import UNSET, Raw
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.text.printable import printable
 from linnet.wire.pi import frames
 from linnet.wire.pi.from_pi import ABORTED
+from linnet.wire.pi.generations import PI, Generation
 from linnet.wire.pi.state import known
 
 NO_ATTACHMENTS = Raw(b"[]")
+NO_ARGUMENTS = "The arguments are not a JSON object.\n\nReceived arguments:\n{}"
 _STOP: dict[messages.StopReason, frames.Stop] = {
     "end": "stop",
     "tool_use": "toolUse",
@@ -23,7 +25,21 @@ _STOP: dict[messages.StopReason, frames.Stop] = {
 
 
 class Words:
-    """Spells messages in pi's shape. The earlier pi protocol and the session files override some of it."""
+    """Spells messages as one generation of pi does. The earlier pi protocol and the session files override some
+    of it.
+    """
+
+    def __init__(self, generation: Generation = PI) -> None:
+        self.generation = generation
+
+    def among(self, said: Iterable[messages.Message]) -> list[messages.Message]:
+        """Return those of the messages that the generation has."""
+        shown = self.generation.system_messages
+        return [each for each in said if shown or not isinstance(each, messages.SystemMessage)]
+
+    def listed(self, said: Iterable[messages.Message]) -> list[frames.Message]:
+        """Return the same as the generation spells them."""
+        return list(map(self.message, self.among(said)))
 
     def sent_as(self, message: messages.UserMessage) -> messages.Sent | None:
         """Return a message that came with attachments as it was sent; None if it had none, or was changed since."""
@@ -47,13 +63,16 @@ class Words:
                 return frames.CustomMessage(kind, blocks(content), display, told, time)
             case messages.Summary(text, tokens_before, time):
                 return frames.CompactionSummaryMessage(text, tokens_before, time)
+            case messages.SystemMessage():
+                return system(message)
             case _:
                 assert_never(message)
 
     def user(self, message: messages.UserMessage) -> frames.UserMessage:
-        sent = self.sent_as(message)
+        sent = self.sent_as(message) if self.generation.attachments else None
         if sent is None:
-            return frames.UserMessage(blocks(message.content), message.time, NO_ATTACHMENTS)
+            none = NO_ATTACHMENTS if self.generation.attachments else UNSET
+            return frames.UserMessage(blocks(message.content), message.time, none)
         said: tuple[messages.UserPart, ...] = sent.images
         if sent.text:
             said = (messages.Text(sent.text), *said)
@@ -62,7 +81,7 @@ class Words:
     def assistant(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
         error = failure(message.error) or (ABORTED if message.stop == "aborted" else "")
         return frames.AssistantMessage(
-            [part(each) for each in message.content],
+            [part(each, errors=self.generation.argument_errors) for each in message.content],
             message.api,
             message.provider,
             message.model,
@@ -70,7 +89,17 @@ class Words:
             _STOP[message.stop],
             message.time,
             error or UNSET,
+            self._duration(message),
         )
+
+    def _duration(self, message: messages.AssistantMessage | messages.ToolResult) -> int | UnsetType:
+        told = self.generation.durations and message.duration is not None
+        return message.duration if told and message.duration is not None else UNSET
+
+    def begun(self, message: messages.AssistantMessage) -> frames.AssistantMessage:
+        """Return a reply that has only begun."""
+        told = self.assistant(message)
+        return structs.replace(told, stop_reason="pending") if self.generation.pending else told
 
     def result(self, result: messages.ToolResult) -> frames.ToolResultMessage:
         return frames.ToolResultMessage(
@@ -80,19 +109,28 @@ class Words:
             UNSET if result.details is None else camel(result.details),
             result.is_error,
             result.time,
+            self._duration(result),
         )
+
+    def outcome(self, result: messages.ToolResult) -> frames.ToolOutcome:
+        """Return what a tool came to."""
+        empty: dict[str, Any] | UnsetType = {} if self.generation.no_details else UNSET
+        return frames.ToolOutcome(blocks(result.content), camel(result.details) if result.details else empty)
 
     def bash(self, run: messages.BashRun) -> frames.BashExecutionMessage:
         return frames.BashExecutionMessage(
             run.command,
             printable(run.output),
-            run.exit_code,
+            self._if_any(run.exit_code),
             run.cancelled,
             run.truncated,
-            run.full_output_path,
+            self._if_any(run.full_output_path),
             run.time,
             run.private or UNSET,
         )
+
+    def _if_any(self, value: Any) -> Any:
+        return UNSET if value is None and self.generation.cancelled_without_code else value
 
     def usage(self, usage: messages.Usage) -> frames.Usage:
         return frames.Usage(
@@ -106,14 +144,22 @@ class Words:
         )
 
 
-def part(part: messages.ReplyPart) -> frames.ReplyBlock:
+def system(message: messages.SystemMessage) -> frames.SystemMessage:
+    added = [frames.ToolAdded(tool.name, tool.description, tool.schema) for tool in message.added]
+    removed = [frames.ToolRemoved(name) for name in message.removed]
+    return frames.SystemMessage("", message.sections, message.time, added or UNSET, removed or UNSET)
+
+
+def part(part: messages.ReplyPart, *, errors: bool = False) -> frames.ReplyBlock:
+    """Return a part of a reply. With `errors`, a call whose arguments are no JSON object says so."""
     match part:
         case messages.Text(text, signature):
             return frames.Text(text, signature or UNSET)
         case messages.Thinking(text, signature, redacted, bound):
             return frames.Thinking(text, signature or UNSET, redacted or UNSET, bound or UNSET)
         case messages.ToolCall():
-            return frames.ToolCall(part.id, part.name, part.args, part.signature or UNSET)
+            error = NO_ARGUMENTS.format(part.unparsed) if errors and part.unparsed else UNSET
+            return frames.ToolCall(part.id, part.name, part.args, part.signature or UNSET, error)
         case _:
             assert_never(part)
 
@@ -131,11 +177,14 @@ def cost(cost: messages.Cost) -> frames.Cost:
     return frames.Cost(cost.input, cost.output, cost.cache_read, cost.cache_write, cost.total)
 
 
-def compaction(result: Compaction) -> frames.CompactionResult:
+def compaction(result: Compaction, words: Words) -> frames.CompactionResult:
+    told = words.generation.compaction_sizes
     return frames.CompactionResult(
         result.summary.text,
         result.first_kept,
         result.summary.tokens_before,
+        result.tokens_after if told else UNSET,
+        words.usage(result.usage) if told else UNSET,
         frames.Files(result.read_files, result.modified_files),
     )
 
@@ -147,8 +196,16 @@ def failure(error: str) -> str:
     return f"{status} {body}" if http and colon and status.isdecimal() else error
 
 
+def summary_failure(error: str) -> str:
+    """Return why a compaction failed, as later generations of pi word it: a vendor's refusal is said to be one."""
+    told = failure(error)
+    return error if told == error else f"Summarization failed: {told}"
+
+
 def camel(details: dict[str, Any]) -> dict[str, Any]:
     """Return the details of a tool with their names in camel case; what is inside them stays as it is."""
+    if isinstance(details, messages.Verbatim):
+        return details
     return {_camel(name): value for name, value in details.items()}
 
 

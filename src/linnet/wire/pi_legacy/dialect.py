@@ -17,7 +17,7 @@ class PiLegacy(Pi):
 
     asks = False
 
-    def __init__(self, *, stream: Stream = "full") -> None:
+    def __init__(self, *, stream: Stream | None = None) -> None:
         super().__init__(stream=stream)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:

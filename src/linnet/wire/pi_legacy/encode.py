@@ -6,8 +6,9 @@ from msgspec import UNSET, Raw, UnsetType, structs
 
 from linnet.core import events, messages
 from linnet.wire.pi import frames, to_pi
+from linnet.wire.pi.asides import Outside
 from linnet.wire.pi.decode import Manner
-from linnet.wire.pi.encode import Outside, PiEncoder
+from linnet.wire.pi.encode import PiEncoder
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):
@@ -42,7 +43,7 @@ class LegacyEncoder(PiEncoder):
     """
 
     def __init__(self, manner: Manner | None = None) -> None:
-        super().__init__(manner, LegacyWords())
+        super().__init__(manner, spelling=LegacyWords())
         self._ended: frames.AgentEnd | None = None  # Ends all runs of this prompt so far. Told when it has settled.
 
     def _frames(self, event: events.Event) -> Sequence[frames.Frame]:
@@ -53,7 +54,7 @@ class LegacyEncoder(PiEncoder):
         ends = [frame for frame in told if isinstance(frame, frames.AgentEnd)]
         for end in ends:
             said = [*(self._ended.messages if self._ended else ()), *end.messages]
-            self._ended = frames.AgentEnd(said, end.error_message)
+            self._ended = frames.AgentEnd(said, error_message=end.error_message)
         inside = [
             frame
             for frame in told

@@ -31,6 +31,7 @@ class Zot:
     """The dialect of one zot client."""
 
     asks = True
+    finishes = True
 
     def __init__(self, *, show_thinking: bool = False) -> None:
         self._show_thinking = show_thinking

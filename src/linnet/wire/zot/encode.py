@@ -84,7 +84,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
             ):
                 pass
             case _:
-                if not isinstance(event, events.Internal):
+                if not isinstance(event, events.Internal | events.Fine):
                     out.append(_shown(event))
     return out
 

@@ -13,6 +13,8 @@ def listed(transcript: Sequence[messages.Message]) -> list[frames.Message]:
     out: list[frames.Message] = []
     for group in grouped(transcript):
         match group[0]:
+            case messages.SystemMessage():
+                pass  # `grouped` has left it out.
             case messages.UserMessage(content, time):
                 out.append(frames.Message("user", [*plain(content)], stamp(time)))
             case messages.Summary() as summary:
@@ -44,6 +46,8 @@ def grouped(transcript: Iterable[messages.Message]) -> Iterable[list[messages.Me
     """Yield the messages that zot counts as one: the results of one reply together, every other message alone."""
     results: list[messages.Message] = []
     for message in transcript:
+        if isinstance(message, messages.SystemMessage):
+            continue
         if isinstance(message, messages.ToolResult):
             results.append(message)
             continue

@@ -1,6 +1,8 @@
-"""Types for messages as clients of pi read them: one lenient type for all roles, since each version of pi adds some."""
+"""Types for messages, and for how they grow, as clients of pi read them: one lenient type for all roles, since each
+version of pi adds some.
+"""
 
-from typing import Any
+from typing import Any, TypeAlias
 
 from msgspec import Struct, field
 
@@ -23,6 +25,7 @@ class Block(Heard, frozen=True):
     id: str = ""
     name: str = ""
     arguments: Any = None
+    arguments_error: str | None = None  # Why what the model wrote is no JSON; `arguments` is then empty.
 
 
 class Cost(Heard, frozen=True):
@@ -33,6 +36,7 @@ class Cost(Heard, frozen=True):
     cache_read: float | None = 0
     cache_write: float | None = 0
     total: float | None = 0
+    total_from_provider: bool = False  # Whether the provider itself named the total.
 
 
 class Usage(Heard, frozen=True):
@@ -42,6 +46,8 @@ class Usage(Heard, frozen=True):
     output: int | None = 0
     cache_read: int | None = 0
     cache_write: int | None = 0
+    cache_write_1h: int | None = field(default=None, name="cacheWrite1h")  # Of those, for an hour.
+    reasoning: int | None = None  # Of the output, thoughts.
     total_tokens: int | None = None
     cost: Cost | None = None
     cost_known: bool = True  # linnet's own, here and elsewhere: false if the price of some is not known.
@@ -51,8 +57,7 @@ class Message(Heard, frozen=True):
     """A message of any role."""
 
     role: str = ""
-    """Says which of the other fields count: `user`, `assistant`, `toolResult`, `bashExecution`, `compactionSummary`, …
-    """
+    """Says which of the other fields count: `system`, `user`, `assistant`, `toolResult`, `bashExecution`, …"""
     content: list[Block] | str = ""
     timestamp: float | None = None
     attachments: Any = None
@@ -60,7 +65,11 @@ class Message(Heard, frozen=True):
     provider: str = ""
     model: str = ""
     usage: Usage | None = None
-    stop_reason: str = ""
+    stop_reason: str = ""  # `pending` while it is being said.
+    raw_stop_reason: str | None = None  # In the provider's words.
+    response_id: str | None = None
+    duration_ms: float | None = None
+    thinking_level: str | None = None
     error_message: str | None = None
     tool_call_id: str = ""
     tool_name: str = ""
@@ -79,6 +88,9 @@ class Message(Heard, frozen=True):
     custom_type: str = ""
     display: bool = True
     sections: dict[str, Any] | None = None
+    """Of the system prompt, by name: those that are new or changed, and None for one that went."""
+    tools_added: list[dict[str, Any]] = field(default_factory=list)
+    tools_removed: list[dict[str, Any]] = field(default_factory=list)
 
     @property
     def text(self) -> str:
@@ -95,11 +107,16 @@ class Message(Heard, frozen=True):
 class Outcome(Heard, frozen=True):
     """What a tool came to, or has printed so far."""
 
-    content: list[Block] = field(default_factory=list)
+    content: list[Block] | str = ""  # A string only from an extension that did not follow the rules.
     details: Any = None
+    structured_content: Any = None
+    is_error: bool | None = None
 
     @property
     def text(self) -> str:
+        """Return the text blocks, joined."""
+        if isinstance(self.content, str):
+            return self.content
         return "".join(block.text for block in self.content if block.type == "text")
 
 
@@ -119,3 +136,82 @@ class Permission(Heard, frozen=True):
     tool_name: str = ""
     args: dict[str, Any] = {}
     preview: str = ""
+
+
+class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
+    @property
+    def type(self) -> str:
+        """Return the `type` of the JSON object."""
+        return str(self.__struct_config__.tag)
+
+
+class TextStart(Frame, frozen=True, tag="text_start"):
+    content_index: int = 0
+
+
+class TextDelta(Frame, frozen=True, tag="text_delta"):
+    delta: str
+    content_index: int = 0
+
+
+class TextEnd(Frame, frozen=True, tag="text_end"):
+    content: str = ""
+    content_index: int = 0
+
+
+class ThinkingStart(Frame, frozen=True, tag="thinking_start"):
+    content_index: int = 0
+
+
+class ThinkingDelta(Frame, frozen=True, tag="thinking_delta"):
+    delta: str
+    content_index: int = 0
+
+
+class ThinkingEnd(Frame, frozen=True, tag="thinking_end"):
+    content: str = ""
+    content_index: int = 0
+
+
+class ToolCallStart(Frame, frozen=True, tag="toolcall_start"):
+    content_index: int = 0
+    id: str = ""
+    tool_name: str = ""
+
+
+class ToolCallDelta(Frame, frozen=True, tag="toolcall_delta"):
+    delta: str
+    content_index: int = 0
+
+
+class ToolCallEnd(Frame, frozen=True, tag="toolcall_end"):
+    tool_call: dict[str, Any] = field(default_factory=dict)
+    content_index: int = 0
+
+
+class UpdateStart(Frame, frozen=True, tag="start"):
+    pass
+
+
+class UpdateDone(Frame, frozen=True, tag="done"):
+    reason: str = ""
+
+
+class UpdateError(Frame, frozen=True, tag="error"):
+    reason: str = ""
+
+
+Update: TypeAlias = (
+    TextDelta
+    | ThinkingDelta
+    | ToolCallDelta
+    | TextStart
+    | TextEnd
+    | ThinkingStart
+    | ThinkingEnd
+    | ToolCallStart
+    | ToolCallEnd
+    | UpdateStart
+    | UpdateDone
+    | UpdateError
+)

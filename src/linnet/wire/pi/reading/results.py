@@ -1,10 +1,11 @@
 """Types for the answers to commands as clients of pi read them, with the fields of every version of pi."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from msgspec import field
 
-from linnet.wire.pi.incoming_messages import Heard, Message, Permission
+from linnet.wire.pi.reading.incoming_messages import Heard, Message, Permission
 
 
 class Prices(Heard, frozen=True):
@@ -12,6 +13,7 @@ class Prices(Heard, frozen=True):
     output: float | None = 0
     cache_read: float | None = 0
     cache_write: float | None = 0
+    tiers: list[dict[str, Any]] | None = None  # Other prices for longer requests.
 
 
 class Model(Heard, frozen=True):
@@ -26,12 +28,20 @@ class Model(Heard, frozen=True):
     max_tokens: int = 0
     cost: Prices | None = None
     cost_known: bool = True
+    type: str = ""  # `chat`, from pi since 1.0, as what follows.
+    thinking_level_map: dict[str, str | None] | None = None  # The provider's words for levels; None for one it lacks.
+    prompt_cache: dict[str, Any] | None = None
+    input_limits: dict[str, Any] | None = None
+    compat: dict[str, Any] | None = None
 
 
 class Accepted(Heard, frozen=True):
-    """A prompt was accepted."""
+    """What was said was accepted."""
 
-    disposition: str | None = None  # Told by pi since 1.0: `started`, `queued` or `handled`.
+    disposition: str | None = None
+    """What became of it, told by pi since 1.0: `started`, `queued`, or `handled` by an extension, and then no run need
+    follow.
+    """
 
 
 class WaitingFor(Heard, frozen=True):
@@ -132,10 +142,29 @@ class TreeNode(Heard, frozen=True):
     label: str | None = None
 
 
+class TreeBranch(Heard, frozen=True):
+    """An entry as it stands in the file, and what follows it. As deep as the session is long: `Tree.walk` goes through
+    it without recursion, which `==` and `repr` do not.
+    """
+
+    entry: dict[str, Any] = field(default_factory=dict)
+    children: "list[TreeBranch]" = field(default_factory=list)
+    label: str | None = None
+    label_timestamp: str | None = None
+
+
 class Tree(Heard, frozen=True):
     leaf_id: str | None = None
-    nodes: list[TreeNode] = field(default_factory=list)  # From linnet, in the order of the file.
-    tree: list[dict[str, Any]] = field(default_factory=list)  # From pi: whole entries, nested.
+    nodes: list[TreeNode] = field(default_factory=list)  # Of linnet's dialect `pi`, in the order of the file.
+    tree: list[TreeBranch] = field(default_factory=list)  # Of pi since 0.80, and of linnet in its words.
+
+    def walk(self) -> Iterator[TreeBranch]:
+        """Yield every entry of `tree`, each before those that follow it."""
+        ahead = self.tree[::-1]
+        while ahead:
+            branch = ahead.pop()
+            yield branch
+            ahead += branch.children[::-1]
 
 
 class Entries(Heard, frozen=True):
@@ -209,6 +238,14 @@ class LastText(Heard, frozen=True):
     text: str | None = None
 
 
+class SourceInfo(Heard, frozen=True):
+    path: str = ""
+    source: str = ""
+    scope: str = ""
+    origin: str = ""
+    base_dir: str | None = None
+
+
 class SlashCommand(Heard, frozen=True):
     name: str
     description: str | None = None
@@ -216,6 +253,7 @@ class SlashCommand(Heard, frozen=True):
     location: str | None = None
     path: str | None = None
     argument_hint: str | None = None
+    source_info: SourceInfo | None = None  # From pi since 0.70.
 
 
 class SlashCommands(Heard, frozen=True):

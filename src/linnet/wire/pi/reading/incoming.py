@@ -2,26 +2,33 @@
 
 from typing import Any, TypeAlias
 
-from msgspec import DecodeError, Raw, Struct, field
+from msgspec import DecodeError, Raw, field
 
 from linnet.decoding import decoder_of
 from linnet.wire.fields import ABSENT
 from linnet.wire.incoming import BadLine, Reader, UnknownEvent
 from linnet.wire.jsonl import LONGEST_LINE
 from linnet.wire.pi.frames import Found as Found
-from linnet.wire.pi.incoming_messages import Block as Block
-from linnet.wire.pi.incoming_messages import Compaction as Compaction
-from linnet.wire.pi.incoming_messages import Message as Message
-from linnet.wire.pi.incoming_messages import Outcome as Outcome
-from linnet.wire.pi.incoming_messages import Permission as Permission
-from linnet.wire.pi.incoming_messages import Usage as Usage
-
-
-class Frame(Struct, frozen=True, tag_field="type", rename="camel"):
-    @property
-    def type(self) -> str:
-        """Return the `type` of the JSON object."""
-        return str(self.__struct_config__.tag)
+from linnet.wire.pi.reading.incoming_messages import Block as Block
+from linnet.wire.pi.reading.incoming_messages import Compaction as Compaction
+from linnet.wire.pi.reading.incoming_messages import Frame as Frame
+from linnet.wire.pi.reading.incoming_messages import Message as Message
+from linnet.wire.pi.reading.incoming_messages import Outcome as Outcome
+from linnet.wire.pi.reading.incoming_messages import Permission as Permission
+from linnet.wire.pi.reading.incoming_messages import TextDelta as TextDelta
+from linnet.wire.pi.reading.incoming_messages import TextEnd as TextEnd
+from linnet.wire.pi.reading.incoming_messages import TextStart as TextStart
+from linnet.wire.pi.reading.incoming_messages import ThinkingDelta as ThinkingDelta
+from linnet.wire.pi.reading.incoming_messages import ThinkingEnd as ThinkingEnd
+from linnet.wire.pi.reading.incoming_messages import ThinkingStart as ThinkingStart
+from linnet.wire.pi.reading.incoming_messages import ToolCallDelta as ToolCallDelta
+from linnet.wire.pi.reading.incoming_messages import ToolCallEnd as ToolCallEnd
+from linnet.wire.pi.reading.incoming_messages import ToolCallStart as ToolCallStart
+from linnet.wire.pi.reading.incoming_messages import Update as Update
+from linnet.wire.pi.reading.incoming_messages import UpdateDone as UpdateDone
+from linnet.wire.pi.reading.incoming_messages import UpdateError as UpdateError
+from linnet.wire.pi.reading.incoming_messages import UpdateStart as UpdateStart
+from linnet.wire.pi.reading.incoming_messages import Usage as Usage
 
 
 class AgentStart(Frame, frozen=True, tag="agent_start"):
@@ -32,7 +39,7 @@ class AgentEnd(Frame, frozen=True, tag="agent_end"):
     """A run is over. More may follow by itself; `wait_idle` waits for the end of that."""
 
     messages: list[Message] = field(default_factory=list)
-    will_retry: bool = False
+    will_retry: bool | None = None  # Whether it is tried again; told by those who tell `agent_settled` too.
     error_message: str = ""
 
 
@@ -59,76 +66,6 @@ class MessageEnd(Frame, frozen=True, tag="message_end"):
     message: Message
 
 
-class TextStart(Frame, frozen=True, tag="text_start"):
-    content_index: int = 0
-
-
-class TextDelta(Frame, frozen=True, tag="text_delta"):
-    delta: str
-    content_index: int = 0
-
-
-class TextEnd(Frame, frozen=True, tag="text_end"):
-    content: str = ""
-    content_index: int = 0
-
-
-class ThinkingStart(Frame, frozen=True, tag="thinking_start"):
-    content_index: int = 0
-
-
-class ThinkingDelta(Frame, frozen=True, tag="thinking_delta"):
-    delta: str
-    content_index: int = 0
-
-
-class ThinkingEnd(Frame, frozen=True, tag="thinking_end"):
-    content: str = ""
-    content_index: int = 0
-
-
-class ToolCallStart(Frame, frozen=True, tag="toolcall_start"):
-    content_index: int = 0
-    id: str = ""
-    tool_name: str = ""
-
-
-class ToolCallDelta(Frame, frozen=True, tag="toolcall_delta"):
-    delta: str
-    content_index: int = 0
-
-
-class ToolCallEnd(Frame, frozen=True, tag="toolcall_end"):
-    tool_call: dict[str, Any] = field(default_factory=dict)
-    content_index: int = 0
-
-
-class UpdateStart(Frame, frozen=True, tag="start"):
-    pass
-
-
-class UpdateDone(Frame, frozen=True, tag="done"):
-    reason: str = ""
-
-
-class UpdateError(Frame, frozen=True, tag="error"):
-    reason: str = ""
-
-
-Update: TypeAlias = (
-    TextDelta
-    | ThinkingDelta
-    | ToolCallDelta
-    | TextStart
-    | TextEnd
-    | ThinkingStart
-    | ThinkingEnd
-    | ToolCallStart
-    | ToolCallEnd
-    | UpdateStart
-    | UpdateDone
-    | UpdateError
-)
 _message = decoder_of(Message)
 
 
@@ -149,6 +86,8 @@ class MessageUpdate(Frame, frozen=True, tag="message_update"):
 
 
 class ToolExecutionStart(Frame, frozen=True, tag="tool_execution_start"):
+    """A tool runs. `parent_tool_call_id` is the call of the tool that called it, if one did."""
+
     tool_call_id: str
     tool_name: str
     args: Any = None
@@ -168,8 +107,18 @@ class ToolExecutionEnd(Frame, frozen=True, tag="tool_execution_end"):
     tool_name: str
     result: Outcome | str | None = None
     is_error: bool = False
-    duration_ms: float | None = None
+    duration_ms: float | None = None  # None also if the tool never ran.
     parent_tool_call_id: str | None = None
+
+
+class SessionHeader(Frame, frozen=True, tag="session"):
+    """The first line of `--mode json`: the session that the events after it belong to."""
+
+    id: str = ""
+    version: int = 0
+    timestamp: str = ""
+    cwd: str = ""
+    parent_session: str | None = None
 
 
 class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
@@ -235,7 +184,7 @@ class ToolRequest(Frame, frozen=True, tag="tool_request"):
     request_id: str
     tool_call_id: str
     tool_name: str
-    args: dict[str, Any] = {}
+    args: dict[str, Any] = field(default_factory=dict)
     timeout: float | None = None
 
 
@@ -270,19 +219,27 @@ class Output(Frame, frozen=True, tag="output"):
 
 
 class ThinkingLevelChanged(Frame, frozen=True, tag="thinking_level_changed"):
+    """The model thinks this much from now on. Told by pi since 0.70."""
+
     level: str = ""
 
 
 class BashExecutionUpdate(Frame, frozen=True, tag="bash_execution_update"):
+    """A command of `bash` has printed something."""
+
     delta: str = ""
-    id: Any = None
+    id: Any = None  # Of the command.
 
 
 class EntryAppended(Frame, frozen=True, tag="entry_appended"):
+    """The session has got an entry that no other event tells of, such as `context_edit`, `usage` and `custom`."""
+
     entry: dict[str, Any] = field(default_factory=dict)
 
 
 class SummarizationRetryScheduled(Frame, frozen=True, tag="summarization_retry_scheduled"):
+    """A summary failed for a passing reason, and is asked for again after the delay."""
+
     attempt: int = 0
     max_attempts: int = 0
     delay_ms: float = 0
@@ -370,6 +327,7 @@ Event: TypeAlias = (
     | CompactionStart
     | CompactionEnd
     | QueueUpdate
+    | SessionHeader
     | SessionInfoChanged
     | SessionError
     | ProjectUntrusted

@@ -96,7 +96,7 @@ def unreadable(folder: Path) -> None:
     refused(lambda: file.read(str(path)), "cannot be opened: Permission denied")
     refused(lambda: file.open_locked(str(path)), "cannot be opened: Permission denied")
     assert list(session_folder.summaries([str(folder)])) == []
-    assert session_folder.newest(str(folder)) is None
+    assert session_folder.newest([str(folder)]) is None
     folder.chmod(0)
     assert list(session_folder.summaries([str(folder)])) == []
     assert session_folder.folders(str(folder)) == []

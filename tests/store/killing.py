@@ -1,4 +1,5 @@
-"""`killing.py FILE SEED ROUNDS`: children write to a session, and are killed at random moments. Nothing may be lost.
+"""`killing.py FILE SEED ROUNDS FORMAT`: children write to a session, and are killed at random moments. Nothing may be
+lost.
 
 A child adds an entry when it is told to, and tells the id of it once `append` has returned. Its parent lets it add a
 random number of them, tells it to add another, kills it with no warning, and opens the file. Every entry that was told
@@ -11,22 +12,29 @@ import random
 import signal
 import sys
 
-from linnet.core.messages import Text, ToolResult
+from linnet.core.messages import SystemMessage, Text, ToolResult
+from linnet.core.session_info import SessionFormat
 from linnet.store import file, session_folder
-from linnet.store.entries import Said
+from linnet.store.entries import Edited, Said
 from linnet.store.header import Header
-from linnet.store.store import Store
+from linnet.store.store import EntrySources, Store
 
 HUGE, LARGE, SMALL = b"H", b"L", b"S"
 WORDS = {HUGE: 600_000, LARGE: 50_000, SMALL: 20}
 TEARING = 6
+FORMAT: SessionFormat = "1.5" if sys.argv[4:] == ["1.5"] else "0.73"
 
 
 def write(path: str, asked: int, told: int) -> None:
     """Until somebody ends it."""
-    store = session_folder.open_store(path).store
+    store = session_folder.open_store(path, sources=EntrySources(format=FORMAT)).store
     while size := os.read(asked, 1):
-        store.append(Said(ToolResult("1", "read", (Text("text " * WORDS[size]),), 1)))
+        words = "text " * WORDS[size]
+        if FORMAT == "1.5" and size == SMALL and len(store.tree) % 3 and store.leaf is not None:
+            told_before = SystemMessage({"preamble": words}, 1)
+            store.append(Said(told_before) if len(store.tree) % 3 == 1 else Edited(store.leaf))
+        else:
+            store.append(Said(ToolResult("1", "read", (Text(words),), 1)))
         assert store.leaf is not None
         os.write(told, store.leaf.encode())
 

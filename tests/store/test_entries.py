@@ -13,11 +13,13 @@ from linnet.core import messages
 from linnet.core.events import Compaction
 from linnet.core.messages import Cost, Image, StopReason, Text, Thinking, ToolCall, Usage
 from linnet.core.text.timestamps import milliseconds, stamp
+from linnet.core.toolspec import ToolSpec
 from linnet.store import session_folder
 from linnet.store.entries import (
     Compacted,
     Content,
     Custom,
+    Edited,
     Entry,
     Labelled,
     ModelChanged,
@@ -86,7 +88,9 @@ said: Strategy[messages.Message] = st.one_of(
     st.builds(messages.UserMessage, told, times), replies, results, runs, notes, branches, summaries
 )
 files = st.lists(text, max_size=3).map(tuple)
-compactions = st.builds(Compaction, summaries, st.just(0), text, files, files, usages)
+compactions = st.builds(Compaction, summaries, st.just(0), text, files, files, usages).map(
+    lambda result: replace(result, usage=result.total)
+)
 contents: Strategy[Content] = st.one_of(
     st.builds(Said, said),
     st.builds(Compacted, compactions),
@@ -100,6 +104,31 @@ contents: Strategy[Content] = st.one_of(
     st.builds(Spent, usages),
     st.builds(Custom, text, values, usages),
 )
+
+
+names = st.dictionaries(text, st.none() | text, max_size=3)
+tools = st.builds(ToolSpec, text, text, st.dictionaries(text, values, max_size=3))
+systems = st.builds(
+    messages.SystemMessage, names, times, st.lists(tools, max_size=2).map(tuple), st.lists(text, max_size=2).map(tuple)
+)
+durations = st.none() | counted
+todays: Strategy[Content] = st.one_of(
+    contents.filter(lambda content: not isinstance(content, Spent)),
+    st.builds(Said, systems),
+    st.builds(Said, st.builds(lambda said, took: replace(said, duration=took), replies | results, durations)),
+    st.builds(
+        Compacted,
+        st.builds(
+            lambda result, system, hook: replace(result, system=system, by_extension=hook),
+            compactions,
+            st.none() | systems,
+            st.booleans(),
+        ),
+    ),
+    st.builds(Edited, text.filter(bool)),
+    st.builds(Spent, usages, text, text, text),
+)
+"""What the format of today's pi has."""
 
 
 def read(line: bytes) -> Entry:
@@ -126,6 +155,19 @@ def test_what_is_written_is_read_back_word_for_word(content: Content, id: str, p
     assert (back.id, back.parent, back.time) == (id, parent, time)
     assert back.content == content
     assert entry_line(id, parent, time, back.content) == line
+
+
+@patient
+@given(todays, text.filter(bool), st.none() | text)
+def test_what_is_written_in_todays_format_is_read_back_word_for_word(
+    content: Content, id: str, parent: str | None
+) -> None:
+    time = time_of(content)
+    line = entry_line(id, parent, time, content, "1.5")
+    back = read(line)
+    assert (back.id, back.parent, back.time) == (id, parent, time)
+    assert back.content == content
+    assert entry_line(id, parent, time, back.content, "1.5") == line
 
 
 @patient

@@ -12,9 +12,10 @@ ROUNDS = times(200)
 
 
 @pytest.mark.drawn
-def test_nothing_that_was_added_is_lost_however_often_its_writer_is_killed(path: Path) -> None:
+@pytest.mark.parametrize("format", ["0.73", "1.5"])
+def test_nothing_that_was_added_is_lost_however_often_its_writer_is_killed(path: Path, format: str) -> None:
     script = Path(__file__).with_name("killing.py")
-    command = [sys.executable, str(script), str(path), "1", str(ROUNDS)]
+    command = [sys.executable, str(script), str(path), "1", str(ROUNDS), format]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.stderr == ""
     assert done.stdout.startswith(f"{ROUNDS} killed, ")

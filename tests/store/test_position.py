@@ -23,6 +23,7 @@ from linnet.core.events import (
     Past,
     ReplyEnded,
     RetryScheduled,
+    SystemTold,
     ToolFinished,
     UserSaid,
 )
@@ -34,11 +35,13 @@ from linnet.core.messages import (
     Note,
     StopReason,
     Summary,
+    SystemMessage,
     Text,
     ToolResult,
     Usage,
     UserMessage,
 )
+from linnet.core.session_info import SessionFormat
 from linnet.store.entries import Compacted, Content, Custom, Labelled, ModelChanged, Named, Said, ThinkingChanged
 from linnet.store.header import Header
 from linnet.store.lines import entry_line
@@ -74,7 +77,14 @@ def compacted(text: str, first_kept: str = "") -> Content:
 def record(store: Store, event: Event, conversation: Conversation) -> None:
     """What the runtime's journal writes of an event that the conversation has taken in."""
     match event:
-        case UserSaid(message) | Interrupted(message) | ReplyEnded(message) | ToolFinished(message) | BashRan(message):
+        case (
+            UserSaid(message)
+            | Interrupted(message)
+            | ReplyEnded(message)
+            | ToolFinished(message)
+            | BashRan(message)
+            | SystemTold(message)
+        ):
             store.append(Said(message), conversation.ids[-1])
         case RetryScheduled():
             store.forget_failure()
@@ -100,10 +110,12 @@ class Talk(RuleBasedStateMachine):
     tried again, at once or after a compaction; commands are told between prompts.
     """
 
+    format: SessionFormat = "0.73"
+
     def __init__(self) -> None:
         super().__init__()
         ids = count(1)
-        self.sources = EntrySources(lambda: NOON, lambda: f"{next(ids):08x}")
+        self.sources = EntrySources(lambda: NOON, lambda: f"{next(ids):08x}", self.format)
         self.lines: list[bytes] = []
         self.number = 0
         self.phase = "idle"
@@ -192,10 +204,14 @@ class Talk(RuleBasedStateMachine):
     def compact(self, data: st.DataObject, *, will_retry: bool) -> None:
         """An earlier summary is never kept, and neither is a failure that is about to be tried again."""
         ids = self.live.ids[:-1] if will_retry else self.live.ids
-        kept = data.draw(st.integers(0, len(ids) - 1))
+        kept = data.draw(st.integers(0, len(ids) - (2 if ids[:1] == ids[1:2] else 1)))
         first = ids[len(ids) - kept] if kept else ""
-        result = compaction(self.words(), first, kept)
+        result = replace(compaction(self.words(), first, kept), system=self.told())
         self.happens(CompactionEnded("overflow" if will_retry else "manual", result, will_retry=will_retry))
+
+    def told(self) -> SystemMessage | None:
+        """What a compaction keeps of what the model is told before the conversation."""
+        return None
 
     @rule()
     def reopened(self) -> None:

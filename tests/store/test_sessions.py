@@ -130,20 +130,20 @@ def test_folders_that_share_one_for_their_sessions_are_told_apart(keep: Keep, tm
     keep("0000-c", said("c"), changed=1, cwd="")  # It does not say.
     assert ids([tmp_path], "/a/b") == ["0000-a", "0000-c"]
     assert ids([tmp_path]) == ["0000-b", "0000-a", "0000-c"]
-    found = session_folder.newest(str(tmp_path), "/a/b")
+    found = session_folder.newest([str(tmp_path)], "/a/b")
     assert found is not None
     assert found.endswith("_0000-a.jsonl")
 
 
 def test_the_newest_session_is_the_one_in_which_something_was_said_last(keep: Keep, tmp_path: Path) -> None:
-    assert session_folder.newest(str(tmp_path)) is None
+    assert session_folder.newest([str(tmp_path)]) is None
     assert session_folder.newest(str(tmp_path / "missing")) is None
     keep("0000-a", ModelChanged("p", "m"), changed=1)
-    assert session_folder.newest(str(tmp_path)) is None
+    assert session_folder.newest([str(tmp_path)]) is None
     second = keep("0000-b", said("a"), changed=2)
     keep("0000-c", said("b"), changed=1)
     keep("0000-d", ModelChanged("p", "m"), Named("a name, but nothing said"), changed=9)
-    assert session_folder.newest(str(tmp_path)) == second
+    assert session_folder.newest([str(tmp_path)]) == second
 
 
 def test_a_session_is_found_by_the_beginning_of_its_id(keep: Keep, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_things_that_are_no_sessions_do_no_harm(keep: Keep, tmp_path: Path) -> N
     with open(os.path.join(os.fsencode(tmp_path), b"\xff.jsonl"), "wb") as odd:
         odd.write(Path(path).read_bytes().replace(b"0000-a", b"0000-b"))
     assert set(ids([tmp_path])) == {"0000-a", "0000-b"}
-    assert session_folder.newest(str(tmp_path)) is not None
+    assert session_folder.newest([str(tmp_path)]) is not None
     assert session_folder.find("0000-a", [str(tmp_path)], "/") == path
 
 

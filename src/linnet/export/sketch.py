@@ -13,6 +13,8 @@ from linnet.export.html.tool import headline
 from linnet.store import entries
 
 FAILED_RESULT = "t bad"
+LEFT_OUT = "An entry is not shown to the model any more"
+REPLACED = "An entry is shown to the model in other words"
 LONGEST = 90  # A line in the outline has so many characters.
 _HIDDEN = (entries.Labelled, entries.Moved, entries.Ran, entries.Spent)
 _STARTS = re.compile(r"^\s*(?:#{1,6}|[-*+>]|\d+[.)])\s+", re.MULTILINE)
@@ -80,6 +82,8 @@ def _words(entry: entries.Entry) -> tuple[str, str]:
             return "m", f"Named {name}" if name.strip() else "Name removed"
         case entries.Custom(kind):
             return "m", kind
+        case entries.Edited(_, content):
+            return "m", LEFT_OUT if content is None else REPLACED
         case _:
             return "m", entry.type
 
@@ -106,6 +110,8 @@ def _said(entry: entries.Entry, said: messages.Message) -> Sketch:
         case messages.Note(kind, content):
             text = messages.texts(content)
             return Sketch(id, parent, True, time, "o", short(f"{kind}: {text}" if kind else text, LONGEST), dated=True)
+        case messages.SystemMessage():
+            return Sketch(id, parent, True, time, "o", "System prompt")
         case _:
             assert_never(said)
 

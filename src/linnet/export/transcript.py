@@ -15,7 +15,7 @@ from linnet.export.html.image import picture
 from linnet.export.html.markdown import Markdown
 from linnet.export.html.palette import Palette
 from linnet.export.html.tool import Tools, headline
-from linnet.export.sketch import FAILED_RESULT
+from linnet.export.sketch import FAILED_RESULT, LEFT_OUT, REPLACED
 from linnet.export.tree import PageNode, PageTree
 from linnet.store import entries
 
@@ -66,6 +66,10 @@ class Transcript:
             case entries.Custom(kind, data):
                 body = self._tools.value(data) if data is not None else ""
                 return self._aside(node, escape(short(kind, 80)) or "Custom entry", body)
+            case entries.Edited(target, None):
+                return self._thin(node, LEFT_OUT + self._link(target))
+            case entries.Edited(target):
+                return self._aside(node, REPLACED + self._link(target), self._raw(node))
             case entries.Unknown():
                 return self._aside(node, f"Entry of type {escape(short(node.entry.type, 80))}", self._raw(node))
             case entries.Labelled() | entries.Moved() | entries.Ran() | entries.Spent():
@@ -91,6 +95,10 @@ class Transcript:
                 return self._card(node, f"Summary of a branch that was left{self._link(from_id)}", self._prose(text))
             case messages.Note(kind, content):
                 return self._article(node, "note", escape(short(kind, 80)) or "Note", self._parts(content))
+            case messages.SystemMessage(sections):
+                tools = {tool.name: tool.description for tool in said.added}
+                told = {**sections, **({"tools added": tools} if tools else {})}
+                return self._aside(node, "System prompt", self._tools.value(told))
             case _:
                 assert_never(said)
 

@@ -38,6 +38,25 @@ class CompactionEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag
     tokens_before: float = 0
     details: Any = None  # The files that were worked on, unless an extension of pi's wrote the entry.
     usage: Spelling | None = None
+    from_hook: bool | UnsetType = UNSET
+    system_message: Any = UNSET
+
+
+class Replacement(Struct, frozen=True, gc=False):
+    content: SpelledContent
+
+
+class ContextEditEntry(_OnDisk, frozen=True, kw_only=True, tag="context_edit"):
+    target_id: _Filled
+    replacement: Replacement | None
+
+
+class UsageEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag="usage"):
+    kind: str = ""
+    provider: str = ""
+    model: str = ""
+    usage: Spelling | None = None
+    note: str | UnsetType = UNSET
 
 
 class BranchSummaryEntry(_OnDisk, frozen=True, kw_only=True, tag="branch_summary"):
@@ -79,6 +98,8 @@ class CustomEntry(_OnDisk, Generic[Spelling], frozen=True, kw_only=True, tag="cu
 ReadEntry: TypeAlias = (
     MessageEntry[Spelled]
     | CompactionEntry[SpelledUsage]
+    | ContextEditEntry
+    | UsageEntry[SpelledUsage]
     | BranchSummaryEntry
     | CustomMessageEntry[SpelledContent]
     | ModelChangeEntry
@@ -93,6 +114,8 @@ if TYPE_CHECKING:
     WrittenEntry: TypeAlias = (
         MessageEntry[frames.Message]
         | CompactionEntry[frames.Usage]
+        | ContextEditEntry
+        | UsageEntry[frames.Usage]
         | BranchSummaryEntry
         | CustomMessageEntry[list[frames.UserBlock]]
         | ModelChangeEntry
@@ -111,6 +134,13 @@ class Said(Struct, frozen=True):
 
 class Compacted(Struct, frozen=True):
     result: Compaction
+
+
+class Edited(Struct, frozen=True):
+    """From here on the model is not shown an earlier entry as it was."""
+
+    target: str
+    content: SpelledContent | None = None  # What it is shown instead; None if the entry is left out.
 
 
 class ModelChanged(Struct, frozen=True):
@@ -148,9 +178,12 @@ class Ran(Struct, frozen=True):
 
 
 class Spent(Struct, frozen=True):
-    """Something was paid for whose messages are not stored. A custom entry of linnet's."""
+    """Something was paid for whose messages are not stored. In the format of 0.73 a custom entry of linnet's."""
 
     usage: messages.Usage
+    kind: str = ""  # What for, in a word. The others are not known, either, where 0.73 is written.
+    provider: str = ""
+    model: str = ""
 
 
 class Custom(Struct, frozen=True):
@@ -166,7 +199,18 @@ class Unknown(Struct, frozen=True):
 
 
 Content: TypeAlias = (
-    Said | Compacted | ModelChanged | ThinkingChanged | Named | Labelled | Moved | Ran | Spent | Custom | Unknown
+    Said
+    | Compacted
+    | Edited
+    | ModelChanged
+    | ThinkingChanged
+    | Named
+    | Labelled
+    | Moved
+    | Ran
+    | Spent
+    | Custom
+    | Unknown
 )
 
 

@@ -6,7 +6,7 @@ Whoever keeps sessions elsewhere implements `LogFactory`; `linnet.testing.log_co
 import os
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from msgspec import Struct
 
@@ -17,6 +17,9 @@ from linnet.store.header import Header
 from linnet.store.log import FileLog, MemoryLog, OwnedLog
 from linnet.store.reading import Contents, LoadedSession
 from linnet.store.tree import Index
+
+if TYPE_CHECKING:
+    from linnet.store.late_log import LateLog
 
 
 class LogFactory(Protocol):
@@ -71,7 +74,11 @@ class LogFactory(Protocol):
 
 
 class FileLogs:
-    """Session files: those of `folder`, and of other folders of `home` where that is asked for. Keys are paths."""
+    """Session files: those of `folder`, and of other folders of `home` where that is asked for. Keys are paths.
+
+    Sessions may lie in a second home, where they were kept before: they are found and listed as if they lay in the
+    first, and stay where they are.
+    """
 
     may_wait = False
 
@@ -81,21 +88,34 @@ class FileLogs:
         cwd: str,
         folder: str | None = None,
         *,
+        before: str | None = None,
+        sorted: bool = False,
         confined: bool = False,
         allowed: Callable[[str], str] = os.path.abspath,
     ) -> None:
-        """`folder` is one that somebody chose, which may hold the sessions of many projects. If `confined`, clients see
-        no session of another project; `allowed` returns a path of theirs in full, or raises BadInput.
+        """`folder` is one that somebody chose, which may hold the sessions of many projects; those of another are left
+        out where it is `sorted`. `before` is the second home. If `confined`, clients see no session of another project;
+        `allowed` returns a path of theirs in full, or raises BadInput.
         """
         self.folder = folder or session_folder.folder(home, cwd)
         self._home = home
+        self._before = before
         self._cwd = cwd
         self._usual = folder is None
+        self._sorted = sorted
         self._confined = confined
         self._allowed = allowed
 
     def create(self, header: Header, lines: Sequence[bytes], key: str | None = None) -> FileLog:
         return file.create(key or os.path.join(self.folder, session_folder.file_name(header)), header, lines)
+
+    def create_late(self, header: Header, lines: Sequence[bytes]) -> "LateLog":
+        """Return a log that becomes a file when something is said. Raises SessionError if it cannot."""
+        from linnet.store.late_log import LateLog  # Few protocols have it.
+
+        path = os.path.join(self.folder, session_folder.file_name(header))
+        file.make_room(path)
+        return LateLog(path, lines, lambda held: file.create(path, header, held))
 
     def open(self, key: str) -> tuple[FileLog, LoadedSession]:
         return file.open_locked(key)
@@ -115,14 +135,22 @@ class FileLogs:
             raise SessionError(f"{word} does not exist")  # It is another project's, whose name looks alike.
         return path
 
+    def identified(self, id: str) -> str | None:
+        """Return the session of this project that has exactly this id; None if there is none."""
+        for path in (path for folder in self._here for path in session_folder.files(folder)):
+            head = file.first_header(path)
+            if head is not None and head.id == id and session_folder.is_of(path, self._only):
+                return path
+        return None
+
     def newest(self, unread: list[str]) -> str | None:
-        return session_folder.newest(self.folder, self._only, unread)
+        return session_folder.newest(self._here, self._only, unread)
 
     def listed(self, here: str | None, *, everywhere: bool) -> tuple[list[SessionInfo], str | None]:
         if everywhere:
             found = session_folder.summaries(self._folders(), self._cwd if self._confined else None)
         else:
-            found = session_folder.summaries([self.folder], self._only)
+            found = session_folder.summaries(self._here, self._only)
         listed = [info for info in found if self._is_allowed(info.path)]
         if here is None or not os.path.exists(here):
             return listed, None
@@ -133,21 +161,33 @@ class FileLogs:
         return listed, same or here
 
     def note(self, header: Header, key: str) -> None:
-        if self._usual and header.cwd == self._cwd:
-            session_folder.note(self.folder, header, key)
+        if self._usual and header.cwd == self._cwd and os.path.dirname(os.path.realpath(key)) != self._real_folder:
+            session_folder.note(self._here[-1], header, key)
 
     def tidy(self) -> None:
-        session_folder.remove_dead_links(self.folder)
+        session_folder.remove_dead_links(self._here[-1])
+
+    @property
+    def _here(self) -> list[str]:
+        """Return the folders of this project: the one in which sessions are begun first. Links are made in the last."""
+        if self._before is None:
+            return [self.folder]
+        return list(dict.fromkeys([self.folder, session_folder.folder(self._before, self._cwd)]))
+
+    @property
+    def _real_folder(self) -> str:
+        return os.path.realpath(self.folder)
 
     @property
     def _only(self) -> str | None:
         """Return the folder whose sessions count; None for all, in a folder that somebody chose for many projects."""
-        return self._cwd if self._usual else None
+        return self._cwd if self._usual or self._sorted else None
 
     def _folders(self) -> list[str]:
         """Return the folders to look for sessions in, this project's first."""
         others = [] if self._confined else session_folder.folders(self._home)
-        return list(dict.fromkeys([self.folder, *others]))
+        before = [] if self._confined or self._before is None else session_folder.folders(self._before)
+        return list(dict.fromkeys([*self._here, *others, *before]))
 
     def _is_allowed(self, path: str) -> bool:
         try:

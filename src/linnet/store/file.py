@@ -3,6 +3,7 @@
 import os
 from collections.abc import Sequence
 from contextlib import suppress
+from errno import EACCES
 from itertools import count
 from stat import S_ISREG
 
@@ -36,6 +37,17 @@ def first_header(path: str) -> Header | None:
             return header(file.readline(_LONGEST_HEADER))
     except (SessionError, OSError):
         return None
+
+
+def make_room(path: str) -> None:
+    """See that a file can be made here later. Raises SessionError if it looks as if it cannot."""
+    folder = os.path.dirname(path) or "."
+    try:
+        make_folder(os.path.dirname(path))
+    except (OSError, ValueError) as error:
+        raise SessionError(f"{path} could not be made: {_reason(error)}") from None
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SessionError(f"{path} could not be made: {os.strerror(EACCES)}")
 
 
 def create(path: str, header: Header, lines: Sequence[bytes] = ()) -> FileLog:

@@ -13,6 +13,7 @@ from msgspec.json import Decoder, encode
 
 from linnet.core import messages
 from linnet.core.events import Compaction
+from linnet.core.session_info import SessionFormat
 from linnet.core.text.timestamps import milliseconds
 from linnet.decoding import converted, decoder_of
 from linnet.errors import BadInput
@@ -24,9 +25,11 @@ from linnet.store.entries import (
     Compacted,
     CompactionEntry,
     Content,
+    ContextEditEntry,
     Custom,
     CustomEntry,
     CustomMessageEntry,
+    Edited,
     Entry,
     LabelEntry,
     Labelled,
@@ -43,6 +46,7 @@ from linnet.store.entries import (
     ThinkingChanged,
     ThinkingLevelChangeEntry,
     Unknown,
+    UsageEntry,
 )
 from linnet.wire.jsonl import decode_line, encode_lines
 from linnet.wire.pi.from_pi import Spelled, SpelledUsage, message, rounded, usage, user_parts
@@ -85,6 +89,18 @@ class _Place(Struct, frozen=True, rename="camel", gc=False):
     type: str
     id: str = ""
     parent_id: str | None = None
+
+
+class _Kind(Struct, frozen=True, gc=False):
+    type: str = ""
+
+
+class _Parts(Struct, frozen=True, gc=False):
+    content: list[_Kind] | str = ""
+
+
+class _SaidParts(Struct, frozen=True, gc=False):
+    message: _Parts
 
 
 class _Files(Struct, frozen=True, rename="camel"):
@@ -140,9 +156,18 @@ def content_of(line: bytes, id: str, stamp: str) -> Content | None:
     return Unknown() if seen is not None and seen.id == id else None
 
 
-def entry_line(id: str, parent: str | None, time: str, content: Content) -> bytes:
-    """Return the line of a new entry, without a line end. Raises ValueError for Unknown."""
-    return one_line(_written(id, parent, time, content))
+def entry_line(id: str, parent: str | None, time: str, content: Content, format: SessionFormat = "0.73") -> bytes:
+    """Return the line of a new entry, without a line end. Raises ValueError for Unknown, and for an edit that replaces
+    what an entry said.
+    """
+    return one_line(_written(id, parent, time, content, format))
+
+
+def calls_in(line: bytes) -> int:
+    """Return how many tools the reply in this line calls."""
+    found = decoded(decoder_of(_SaidParts), line)
+    parts = found.message.content if found is not None else ""
+    return 0 if isinstance(parts, str) else sum(part.type == "toolCall" for part in parts)
 
 
 def one_line(value: Any) -> bytes:
@@ -177,6 +202,10 @@ def _content(found: ReadEntry, stamp: str) -> Content:
             return Unknown() if said is None else Said(said)
         case CompactionEntry():
             return Compacted(_compaction(found, stamp))
+        case ContextEditEntry(target_id=target, replacement=replacement):
+            return Edited(target, None if replacement is None else replacement.content)
+        case UsageEntry(kind=kind, provider=provider, model=model):
+            return Spent(usage(found.usage), kind, provider, model)
         case BranchSummaryEntry(summary=summary, from_id=from_id):
             return Said(messages.BranchSummary(summary, from_id, milliseconds(stamp)))
         case CustomMessageEntry(custom_type=kind, content=content, display=display, details=details):
@@ -220,10 +249,30 @@ def _compaction(found: CompactionEntry[SpelledUsage], stamp: str) -> Compaction:
         files = _Files()
     summary = messages.Summary(found.summary, rounded(found.tokens_before), milliseconds(stamp))
     total = usage(found.usage)
-    return Compaction(summary, 0, found.first_kept_entry_id, files.read_files, files.modified_files, total)
+    return Compaction(
+        summary,
+        0,
+        found.first_kept_entry_id,
+        files.read_files,
+        files.modified_files,
+        total,
+        _system(found.system_message),
+        total,
+        by_extension=_present(found.from_hook) or False,
+    )
 
 
-def _written(id: str, parent: str | None, time: str, content: Content) -> "WrittenEntry":
+def _system(spelled: Any) -> messages.SystemMessage | None:
+    if not isinstance(spelled, dict):
+        return None
+    try:
+        said = message(converted(spelled, Spelled))
+    except MsgspecError:
+        return None
+    return said if isinstance(said, messages.SystemMessage) else None
+
+
+def _written(id: str, parent: str | None, time: str, content: Content, format: SessionFormat) -> "WrittenEntry":
     at: Any = {"id": id, "parent_id": parent, "timestamp": time}
     match content:
         case ModelChanged(provider, model):
@@ -236,15 +285,18 @@ def _written(id: str, parent: str | None, time: str, content: Content) -> "Writt
             return LabelEntry(**at, target_id=target, label=label or UNSET)
         case Moved():
             return CustomEntry(**at, custom_type=MOVED)
-        case Unknown():
+        case Edited(target, None):
+            return ContextEditEntry(**at, target_id=target, replacement=None)
+        case Unknown() | Edited():
             raise ValueError("what is not known cannot be written anew")
         case _:
-            return _spelled(at, content)
+            return _spelled(at, content, format)
 
 
-def _spelled(at: Any, content: Said | Compacted | Ran | Spent | Custom) -> "WrittenEntry":
+def _spelled(at: Any, content: Said | Compacted | Ran | Spent | Custom, format: SessionFormat) -> "WrittenEntry":
     from linnet.store import words  # A new session says nothing yet.
 
+    spelling = words.WORDS[format]
     match content:
         case Said(messages.BranchSummary(text, from_id)):
             return BranchSummaryEntry(**at, summary=text, from_id=from_id)
@@ -252,7 +304,7 @@ def _spelled(at: Any, content: Said | Compacted | Ran | Spent | Custom) -> "Writ
             told = words.blocks(said)
             return CustomMessageEntry(**at, custom_type=kind, content=told, display=display, details=_filled(details))
         case Said(said):
-            return MessageEntry(**at, message=words.DISK.message(said))
+            return MessageEntry(**at, message=spelling.message(said))
         case Compacted(result):
             return CompactionEntry(
                 **at,
@@ -260,14 +312,18 @@ def _spelled(at: Any, content: Said | Compacted | Ran | Spent | Custom) -> "Writ
                 first_kept_entry_id=result.first_kept,
                 tokens_before=result.summary.tokens_before,
                 details=words.Files(result.read_files, result.modified_files),
-                usage=words.DISK.usage(result.total),
+                usage=spelling.usage(result.total),
+                from_hook=result.by_extension if format == "1.5" else UNSET,
+                system_message=UNSET if result.system is None else words.system(result.system),
             )
         case Ran(run):
-            return CustomEntry(**at, custom_type=RAN, data=words.DISK.bash(run))
+            return CustomEntry(**at, custom_type=RAN, data=spelling.bash(run))
+        case Spent(paid, kind, provider, model) if format == "1.5":
+            return UsageEntry(**at, kind=kind, provider=provider, model=model, usage=spelling.usage(paid))
         case Spent(paid):
-            return CustomEntry(**at, custom_type=SPENT, usage=words.DISK.usage(paid))
+            return CustomEntry(**at, custom_type=SPENT, usage=spelling.usage(paid))
         case Custom(kind, data, paid):
-            used = UNSET if paid is None else words.DISK.usage(paid)
+            used = UNSET if paid is None else spelling.usage(paid)
             return CustomEntry(**at, custom_type=kind, data=_filled(data), usage=used)
 
 

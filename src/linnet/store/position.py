@@ -1,15 +1,19 @@
 """Works out, for the path to an entry, which messages the model is shown, and what was set on the way."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
 from linnet.core.events import Compaction
 from linnet.core.messages import AssistantMessage
-from linnet.store.entries import Compacted, Entry, ModelChanged, Said, ThinkingChanged
+from linnet.store.entries import Compacted, Edited, Entry, ModelChanged, Said, ThinkingChanged
 from linnet.store.tree import Node
+from linnet.wire.pi.from_pi import SpelledContent
 
-_ROLES = frozenset(("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary"))
+_SPEAKING = frozenset(
+    ("user", "assistant", "toolResult", "bashExecution", "custom", "branchSummary", "compactionSummary")
+)
+_ROLES = _SPEAKING | {"system"}
 _SAYING = ("branch_summary", "custom_message")
 
 
@@ -27,22 +31,40 @@ class Position(Struct, frozen=True):
     """The model that was set or answered last."""
     thinking: str | None = None
     """The level that was set last."""
+    edits: Mapping[str, SpelledContent] = {}
+    """What some of the messages say instead of what they said, by the ids of their entries."""
 
 
 def position(path: Sequence[Node], read: Callable[[Node], Entry]) -> Position:
     """Return the position at the end of `path`, which begins at a root. `read` reads one entry."""
     summary, compaction = _last_compaction(path, read)
     model, thinking = _last_model(path, read), _last_thinking(path, read)
+    edited = _edits(path, read)
+    edits = {target: content for target, content in edited.items() if content is not None}
     if summary is None or compaction is None:
-        return Position(_without_failures(_speaking(path)), model=model, thinking=thinking)
+        shown = _without_failures(_kept(_speaking(path), edited))
+        return Position(shown, model=model, thinking=thinking, edits=edits)
     last = next(at for at, node in enumerate(path) if node is summary)
     first = next((at for at, node in enumerate(path[:last]) if node.id == compaction.first_kept), last)
-    shown = _without_failures(_speaking(path[first:]))
-    return Position(shown, summary, compaction, not _speaking(path[last:]), model, thinking)
+    # What the model was told before the conversation, up to here, is in the compaction or is to be told again.
+    nodes = [*_speaking(path[first:last], _SPEAKING), *_speaking(path[last:])]
+    said = bool(_kept(_speaking(path[last:], _SPEAKING), edited))
+    return Position(_without_failures(_kept(nodes, edited)), summary, compaction, not said, model, thinking, edits)
 
 
-def _speaking(path: Sequence[Node]) -> list[Node]:
-    return [node for node in path if (node.role in _ROLES if node.type == "message" else node.type in _SAYING)]
+def _speaking(path: Sequence[Node], roles: frozenset[str] = _ROLES) -> list[Node]:
+    return [node for node in path if (node.role in roles if node.type == "message" else node.type in _SAYING)]
+
+
+def _edits(path: Sequence[Node], read: Callable[[Node], Entry]) -> dict[str, SpelledContent | None]:
+    """Return what was done last to each entry that was edited on the way: other words, or None if it is left out."""
+    found = [read(node).content for node in path if node.type == "context_edit"]
+    return {content.target: content.content for content in found if isinstance(content, Edited)}
+
+
+def _kept(nodes: list[Node], edits: Mapping[str, SpelledContent | None]) -> list[Node]:
+    """Return the nodes without those that are left out."""
+    return [node for node in nodes if edits.get(node.id, "") is not None] if edits else nodes
 
 
 def _without_failures(nodes: list[Node]) -> list[Node]:

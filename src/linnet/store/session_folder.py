@@ -26,6 +26,14 @@ AT_HAND = 32 * 1024 * 1024  # The bytes of a file are kept until the conversatio
 _MOST_NAMED = 3
 
 
+class NoSuchSession(SessionError):
+    """Nobody has a session of this name."""
+
+    def __init__(self, word: str, hint: str = "") -> None:
+        self.word = word
+        super().__init__(f"no session has an id that begins with {word}{hint}")
+
+
 def folder(home: str, cwd: str) -> str:
     """Return the folder that the sessions of `cwd` are in. Its name is made as pi makes it."""
     name = cwd.lstrip("/").replace("/", "-").replace("\\", "-").replace(":", "-")
@@ -127,13 +135,13 @@ def find(word: str, folders: Sequence[str], cwd: str = "") -> str | None:
     return None
 
 
-def newest(folder: str, cwd: str | None = None, unread: list[str] | None = None) -> str | None:
-    """Return the session that was changed last, of those that have messages; None if there is none.
+def newest(folders: Sequence[str], cwd: str | None = None, unread: list[str] | None = None) -> str | None:
+    """Return the session of these folders that was changed last, of those that have messages; None if there is none.
 
     Folders with much the same path share one for their sessions; `cwd` says which of them is meant. Why a newer session
     could not be read is added to `unread`.
     """
-    for path in files(folder):
+    for path in _newest_first(path for each in folders for path in files(each)):
         try:
             loaded = file.read(path)
         except SessionError as error:

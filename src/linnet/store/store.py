@@ -1,6 +1,7 @@
 """One session: its header, its entries as a tree, and the log that new entries are written to."""
 
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from os import urandom
@@ -11,28 +12,33 @@ from msgspec import Struct
 from linnet.core.context.cost import total
 from linnet.core.events import Past
 from linnet.core.messages import Message, Usage
+from linnet.core.session_info import SessionFormat, Tally, TreeEntry
 from linnet.core.text.timestamps import stamp
 from linnet.errors import SessionError
-from linnet.store.entries import Compacted, Content, Custom, Entry, Labelled, Moved, Ran, Said
+from linnet.store.entries import Compacted, Content, Custom, Edited, Entry, Labelled, Moved, Ran, Said, Spent
 from linnet.store.header import Header
-from linnet.store.lines import Glance, entry, entry_line, glance
+from linnet.store.lines import Glance, calls_in, entry, entry_line, glance
 from linnet.store.log import Log
 from linnet.store.position import Position, position
 from linnet.store.tree import Index, Node, used
+from linnet.wire.pi.from_pi import with_content
 
 if TYPE_CHECKING:
+    from linnet.store.late_log import LateLog
     from linnet.store.snapshot import Snapshot
 
 
 class EntrySources(Struct, frozen=True):
-    """Where new entries take their time and their ids from."""
+    """Where new entries take their time and their ids from, and how they are written."""
 
     clock: Callable[[], int] = lambda: time.time_ns() // 1_000_000  # In milliseconds since 1970.
     new_id: Callable[[], str] = lambda: urandom(4).hex()
+    format: SessionFormat = "0.73"
 
 
 DEFAULT = EntrySources()
 _SETTINGS = {"model_change", "thinking_level_change"}
+_ASIDE = (Edited, Custom, Spent)
 
 
 class Store:
@@ -53,6 +59,39 @@ class Store:
         self.tree = self._index.tree
         self.labels = self._index.labels
         self._sources = sources
+        self._asides: list[bytes] = []
+
+    def keep(self) -> None:
+        """See that the session is kept, if it was not to be before something is said. Raises SessionError if it cannot
+        be made; that is tried again with the next entry.
+        """
+        if self._late is not None:
+            self._late.keep()
+
+    @property
+    def is_kept(self) -> bool:
+        """Return whether the session is where it is to be kept; also true for one that is kept nowhere."""
+        return self._late is None or self._late.is_kept
+
+    @property
+    def _late(self) -> "LateLog | None":
+        if self.format == "0.73":
+            return None
+        from linnet.store.late_log import LateLog
+
+        return self.log if isinstance(self.log, LateLog) else None
+
+    def take_asides(self) -> list[bytes]:
+        """Return the lines that were added since this was last called and that no event of the conversation tells: what
+        was edited, kept by an extension, or paid for. None in the format of 0.73, whose clients are not told.
+        """
+        taken, self._asides = self._asides, []
+        return taken
+
+    @property
+    def format(self) -> SessionFormat:
+        """Return how new entries are written. Those that are there may have been written otherwise."""
+        return self._sources.format
 
     @property
     def name(self) -> str:
@@ -127,18 +166,20 @@ class Store:
         return bool(runs)
 
     def forget_failure(self) -> bool:
-        """Move to before the last reply if it failed: it is about to be asked for again.
+        """Leave out the last reply if it failed: it is about to be asked for again. In the format of 0.73 that is to
+        move to before it.
 
         Return whether settings that were changed after that reply are left behind with it. Raises as `append` does.
         """
-        for node in reversed(self.tree.path(self.tree.leaf)):
-            if node.failed:
-                left = node.id != self.tree.leaf
-                self.move(node.parent)
-                return left
-            if node.role:
-                break
-        return False
+        last = next((node for node in reversed(self.tree.path(self.tree.leaf)) if node.role), None)
+        if last is None or not last.failed:
+            return False
+        if self.format != "0.73":
+            self.append(Edited(last.id))
+            return False
+        left = last.id != self.tree.leaf
+        self.move(last.parent)
+        return left
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """Return the entries of these nodes; without any, all in the order of the file. Raises SessionError."""
@@ -153,6 +194,27 @@ class Store:
     def lines(self, since: int = 0) -> list[bytes]:
         """Return the lines of all entries from this index on. Raises SessionError."""
         return [self._line(node) for node in self.tree.nodes[since:]]
+
+    def tally(self) -> Tally:
+        """Count what was said, on all branches, also before compactions. Raises SessionError."""
+        nodes = [node for node in self.tree.nodes if node.type == "message"]
+        roles = Counter(node.role for node in nodes)
+        calls = sum(calls_in(self._line(node)) for node in nodes if node.role == "assistant")
+        return Tally(roles["user"], roles["assistant"], calls, roles["toolResult"], len(nodes))
+
+    def tree_entries(self) -> list[TreeEntry]:
+        """Return all entries, in the order of the file, with their places in the tree. Raises SessionError."""
+        labels: dict[str, tuple[str, str]] = {}
+        for each in self.entries(node for node in self.tree.nodes if node.type == "label"):
+            if isinstance(each.content, Labelled):
+                labels[each.content.target] = each.content.label, each.time
+        out: list[TreeEntry] = []
+        for node in self.tree.nodes:
+            above = None if node.parent is None else self.tree.find(node.parent)
+            parent = None if above is None or above.index >= node.index else above.index  # No circle is told.
+            label, time = labels.get(node.id, ("", ""))
+            out.append(TreeEntry(self._line(node), parent, label, time if label else ""))
+        return out
 
     def custom(self, kind: str) -> Any:
         """Return what was stored last under this kind on the way to the leaf; None if nothing was."""
@@ -177,14 +239,23 @@ class Store:
         def read() -> list[tuple[str, Message]]:
             out: list[tuple[str, Message]] = []
             if summary is not None and compaction is not None:
+                if compaction.system is not None:
+                    out.append((summary.id, compaction.system))
                 out.append((summary.id, compaction.summary))
             for each in self._entries(position.shown, lines):
                 if isinstance(each.content, Said):
-                    out.append((each.id, each.content.message))
+                    other = edits.get(each.id)
+                    said = each.content.message
+                    out.append((each.id, said if other is None else with_content(said, other)))
             return out
 
-        ids = [node.id for node in position.shown]
-        return Past(ids if summary is None else [summary.id, *ids], read, compaction, position.compacted)
+        edits, ids = position.edits, [node.id for node in position.shown]
+        system = sum([node.role == "system" for node in position.shown])
+        if summary is not None and compaction is not None:
+            told = compaction.system is not None
+            ids = [*[summary.id] * (1 + told), *ids]
+            system += told
+        return Past(ids, read, compaction, position.compacted, system)
 
     def copied(self, leaf: str | None) -> list[bytes]:
         """Return the lines of the path to `leaf`, byte for byte, then new ones for its labels that were set or removed
@@ -197,7 +268,7 @@ class Store:
         parent = nodes[-1].id if nodes else None
         for target, label in self._labels_outside(here, told):
             id = self.new_id()
-            lines.append(entry_line(id, parent, stamp(self._sources.clock()), Labelled(target, label)))
+            lines.append(entry_line(id, parent, stamp(self._sources.clock()), Labelled(target, label), self.format))
             parent = id
         return lines
 
@@ -212,16 +283,21 @@ class Store:
 
     def _append(self, content: Content, id: str, parent: str | None, *, strict: bool) -> None:
         time = content.result.summary.time if isinstance(content, Compacted) else self._sources.clock()
-        line = entry_line(id, parent, stamp(time), content)
+        line = entry_line(id, parent, stamp(time), content, self.format)
         seen = glance(line)
         assert seen is not None
         try:
             self.log.append(line, strict=strict)
         except SessionError:
             if not strict:
-                self._index.append(seen)
+                self._take(seen, content, line)
             raise
+        self._take(seen, content, line)
+
+    def _take(self, seen: Glance, content: Content, line: bytes) -> None:
         self._index.append(seen)
+        if self.format != "0.73" and isinstance(content, _ASIDE):
+            self._asides.append(line)
 
     def _entries(self, nodes: Sequence[Node], lines: Sequence[bytes] | None) -> Iterable[Entry]:
         """Return the entries of many nodes, read when they are asked for. Raises SessionError."""

@@ -91,7 +91,7 @@ class Index:
     def __init__(self, glances: Iterable[Glance] = ()) -> None:
         self.tree = Tree()
         self.name = ""
-        self.messages = 0  # So many entries carry a message.
+        self.messages = 0  # So many entries carry a message that somebody said.
         self.labels: dict[str, str] = {}  # By the id of the entry that each is on.
         self.marks: dict[str, str | None] = {}  # Entries that are no part of the conversation, with what each follows.
         self.pending: list[str] = []  # Those of the marks that are commands which may not have become part of it.
@@ -111,14 +111,14 @@ class Index:
                 self._add_node(seen)
         elif glances:
             self.tree.extend(_nodes(glances, self.tree.leaf, len(self.tree)))
-        self.messages += sum([seen.message is not None for seen in glances])
+        self.messages += sum([seen.message is not None and seen.message.role != "system" for seen in glances])
 
     def append(self, seen: Glance) -> None:
         """Take in one entry, as `add` does with many: a session that goes on adds one at a time, under its lock."""
         if paid := used([seen]):
             self._bill.add(paid)
         self._add_node(seen)
-        self.messages += seen.message is not None
+        self.messages += seen.message is not None and seen.message.role != "system"
 
     def _add_node(self, seen: Glance) -> None:
         leaf, message = self.tree.leaf, seen.message

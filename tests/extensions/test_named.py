@@ -59,7 +59,7 @@ def nothing(folder: Path) -> Path:
 
 
 def foreign(folder: Path) -> Path:
-    return put(folder / "guard.ts", "export default {}")
+    return put(folder / "guard.rb", "puts 1")
 
 
 def empty(folder: Path) -> Path:
@@ -89,8 +89,8 @@ def disabled(folder: Path) -> Path:
 
 VISIBLE: list[tuple[Callable[[Path], Path], str]] = [
     (nothing, "there is no such file or folder"),
-    (foreign, "guard.ts is neither"),
-    (empty, "guard is neither"),
+    (foreign, "guard.rb is none"),
+    (empty, "guard is none"),
     (without_exec, "manifest: exec is required"),
     (without_program, "nope, and there is no such program"),
     (without_program_in_path, "its exec is no-such-program-anywhere, and there is no such program"),
@@ -107,7 +107,7 @@ def test_what_can_be_seen_is_refused_without_running_anything(
     other = put(tmp_path / "other.py", "raise SystemExit('run')")
     with pytest.raises(ConfigError) as refused:
         Runtime(provider="scripted", cwd=tmp_path, extensions=[other, path])
-    assert str(refused.value).startswith(f"{path} was named as an extension, and linnet does not go on without it: ")
+    assert str(refused.value).startswith(f'Failed to load extension "{path}": ')
     assert why in str(refused.value)
 
 
@@ -142,10 +142,7 @@ def test_the_process_ends_before_its_first_line(tmp_path: Path, words: tuple[str
     flags, settings = (("-e", str(missing)), {}) if by == "flag" else ((), {"extensions": [str(missing)]})
     done = run(tmp_path, *words, *flags, input='{"id": 1, "type": "get_state"}\n', **settings)
     assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
-        f"linnet: {missing} was named as an extension, and linnet does not go on without it: "
-        "there is no such file or folder\n"
-    )
+    assert done.stderr == (f'linnet: Failed to load extension "{missing}": there is no such file or folder\n')
 
 
 def throws(folder: Path) -> Path:
@@ -221,7 +218,7 @@ def test_the_process_answers_what_waits_and_ends_with_1(tmp_path: Path, dialect:
     assert [each.get("success", False) for each in answers] == [False, False]
     assert all("ZeroDivisionError" in each["error"] for each in answers)
     assert code == 1
-    assert said[-1].startswith(f"linnet: {guard} was named as an extension, and linnet does not go on without it: Zero")
+    assert said[-1].startswith(f'linnet: Failed to load extension "{guard}": Zero')
 
 
 def test_the_process_ends_also_where_nothing_waits(tmp_path: Path) -> None:

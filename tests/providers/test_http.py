@@ -4,7 +4,7 @@ import socket
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, suppress
 from threading import Event
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import pytest
 
@@ -12,6 +12,7 @@ from linnet.concurrency.cancel import CancelToken
 from linnet.errors import ProviderRejected, ProviderUnavailable
 from linnet.providers.http.call import HttpCall
 from linnet.providers.http.client import HttpClient, HttpReply, Timeouts
+from linnet.providers.http.exchange import _send
 from linnet.testing.model_server import ModelServer
 from tests.providers.raw import STREAM, Handler, RawServer, answers, request_of, sized
 from tests.suite.hosts import deaf_host
@@ -467,3 +468,19 @@ def test_warming_connects_to_nothing(talk: "Talk", server: ModelServer) -> None:
     talk().provider.warm()
     talk(url="https://model.test").provider.warm()
     assert server.connections == 0
+
+
+class Closed:
+    """A socket that is closed under what is being sent."""
+
+    def sendall(self, data: object) -> None:
+        raise OSError("closed")
+
+
+@pytest.mark.parametrize("size", [10, 1_000_000])
+def test_what_was_being_sent_when_it_broke_can_grow_while_the_error_is_kept(size: int) -> None:
+    body = bytearray(b"x" * size)
+    with pytest.raises(OSError, match="closed") as kept:
+        _send(cast(socket.socket, Closed()), b"head", [body])
+    body += b"more"
+    assert kept.value.__traceback__ is not None

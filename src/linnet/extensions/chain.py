@@ -1,16 +1,19 @@
 """Asks and tells all extensions of a session, one after the other. A failure of one is reported, and stops no other."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import partial
 from time import monotonic
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from linnet.core.cancel import Cancel
+from linnet.core.events import Event
 from linnet.core.extensions.extension_events import Name as Told
 from linnet.core.extensions.extension_events import Observed
 from linnet.core.extensions.hooks import Block, Decision, Hook, Name, Outcome, decided, folded
+from linnet.core.messages import Message, Note
 from linnet.errors import BadInput, Cancelled
-from linnet.extensions.extension import Extension, ExtensionCommand
+from linnet.extensions.extension import Extension, ExtensionCommand, Hearing
 
 Asked = TypeVar("Asked", bound=Hook)
 PATIENCE = 10.0  # Seconds that an extension has for one question.
@@ -33,6 +36,9 @@ class Chain:
     ) -> None:
         """`failed` is called with the path of an extension, the event and the error."""
         self.extensions = tuple(extensions)
+        self._hearing = [each for each in extensions if isinstance(each, Hearing)]
+        self.waiting: deque[Note] = deque()
+        """Notes of extensions that are said after what the user says next."""
         self._failed = failed
         self._patience = patience
 
@@ -62,6 +68,55 @@ class Chain:
         for extension in self.extensions:
             if event.name in extension.told:
                 extension.tell(event)
+
+    def hear(self, event: Event) -> None:
+        """Pass an event as it is to those who want that. Returns at once; never raises."""
+        for extension in self._hearing:
+            extension.hear(event)
+
+    @property
+    def detailed(self) -> Sequence[Hearing]:
+        """Return those extensions that are told more, and say more about their tools."""
+        return self._hearing
+
+    @property
+    def one_at_a_time(self) -> bool:
+        """Whether an extension has a tool during which no other may run."""
+        return any(extension.sequential for extension in self._hearing)
+
+    @property
+    def hears_all(self) -> bool:
+        """Whether any extension wants the session's own events."""
+        return bool(self._hearing)
+
+    def ending(self, messages: Sequence[Message], cancel: Cancel) -> None:
+        """Have those who want it hear that a run has ended, before anybody else does. Raises only Cancelled."""
+        for extension in self._hearing:
+            try:
+                extension.ending(messages, cancel, self._patience)
+            except Cancelled:
+                raise
+            except Exception as fault:
+                cancel.check()
+                self._failed(extension.path, "agent_end", explained(fault))
+
+    def wants(self, name: str) -> bool:
+        """Return whether any extension wants to be told of an event of pi's that is not the session's own."""
+        return any(extension.wants(name) for extension in self._hearing)
+
+    def told_of(self, name: str, payload: dict[str, Any]) -> None:
+        """Tell them of it. Returns at once."""
+        for extension in self._hearing:
+            extension.told_of(name, payload)
+
+    def settle(self) -> None:
+        """Wait until those who are told more have heard all of it. Not to be called under the session's lock."""
+        for extension in self._hearing:
+            extension.settle(self._patience)
+
+    def hints(self, tools: Collection[str]) -> list[str]:
+        """Return what extensions say about those of their tools that the model has, for the system prompt."""
+        return [line for extension in self._hearing for line in extension.hints(tools)]
 
     def close(self, patience: float) -> None:
         """Close all of them, who share `patience` seconds. Never raises."""

@@ -1,12 +1,15 @@
 """The interface between the runtime and an extension, in whatever language that is written."""
 
-from collections.abc import Callable, Collection, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from msgspec import Struct
 
 from linnet.core.cancel import Cancel
+from linnet.core.events import Event
 from linnet.core.extensions import extension_events, hooks
+from linnet.core.messages import Message
+from linnet.core.models import NOTHING
 from linnet.core.slash import Location
 
 if TYPE_CHECKING:
@@ -29,6 +32,9 @@ class AddedProvider(Struct, frozen=True):
     api: str = ""
     key_variable: str = ""
     stream: Callable[..., Any] | None = None
+    key: str = ""
+    """A key that the extension brings itself."""
+    headers: Mapping[str, str] = NOTHING
 
 
 class Extension(Protocol):
@@ -99,3 +105,36 @@ class Extension(Protocol):
         """Wait, `patience` seconds at most, until it has heard that the session ends, of which it was told before; then
         end all of it that can be ended. Idempotent.
         """
+
+
+@runtime_checkable
+class Hearing(Protocol):
+    """An extension that is told of a session in more detail, and says more about its tools."""
+
+    path: str
+    hidden: Collection[str]
+    """Those of its tools that are not active before an extension activates them."""
+    sequential: Collection[str]
+    """Those of its tools that run one at a time."""
+
+    def hear(self, event: Event) -> None:
+        """Take one of the session's own events. Called under the session's lock, so it returns at once."""
+
+    def ending(self, messages: Sequence[Message], cancel: Cancel, patience: float) -> None:
+        """Take note that a run has ended with these messages, which nobody was told yet: what is said to the agent
+        before this returns, it goes on with. Raises Cancelled, and whatever goes wrong.
+        """
+
+    def wants(self, name: str) -> bool:
+        """Return whether it wants to be told of an event of pi's that is not the session's own."""
+
+    def told_of(self, name: str, payload: dict[str, Any]) -> None:
+        """Take such an event. Returns at once."""
+
+    def settle(self, patience: float) -> None:
+        """Wait until its handlers have heard all that it was told, `patience` seconds at most, not counted while one
+        of them waits for the user. Never raises.
+        """
+
+    def hints(self, tools: Collection[str]) -> list[str]:
+        """Return what the system prompt is to say of those of its tools that the model has."""

@@ -51,11 +51,11 @@ class Hooked:
             call.id, call.name, _copied(call.args), output.content, output.is_error, _copied(output.details)
         )
         after = chain.ask(asked, cancel).event
-        return ToolOutput(after.content, after.is_error, after.details)
+        return ToolOutput(after.content, after.is_error, after.details, output.ends_run)
 
 
 def _copied(value: Any) -> Any:
     """Return a copy of plain JSON, which a handler may change without changing the conversation."""
     if isinstance(value, dict):
-        return {key: _copied(each) for key, each in value.items()}
+        return type(value)((key, _copied(each)) for key, each in value.items())
     return [_copied(each) for each in value] if isinstance(value, list) else value

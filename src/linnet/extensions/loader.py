@@ -9,8 +9,9 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.core.slash import Location
 from linnet.extensions.chain import explained
-from linnet.extensions.host import Host
+from linnet.extensions.host import Host, PiHost
 from linnet.extensions.installed import Installed
+from linnet.extensions.node.places import SCRIPTS
 from linnet.logs import warn
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 MANIFEST = "extension.json"
 MODULES = "linnet_extension_"  # What the names of modules of extensions in Python begin with.
-NOT_OURS = "linnet runs extensions in Python, and programs with an extension.json; {} is neither"
+NOT_OURS = "linnet runs extensions in Python, those written for pi, and programs with an extension.json; {} is none"
 MISSING = "there is no such file or folder"
 
 
@@ -60,8 +61,11 @@ def found(
     folders: Sequence[tuple[str | None, Location]],
     packages: Sequence[Installed] = (),
     zots: Sequence[tuple[str, Location]] = (),
+    pis: Sequence[tuple[str, Location]] = (),
 ) -> list[FoundExtensions]:
-    """Return the extensions that were named, then those of each folder, of zot's folders and of packages; each once."""
+    """Return the extensions that were named, then those of each folder, of zot's folders, those that pi would load of
+    its own folders `pis`, and those of packages; each once.
+    """
     everything = [
         *(FoundExtensions(path, "path") for path in named),
         *(FoundExtensions(path, location) for folder, location in folders if folder for path in listed(folder)),
@@ -70,6 +74,10 @@ def found(
         from linnet.extensions.programs import discovery
 
         everything += [FoundExtensions(path, location) for folder, location in zots for path in discovery.zots(folder)]
+    if pis:
+        from linnet.extensions.node import pi_folders
+
+        everything += [FoundExtensions(path, location) for path, location in pi_folders.found(pis)]
     once: dict[str, FoundExtensions] = {}
     for each in everything:
         once.setdefault(os.path.realpath(each.path), each)
@@ -77,14 +85,16 @@ def found(
 
 
 def load(
-    places: Sequence[FoundExtensions], host: Host, patience: float, wait: float, hook_timeout: float, hurry: Cancel
+    places: Sequence[FoundExtensions], host: PiHost, patience: float, wait: float, hook_timeout: float, hurry: Cancel
 ) -> LoadedExtensions:
     """Load all of them, in their order; programs are started first, for they get ready side by side.
 
     One that takes longer than `patience` seconds, or `wait` if it was named, is left out; once `hurry` is set, none is
     waited for that can join later. `hook_timeout` are the seconds that each of their handlers has for an event.
     """
+    places = [each for place in places for each in _expanded(place)]
     programs = [place for place in places if _is_program(place)]
+    for_pi = [place for place in places if _is_for_pi(place)]
     begun: list[Extension] = []
     failures: list[tuple[str, str]] = []
     if programs:
@@ -92,8 +102,12 @@ def load(
 
         begun, failures = loading.load(programs, host, wait)
     names = {extension.name for extension in begun}
+    if for_pi:
+        from linnet.extensions.node import node_loading
+
+        begun += node_loading.load(for_pi, host, hook_timeout, names)
     for place in places:
-        if place not in programs:
+        if place not in programs and place not in for_pi:
             try:
                 most = wait if place.named else patience
                 begun.append(_load(place, _unique(place, names), host, most, hook_timeout))
@@ -129,6 +143,25 @@ def _load(place: FoundExtensions, name: str, host: Host, patience: float, hook_t
 def _is_program(place: FoundExtensions) -> bool:
     """Return whether a place has a manifest."""
     return place.entry is None and os.path.isfile(os.path.join(place.path, MANIFEST))
+
+
+def _expanded(place: FoundExtensions) -> list[FoundExtensions]:
+    """Return the files of an extension for pi, which may have several; or the place itself."""
+    if place.entry is not None or not may_be_for_pi(place.path) or _is_program(place):
+        return [place]
+    from linnet.extensions.node.places import entries
+
+    return [FoundExtensions(path, place.location) for path in entries(place.path)] or [place]
+
+
+def _is_for_pi(place: FoundExtensions) -> bool:
+    """Return whether a place, once expanded, is a file of an extension for pi."""
+    return place.entry is None and place.path.endswith(SCRIPTS) and os.path.isfile(place.path)
+
+
+def may_be_for_pi(path: str) -> bool:
+    """Return whether a path may be that of an extension for pi: a script, or a folder that is no package in Python."""
+    return path.endswith(SCRIPTS) or (os.path.isdir(path) and not os.path.isfile(os.path.join(path, "__init__.py")))
 
 
 def _is_extension(path: str) -> bool:

@@ -4,9 +4,9 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 
 from linnet.errors import ConfigError
-from linnet.extensions.loader import MANIFEST, MISSING, NOT_OURS
+from linnet.extensions.loader import MANIFEST, MISSING, NOT_OURS, may_be_for_pi
 
-WITHOUT = "{} was named as an extension, and linnet does not go on without it: {}"
+WITHOUT = 'Failed to load extension "{}": {}'
 
 
 def check(paths: Sequence[str], environ: Mapping[str, str]) -> None:
@@ -29,7 +29,7 @@ def _problems(paths: Sequence[str], environ: Mapping[str, str]) -> Iterator[tupl
         if not os.path.exists(path):
             yield path, MISSING
         elif path not in programs and not _is_python(path):
-            yield path, NOT_OURS.format(os.path.basename(path))
+            yield from _problems_for_pi(path, environ)
     if programs:
         from linnet.extensions.programs.discovery import chosen
 
@@ -39,6 +39,22 @@ def _problems(paths: Sequence[str], environ: Mapping[str, str]) -> Iterator[tupl
             word, folder = each.manifest.argv[0], each.manifest.folder
             if not _can_be_run(word, folder, environ.get("PATH", os.defpath)):
                 yield folder, f"its exec is {word}, and there is no such program"
+
+
+def _problems_for_pi(path: str, environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield what is wrong with an extension for pi, or that it is none."""
+    if may_be_for_pi(path):
+        from linnet.extensions.node.node_program import node_program
+        from linnet.extensions.node.places import entries
+
+        if files := entries(path):
+            yield from ((file, MISSING) for file in files if not os.path.exists(file))
+            try:
+                node_program(environ)
+            except ConfigError as error:
+                yield path, str(error)
+            return
+    yield path, NOT_OURS.format(os.path.basename(path))
 
 
 def _is_python(path: str) -> bool:

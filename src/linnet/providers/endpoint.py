@@ -10,6 +10,7 @@ from linnet.core.models import NOTHING
 
 if TYPE_CHECKING:
     from linnet.providers.http.client import Timeouts
+    from linnet.providers.watch import Watch
 
 Run: TypeAlias = Callable[[Sequence[str], Cancel], bytes]
 """Runs a program that prints credentials, and returns what it printed. Raises ConfigError or Cancelled."""
@@ -46,6 +47,8 @@ class Endpoint(Struct, frozen=True):
     """For credentials that a program prints; None where none may be run."""
     secrets: Sequence[str] = ()
     """What no error may show, beside the key."""
+    watch: "Callable[[], Watch | None] | None" = None
+    """Returns who sees requests and replies at the moment, if anybody does."""
 
     def __repr__(self) -> str:
         return f"Endpoint(provider={self.provider!r}, base_url={self.base_url!r})"  # A trace shows no key.

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from linnet.providers.base import Provider
     from linnet.providers.endpoint import Run
     from linnet.providers.http.client import Timeouts
+    from linnet.providers.watch import Watch
 
 
 def build(
@@ -35,6 +36,7 @@ def build(
     given: Any = None,
     run: "Run | None" = None,
     secrets: "Sequence[str]" = (),
+    watch: "Callable[[], Watch | None] | None" = None,
 ) -> "Provider":
     """Return a provider. Raises ConfigError if it can be known now that no request would work.
 
@@ -70,6 +72,7 @@ def build(
         given=given,
         run=run,
         secrets=secrets,
+        watch=watch,
     )
     opened = kind.load()(known.placed(endpoint, kind.name) if known else endpoint)
 

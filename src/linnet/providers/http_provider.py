@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from threading import Lock
-from typing import Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 from msgspec.structs import replace
 
@@ -14,6 +14,9 @@ from linnet.providers.endpoint import Endpoint
 from linnet.providers.http.call import HttpCall
 from linnet.providers.http.client import HttpClient, HttpReply
 from linnet.providers.http.sse import EventTooLarge
+
+if TYPE_CHECKING:
+    from linnet.providers.watch import Watch
 
 # Once a reply has more bytes, the deltas of one network read are merged: pi's clients get the whole message with each.
 # No model writes as much; a server that floods us does.
@@ -97,11 +100,16 @@ class HttpProvider:
             with self._spelling:
                 following, reader = self._api.exchange(request)
             call: HttpCall | None = following
+            watch = self._endpoint.watch() if self._endpoint.watch is not None else None
             while call is not None:
+                if watch is not None:
+                    call = _watched(call, request, watch, cancel)
                 if self._authorize is not None:
                     call = replace(call, headers={**call.headers, **self._authorize(call, cancel)})
                 reply = self._client.post(call, cancel)
-                yield from self._batches(reply, reader)
+                if watch is not None:
+                    watch.answered(reply.head.status, reply.head.headers)
+                yield from self._batches(reply, reader, request, watch)
                 if reader.failure is not None:
                     raise reader.failure
                 reply.release()
@@ -135,7 +143,9 @@ class HttpProvider:
         sentence = without(str(error), [*self._client.secrets, *endpoint.secrets, *written])
         return f"{sentence} ({endpoint.advice})" if endpoint.advice and error.status == 401 else sentence
 
-    def _batches(self, reply: HttpReply, reader: Reader) -> Iterator[Sequence[Delta]]:
+    def _batches(
+        self, reply: HttpReply, reader: Reader, request: Request, watch: "Watch | None"
+    ) -> Iterator[Sequence[Delta]]:
         most = self._client.max_reply
         frames = self._api.framing(most)
         while not reader.finished and reader.failure is None:
@@ -150,5 +160,20 @@ class HttpProvider:
                 raise self._client.too_large() from None
             except ValueError as error:
                 raise ProviderUnavailable(self.name, f"the reply was garbled: {error}") from None
+            if watch is not None:
+                for payload in payloads:
+                    watch.heard(payload, request.model)
             if deltas := reader.feed(payloads) if data else reader.end():
                 yield merged(deltas) if reply.heard > LONG else deltas
+
+
+def _watched(call: HttpCall, request: Request, watch: "Watch", cancel: Cancel) -> HttpCall:
+    """Return the call as extensions want it; one whose body is no JSON is theirs neither to see nor to change."""
+    from msgspec import DecodeError, json
+
+    try:
+        before = json.decode(b"".join(bytes(piece) for piece in call.body))
+    except DecodeError:
+        return call
+    after = watch.asked(before, request.model, cancel)
+    return call if after == before else replace(call, body=(json.encode(after),))

@@ -356,18 +356,6 @@ def test_flags_that_nobody_knows_are_refused(tmp_path: Path, flags: tuple[str, .
     assert error in stderr
 
 
-def test_one_that_is_written_for_pi_is_left_out_with_a_note(tmp_path: Path) -> None:
-    from linnet.cli.drop_in import PI
-    from linnet.cli.flags import parse
-
-    flags = parse(["--mode", "rpc", "-e", "x.ts", "-e", "mine.py", "-ne"], PI)
-    assert flags.config["extensions"] == ["mine.py"]
-    assert flags.config["find_extensions"] is False
-    assert flags.notes == [
-        "--extension x.ts is left out: it is written for pi; linnet runs extensions in Python, and programs"
-    ]
-
-
 def test_a_name_that_speaks_to_the_terminal_is_told_letter_by_letter(caplog: pytest.LogCaptureFixture) -> None:
     tell_failure("/the\nre/\x1b[2Jred\x07.py", "it broke\x1b]0;title\x07")
     assert caplog.messages == [r"extension load: /the\nre/\x1b[2Jred\x07.py: it broke\x1b]0;title\x07"]

@@ -313,7 +313,7 @@ def test_commands_of_the_protocol_can_be_run_and_refused(extended: Start) -> Non
     agent.ask(commands.Prompt("/run abort", slash="at_once"))
     first, second = [error for _, error in agent.failures]
     assert first.startswith('/run: no command is called "nosuch"; choose one of abort, ')
-    assert second == "/run: abort takes no what; it takes nothing"
+    assert second == "/run: abort takes no what; it takes keep, wait"
 
 
 def test_a_command_may_abort_what_runs_and_goes_on_itself(extended: Start) -> None:

@@ -12,6 +12,7 @@ from msgspec import Struct
 
 from linnet.concurrency.loop import Loop
 from linnet.core.messages import ToolCall
+from linnet.core.permissions.tool_selection import matches
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput, Closed, ToolFailed
 from linnet.extensions.mcp.config import ServerConfig
@@ -71,8 +72,8 @@ class McpServers:
         patience: float = PATIENCE,
         neutral: str | None = None,
     ) -> None:
-        """With `only`, no tools are offered but these: `mcp__server__tool`, or `mcp__server` for all of one. `neutral`
-        is where servers start that do not say where; None is `cwd`.
+        """With `only`, no tools are offered but these: `mcp__server__tool`, where * stands for any characters, or
+        `mcp__server` for all of one. `neutral` is where servers start that do not say where; None is `cwd`.
         """
         self._loop = Loop()
         self._servers = {config.name: McpServer(config, cwd, processes, _tell, neutral) for config in configs}
@@ -211,7 +212,7 @@ class McpServers:
         return {
             called[key]: (server, tool.name, ToolSpec(called[key], tool.description, {**NO_ARGUMENTS, **tool.schema}))
             for key, (server, tool) in listed.items()
-            if self._only is None or not {called[key], prefix(server.name)}.isdisjoint(self._only)
+            if self._only is None or matches(called[key], self._only) or prefix(server.name) in self._only
         }
 
     def _commands(self) -> dict[str, tuple[McpCommand, McpServer, OfferedPrompt | Resource]]:

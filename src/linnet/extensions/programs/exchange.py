@@ -212,7 +212,7 @@ class Exchange:
             pipe.child.kill()
         code = pipe.child.wait(DYING)
         pipe.close()  # Before its end is told: whoever hears of that finds nothing of it running.
-        self.feed(facts.Exited(fault or self._how(pipe, code)))
+        self.feed(facts.Exited(fault or ended_how(pipe, code)))
 
     def _quiet(self) -> float | None:
         """Return in how many seconds a program that has said hello counts as ready, if it says nothing more.
@@ -221,20 +221,21 @@ class Exchange:
         """
         return self._heard + self.patience.idle - monotonic() if self.machine.phase == "greeted" else None
 
-    def _how(self, pipe: ProgramPipe, code: int | None) -> str:
-        """Say how it ended, as the rest of a sentence about it."""
-        if pipe.stuck:
-            return "was stopped, for it does not read its input"
-        if code is None:
-            return "closed its output"
-        how = f"exited with code {code}" if code >= 0 else f"was ended by {_signal(-code)}"
-        said = pipe.child.stderr.strip().rpartition("\n")[2][-LAST_WORDS:]
-        return f"{how} ({said})" if said and code else how
-
     def _notify(self) -> None:
         """Wake whoever waits for it to be ready."""
         with self._changed:
             self._changed.notify_all()
+
+
+def ended_how(pipe: ProgramPipe, code: int | None) -> str:
+    """Say how a program ended, as the rest of a sentence about it."""
+    if pipe.stuck:
+        return "was stopped, for it does not read its input"
+    if code is None:
+        return "closed its output"
+    how = f"exited with code {code}" if code >= 0 else f"was ended by {_signal(-code)}"
+    said = pipe.child.stderr.strip().rpartition("\n")[2][-LAST_WORDS:]
+    return f"{how} ({said})" if said and code else how
 
 
 def _signal(number: int) -> str:

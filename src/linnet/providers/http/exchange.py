@@ -154,10 +154,20 @@ def _send(sock: "socket.socket", request: bytes, body: Sequence[Bytes]) -> None:
 
     The socket's timeout is for a slice, not for all of a body that a slow line takes long for.
     """
+    views = [memoryview(piece).cast("B") for piece in body]
+    try:
+        _send_views(sock, request, views)
+    finally:
+        # An abort leaves an error that may be kept, and the error keeps what was being sent: while anybody looks at it,
+        # the history that it belongs to could not grow.
+        for view in views:
+            view.release()
+
+
+def _send_views(sock: "socket.socket", request: bytes, views: list[memoryview]) -> None:
     small: list[Bytes] = [request]
     waiting = len(request)
-    for piece in body:
-        view = memoryview(piece).cast("B")
+    for view in views:
         if waiting + len(view) >= READ:
             sock.sendall(b"".join(small))
             small, waiting = [], 0
@@ -166,6 +176,7 @@ def _send(sock: "socket.socket", request: bytes, body: Sequence[Bytes]) -> None:
             waiting += len(view)
         else:
             for at in range(0, len(view), _SLICE):
-                sock.sendall(view[at : at + _SLICE])
+                with view[at : at + _SLICE] as part:
+                    sock.sendall(part)
     if small:
         sock.sendall(b"".join(small))

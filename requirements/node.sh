@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# What some tests talk to: pi's own clients, into .venv/node, pi itself, into .venv/pi, MCP servers that others wrote, into
-# .venv/mcp, and an emulator of vendors' APIs, into .venv/aimock. Without npm those tests skip and say so.
+# What some tests talk to: pi's own clients and its newest version, into .venv/node, pi of other times with all it needs,
+# into .venv/pi, a Node that is new enough for them, into .venv/node24 and as .venv/bin/node24, MCP servers that others
+# wrote, into .venv/mcp, and an emulator of vendors' APIs, into .venv/aimock. Without npm those tests skip and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
@@ -16,6 +17,12 @@ install() {
   cp "$1/package-lock.json" "$2/.installed" # Only now: what was interrupted is installed again.
 }
 install tests/pi/clients .venv/node
+install tests/pi/node .venv/node24
+for node in .venv/node24/node_modules/node-*; do # One, or none: not every machine has its own in the lock file.
+  [ -x "$node/bin/node" ] || continue
+  rm -rf "$node/include" # A third of it, for those who compile.
+  ln -sf "../${node#.venv/}/bin/node" .venv/bin/node24
+done
 install tests/client/pi .venv/pi --omit=optional # Those are for terminals, and not all of them can be had.
 install tests/extensions/mcp/npm .venv/mcp
 install tests/providers/npm .venv/aimock

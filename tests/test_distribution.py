@@ -31,13 +31,17 @@ def test_commands_keep_the_short_name_and_are_shipped_as_they_are() -> None:
     assert all(Path(str(path)).read_bytes() == shipped for path in scripts.values())
 
 
-def test_a_wheel_has_the_catalogue_of_models(tmp_path: Path) -> None:
+def test_a_wheel_has_the_catalogue_of_models_and_the_host_of_extensions_for_pi(tmp_path: Path) -> None:
     build = "from hatchling.build import build_wheel; import sys; print(build_wheel(sys.argv[1]))"
     done = subprocess.run(
         [sys.executable, "-c", build, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
     )
     with ZipFile(tmp_path / done.stdout.split()[-1]) as wheel:
-        shipped = {Path(name).name for name in wheel.namelist() if name.startswith("linnet/providers/catalogue/")}
+        names = wheel.namelist()
+    shipped = {Path(name).name for name in names if name.startswith("linnet/providers/catalogue/")}
+    host = "linnet/extensions/node/host"
+    there = {str(path.relative_to(ROOT / "src")) for path in (ROOT / "src" / host).rglob("*.js")}
+    assert {name for name in names if name.startswith(f"{host}/")} == there
     assert shipped == {path.name for path in (ROOT / "src/linnet/providers/catalogue").iterdir()}
 
 

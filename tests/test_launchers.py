@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 MODULES = Path(sysconfig.get_path("purelib"))
 VERSION = f"python3.{sys.version_info.minor}"
 PYTHON = Path(os.path.realpath(sys.executable))  # That of the system, not of a virtual environment.
-SAID = {"linnet": f"linnet {linnet.__version__}\n", "linnet-pi": f"{linnet.__version__}\n"}  # As pi says it.
+SAID = {"linnet": f"linnet {linnet.__version__} (speaks as pi 1.5.0)\n", "linnet-pi": "1.5.0\n"}  # As pi says it.
 SAID["linnet-zot"] = f"linnet-zot {linnet.__version__}\n"
 NAMES = sorted(SAID)
 

@@ -22,7 +22,8 @@ LAYERS: dict[str, set[str]] = {
     "tools": {"core", "files", "logs.py", "concurrency", "processes"},
     "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
     "export": {"core", "store"},
-    "extensions": {"core", "files", "logs.py", "concurrency", "processes", "tools"},
+    # Extensions for pi are told of a session in pi's words, which are those of its wire.
+    "extensions": {"core", "wire", "files", "logs.py", "concurrency", "processes", "tools"},
     "runtime": {
         *{"core", "files", "logs.py", "concurrency", "processes"},
         *{"providers", "tools", "store", "export", "extensions"},
@@ -59,6 +60,7 @@ ROOMS: dict[str, set[str]] = {
     "wire": set(),
     "wire/zot": {"wire"},
     "wire/pi": {"wire"},
+    "wire/pi/reading": {"wire", "wire/pi"},
     "wire/pi_legacy": {"wire", "wire/pi"},
     "processes": {"processes/sandbox"},
     "processes/proxy": {"processes"},
@@ -80,10 +82,11 @@ ROOMS: dict[str, set[str]] = {
     "tools/functions": {"tools", "tools/text"},
     "export": {"export/html"},
     "export/html": set(),
-    "extensions": {"extensions/python", "extensions/programs"},
+    "extensions": {"extensions/python", "extensions/programs", "extensions/node"},
     "extensions/python": {"extensions"},
     "extensions/programs": {"extensions"},
     "extensions/mcp": {"extensions"},
+    "extensions/node": {"extensions", "extensions/programs"},
     "runtime/config": set(),
     "runtime/models": {"runtime/config"},
     "runtime/project": {"runtime/config"},

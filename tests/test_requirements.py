@@ -16,6 +16,7 @@ import pytest
 from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.pi import decode as pi_decode
 from linnet.wire.pi import frames as pi_frames
+from linnet.wire.pi import later_frames
 from linnet.wire.pi_legacy import decode as legacy_decode
 from linnet.wire.pi_legacy import encode as legacy_encode
 from linnet.wire.zot import decode, frames
@@ -120,7 +121,7 @@ def events() -> list[str]:
     legacy = (pi | tags(legacy_encode)) - LATER
     return [
         *(f"zot.event.{frame.__struct_config__.tag}" for frame in get_args(frames.Event)),
-        *(f"pi.event.{name}" for name in sorted(pi)),
+        *(f"pi.event.{name}" for name in sorted(pi | tags(later_frames))),
         *(f"pi_legacy.event.{name}" for name in sorted(legacy)),
         *(f"pi.type.{message.__struct_config__.tag}" for message in get_args(pi_frames.Message)),
         "pi.wire.response",

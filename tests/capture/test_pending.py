@@ -82,6 +82,34 @@ def test_today_s_pi_says_when_it_is_over() -> None:
     assert over_after(pending("prompt"), answered("prompt", disposition="handled")) == [True]
 
 
+def test_what_is_said_to_an_idle_agent_may_start_a_run() -> None:
+    lines = [answered("steer", disposition="started"), line("agent_start"), line("agent_end"), line("agent_settled")]
+    assert over_after(pending("steer"), *lines) == [False, False, False, True]
+    assert over_after(pending("steer"), answered("steer", disposition="queued")) == [True]
+
+
+def test_a_pause_inside_a_run_that_settles_is_not_its_end() -> None:
+    waiting = pending("prompt")
+    compacted = [line("compaction_start"), line("compaction_end", willRetry=False)]
+    for each in (answered("prompt", disposition="started"), line("agent_start"), line("turn_end"), *compacted):
+        waiting.heard(1.0, each)
+    assert not waiting.over(100.0)
+    for each in (line("agent_end", willRetry=True), line("auto_retry_start"), line("auto_retry_end", success=False)):
+        waiting.heard(2.0, each)
+        assert not waiting.over(100.0)
+    waiting.heard(3.0, line("agent_settled", aborted=True))
+    assert waiting.over(3.0)
+
+
+def test_a_pi_that_tells_of_retries_need_not_tell_that_it_has_settled() -> None:
+    """pi 0.78 is such a one."""
+    waiting = pending("prompt")
+    for each in (answered("prompt"), line("agent_start"), line("agent_end", messages=[], willRetry=False)):
+        waiting.heard(1.0, each)
+    assert not waiting.over(1.0)
+    assert waiting.over(1.0 + QUIET)
+
+
 def test_at_no_moment_of_any_capture_is_it_over_while_the_agent_works(captures: dict[str, Capture]) -> None:
     """But for runs that pi forgot about: moves to another session that told nobody of the run they ended."""
     over = 0

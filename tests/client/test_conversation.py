@@ -12,7 +12,7 @@ from linnet.client.request import Request, anything
 from linnet.client.work import Begun, Ended, Work
 from linnet.client.zot_work import ZotWork
 from linnet.wire.incoming import Incoming, Reader, UnknownEvent
-from linnet.wire.pi import incoming as pi
+from linnet.wire.pi.reading import incoming as pi
 from linnet.wire.zot.incoming import reader as zot_reader
 
 Frame = dict[str, Any]
@@ -318,6 +318,8 @@ def test_whatever_comes_in_whatever_order_everything_ends_once_in_the_end(
     talk.say(event("agent_start"), event("auto_retry_end"), event("compaction_end"), event("agent_end"))
     for _ in range(2):
         talk.say(event("compact_done", summary=""))
+    if ("say", "agent_settled") in steps:  # One that says so says it every time.
+        talk.say(event("agent_settled"))
     if talk.talk.work.question:
         talk.state()
     if kind is ZotWork:

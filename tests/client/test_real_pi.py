@@ -2,11 +2,8 @@
 
 import json
 import os
-import shutil
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,26 +12,10 @@ import pytest
 from linnet.client import PiClient, Refused, RunFailed, pi
 from linnet.testing.model_server import ModelServer
 from linnet.testing.processes import alive
+from tests.suite.real_pi import prepared_home, program
 
-INSTALLED = Path(sys.prefix) / "pi" / "node_modules"
 PATIENCE = 60.0
 Start = Callable[..., PiClient]
-
-
-def program(version: str) -> list[str]:
-    """Node and pi. The later one needs a newer Node than many systems have; a test tool of ours brings one."""
-    cli = INSTALLED / version / "dist" / "cli.js"
-    node = shutil.which("node") if version == "pi73" else _newer_node()
-    if not cli.exists() or not node:
-        reason = "pi is not installed: `make .venv/.node` does it, where there is npm"
-        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
-    return [str(node), str(cli), "--mode", "rpc"]
-
-
-def _newer_node() -> str | None:
-    found = find_spec("playwright")
-    node = Path(str(found.origin)).parent / "driver" / "node" if found else None
-    return str(node) if node and node.exists() else None
 
 
 pytestmark = pytest.mark.foreign
@@ -50,20 +31,14 @@ def version(request: pytest.FixtureRequest) -> str:
 @pytest.fixture
 def real_pi(version: str, server: ModelServer, tmp_path: Path) -> Iterator[Start]:
     """pi with a home of its own and a model of ours. Retries come quickly."""
-    home, folder = tmp_path / "home", tmp_path / "work"
-    home.mkdir()
+    folder = tmp_path / "work"
     folder.mkdir()
-    model = {"id": "scripted", "name": "Scripted", "contextWindow": 200_000, "maxTokens": 16_384}
-    provider = {"baseUrl": server.url, "apiKey": "x", "api": "anthropic-messages", "models": [model]}
-    (home / "models.json").write_text(json.dumps({"providers": {"ours": provider}}))
-    settings = {"retry": {"baseDelayMs": 20}, "compaction": {"keepRecentTokens": 1}}
-    (home / "settings.json").write_text(json.dumps(settings))
-    env = {"HOME": str(home), "PI_CODING_AGENT_DIR": str(home), "PI_OFFLINE": "1"}
+    env = prepared_home(tmp_path / "home", server.url)
     with ExitStack() as stack:
 
         def start(*args: str, **options: Any) -> PiClient:
             client = PiClient(
-                program(version),
+                [*program(version), "--mode", "rpc"],
                 provider="ours",
                 model="scripted",
                 args=args or ["--no-session"],

@@ -234,7 +234,7 @@ def test_the_pi_page_lists_every_command_event_and_update_in_a_table() -> None:
 
 
 def test_the_pi_page_shows_every_kind_of_message() -> None:
-    roles = {str(each.__struct_config__.tag) for each in get_args(pi_frames.Message)}
+    roles = {str(each.__struct_config__.tag) for each in get_args(pi_frames.Message)} - {"system"}
     assert {value["role"] for value in values(PI) if "role" in value} == roles
     assert roles <= set(re.findall(r"^\| `(\w+)`", prose(PI), re.MULTILINE))
 

@@ -31,8 +31,8 @@ def test_the_demo_shows_the_conversation_the_work_and_what_it_left() -> None:
 
     assert (done.returncode, done.stderr) == (0, "")
     lines = done.stdout.splitlines()
-    assert '→ {"id":"2", "type":"ping"}' in lines
-    assert '← {"type":"response", "id":"2", "command":"ping", "success":true, "data":{"pong":true}}' in lines
+    assert '→ {"id":"2", "type":"set_thinking_level", "level":"low"}' in lines
+    assert '  "data":{"disposition":"started"}}' in lines
     assert "  I will write a small program and run it." in lines
     assert "  ✗ bash python3 linnet_demo.py" in lines
     assert "  ✓ edit linnet_demo.py (1 replacement)" in lines
@@ -78,8 +78,8 @@ def test_the_demo_is_coloured_on_a_terminal_unless_told_otherwise(no_color: str)
     [
         ("exit 3", "the agent ended in the middle of the conversation"),
         (
-            """read line; echo '{"type":"response","command":"hello","success":false,"error":"no"}'; read line""",
-            "hello was refused: no",
+            """read line; echo '{"type":"response","command":"get_state","success":false,"error":"no"}'; read line""",
+            "get_state was refused: no",
         ),
     ],
 )

@@ -29,6 +29,7 @@ from linnet.monitor.states import (
 from linnet.monitor.watch import MOST_CALLS, MOST_TYPES, REST, TABLES, Watch
 from linnet.monitor.words import MOST_TEXT
 from linnet.wire.pi import frames as pi_frames
+from linnet.wire.pi import later_frames
 from linnet.wire.zot import frames as zot_frames
 
 unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -241,6 +242,33 @@ def test_today_s_pi_settles_also_when_an_abort_looks_like_a_failure() -> None:
     assert fold(*run, line("agent_settled", aborted=False)).state == Failed("the reply failed")
 
 
+def test_a_run_that_is_known_to_settle_is_not_over_before() -> None:
+    watch = fold(
+        b'{"type":"response","command":"prompt","success":true,"data":{"disposition":"started"}}',
+        b'{"type":"agent_start"}',
+        b'{"type":"agent_end","messages":[],"willRetry":false}',
+    )
+    assert watch.state == Thinking()
+    for line, state in (
+        (b'{"type":"compaction_start","reason":"threshold"}', Compacting("threshold")),
+        (b'{"type":"compaction_end","reason":"threshold","aborted":false,"willRetry":false}', Thinking()),
+        (b'{"type":"agent_settled","aborted":false}', Idle()),
+    ):
+        watch.heard(1.0, line)
+        assert watch.state == state
+
+
+def test_an_answer_that_is_as_deep_as_a_session_is_long_is_an_answer() -> None:
+    tree = b'{"entry":{"type":"message"},"children":[' * 3000 + b"]}" * 3000
+    line = b'{"id":"a","type":"response","command":"get_tree","success":true,"data":{"tree":[%s]}}' % tree
+    watch = fold(line)
+    assert (watch.state, watch.garbled, watch.refusals) == (Idle(), 0, 0)
+    watch.heard(0.0, line.replace(b'"success":true', b'"success":false'))
+    assert isinstance(watch.state, Refused)
+    watch.heard(0.0, b"[" * 3000 + b"]" * 3000)
+    assert isinstance(watch.state, Garbled)
+
+
 def test_pi_speaks_thinks_and_writes_a_call() -> None:
     watch = fold(line("agent_start"))
     assert states(
@@ -363,7 +391,9 @@ def check(record: Record, watch: Watch) -> None:
         assert isinstance(watch.state, Refused) == (said["success"] is not True)
     else:
         word = TABLES[watch.dialect or "pi"].get(said["type"])
-        if word in AFTER:
+        if said["type"] == "agent_end" and watch._settles:
+            assert isinstance(watch.state, Thinking | Failed), said
+        elif word in AFTER:
             assert isinstance(watch.state, AFTER[word]), said
         if said["type"] in ("done", "compact_done", "agent_settled"):
             assert isinstance(watch.state, Idle | Failed)
@@ -448,6 +478,7 @@ def test_every_frame_that_linnet_prints_has_a_mapping() -> None:
     zots = {str(each.__struct_config__.tag) for each in get_args(zot_frames.Event)}
     assert zots <= zot.MAPPING.keys() | zot.ADDED.keys()
     pis = {str(each.__struct_config__.tag) for each in pi_frames.Frame.__subclasses__()}
+    assert later_frames.CompactionStart in pi_frames.Frame.__subclasses__()
     assert pis - pi.MAPPING.keys() - pi.ADDED.keys() == {"text", "image", "thinking", "toolCall"}  # Blocks of messages.
 
 

@@ -15,6 +15,7 @@ from linnet.testing.model_server import ModelServer
 HERE = Path(__file__).parent / "clients"
 INSTALLED = Path(sys.prefix) / "node" / "node_modules"
 LINNET_PI = Path(sys.executable).with_name("linnet-pi")
+SPOKEN = {"pi37": "0.35", "pi73": "0.73"}
 
 Report = dict[str, Any]
 
@@ -40,7 +41,11 @@ def drive(version: str, server: ModelServer, folder: Path) -> Report:
         "options": {
             "cliPath": str(HERE / "shim.mjs"),
             "cwd": str(folder),
-            "env": {"AGENT_UNDER_TEST": str(LINNET_PI), "LINNET_HOME": str(folder / "home")},
+            "env": {
+                "AGENT_UNDER_TEST": str(LINNET_PI),
+                "LINNET_HOME": str(folder / "home"),
+                "LINNET_PI_VERSION": SPOKEN[version],
+            },
             "provider": "anthropic",
             "model": "claude-sonnet-4-5",
             "args": [*flags, "--session-dir", "sessions", "a stray word"],
@@ -135,7 +140,7 @@ def test_every_method_of_the_client_does_what_it_promises(version: str, server: 
 
     assert report["slashCommands"] == ([] if version == "pi73" else None)
 
-    assert report["stderr"] == "linnet-pi: rpc mode takes prompts on stdin, so this one is ignored: 'a stray word'\n"
+    assert report["stderr"] == "Warning: rpc mode takes prompts on stdin, so this one is ignored: 'a stray word'\n"
     assert report["exitCode"] == 143
     assert report["stopped"] == "Client not started"
     assert not (tmp_path / "work" / "home").exists()

@@ -104,7 +104,7 @@ class Asked(Requester):
         self.refusals: list[LinnetError] = []
         self.over = Signal()
 
-    def accepted(self) -> None:
+    def accepted(self, *, queued: bool, asked: bool = False) -> None:
         self.story.told.append((type(self.command).__name__, "accepted"))
 
     def started(self) -> None:

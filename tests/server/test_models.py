@@ -16,8 +16,8 @@ from linnet.cli.flags import USAGE
 from linnet.cli.main import COMMANDS
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
-from linnet.wire.pi import results
-from linnet.wire.pi.incoming_messages import Message
+from linnet.wire.pi.reading import results
+from linnet.wire.pi.reading.incoming_messages import Message
 from tests.suite import forked
 
 LLAMA = "meta-llama/Llama-3"
@@ -39,7 +39,7 @@ def run(tmp_path: Path) -> Run:
             text=True,
             cwd=tmp_path / "work",
             timeout=20,
-            env={"LINNET_HOME": str(tmp_path / "home"), "PATH": "/usr/bin:/bin", **env},
+            env={"LINNET_HOME": str(tmp_path / "home"), "HOME": str(tmp_path), "PATH": "/usr/bin:/bin", **env},
         )
 
     return run
@@ -247,7 +247,7 @@ def test_a_word_that_is_no_command_is_named_with_the_nearest(run: Run) -> None:
     assert done.returncode == 2
     assert done.stderr.startswith('linnet: there is no command "rcp" (did you mean "rpc"?); to ask the model, say ')
     assert 'no command "zzz"; to ask' in run("zzz").stderr
-    assert 'no command "rcp"; to ask the model, say linnet-pi -p "…"' in run("rcp", name="linnet-pi").stderr
+    assert 'no command "rcp" (did you mean "rpc"?)' in run("rcp", name="linnet-zot").stderr
 
 
 @pytest.mark.parametrize("flags", [["--model", "gpt-6-sol"], ["--model", "openai/gpt-6-sol"], []])

@@ -33,6 +33,7 @@ def run(tmp_path: Path, server: ModelServer) -> Run:
             env={
                 "PATH": "/usr/bin:/bin",
                 "LINNET_HOME": str(tmp_path / "home"),
+                "PI_CODING_AGENT_DIR": str(tmp_path / "agent"),
                 "ANTHROPIC_API_KEY": "x",
                 "ANTHROPIC_BASE_URL": server.url,
             },
@@ -46,7 +47,7 @@ def begin(run: Run) -> Callable[..., None]:
     """A session in which this was said."""
 
     def begin(prompt: str, *flags: str, **options: Any) -> None:
-        done = run("linnet-pi", "-p", prompt, *flags, **options)
+        done = run("linnet", "--dialect", "pi", "--mode", "json", prompt, *(flags or ("--save",)), **options)
         assert (done.returncode, done.stderr) == (0, "")
 
     return begin
@@ -64,7 +65,8 @@ def files(tmp_path: Path) -> list[Path]:
 
 def texts(file: Path) -> list[str]:
     entries = [json.loads(line) for line in file.read_text().splitlines()]
-    return [entry["message"]["content"][0]["text"] for entry in entries if entry["type"] == "message"]
+    said = [entry["message"] for entry in entries if entry["type"] == "message"]
+    return [message["content"][0]["text"] for message in said if message["role"] != "system"]
 
 
 def test_a_table_shows_the_newest_first(run: Run, begin: Callable[..., None]) -> None:
@@ -101,7 +103,7 @@ def test_a_line_of_json_has_all_that_is_known(run: Run, begin: Callable[..., Non
 def test_a_name_is_shown_instead_of_the_first_prompt(run: Run, begin: Callable[..., None]) -> None:
     begin("the first question")
     name = '{"type":"set_session_name","name":"the plan"}\n'
-    run("linnet-pi", "--mode", "rpc", "--continue", say=name)
+    run("linnet", "--mode", "rpc", "--continue", say=name)
     row = run("linnet", "sessions").stdout.splitlines()[1]
     assert row.endswith("the plan")
     assert listed(run)[0]["name"] == "the plan"
@@ -146,7 +148,7 @@ def test_looking_changes_nothing_and_locks_nothing(run: Run, begin: Callable[...
 
 
 def test_sessions_in_which_nothing_was_said_leave_no_file_behind(run: Run, tmp_path: Path) -> None:
-    done = run("linnet-pi", "--mode", "rpc", say='{"type":"get_state"}\n{"type":"new_session"}\n{"type":"get_state"}\n')
+    done = run("linnet", "--mode", "rpc", say='{"type":"get_state"}\n{"type":"new_session"}\n{"type":"get_state"}\n')
     told = [json.loads(line) for line in done.stdout.splitlines()]
     assert all(told[at]["data"]["sessionFile"].endswith(".jsonl") for at in (0, 2))
     assert files(tmp_path) == []
@@ -154,7 +156,7 @@ def test_sessions_in_which_nothing_was_said_leave_no_file_behind(run: Run, tmp_p
 
 
 def test_sessions_that_were_killed_before_anything_was_said_are_only_in_the_json(run: Run, tmp_path: Path) -> None:
-    run("linnet-pi", "-p", "hi")
+    run("linnet", "-p", "hi", "--save")
     [file] = files(tmp_path)
     file.write_bytes(file.read_bytes().splitlines(keepends=True)[0])
     assert [session["messageCount"] for session in listed(run)] == [0]
@@ -292,21 +294,23 @@ def test_help_tells_what_can_be_given(run: Run, command: str) -> None:
     assert "--session-dir DIR" in done.stdout
 
 
-def test_pi_saves_what_it_is_asked_once_and_goes_on_with_it(
-    run: Run, begin: Callable[..., None], tmp_path: Path, server: ModelServer
-) -> None:
-    begin("one")
-    begin("two", "-c")
-    begin("three", "--session", listed(run)[0]["id"][:8])
-    (file,) = files(tmp_path)
+def test_pi_saves_what_it_is_asked_once_and_goes_on_with_it(run: Run, tmp_path: Path, server: ModelServer) -> None:
+    def say(prompt: str, *flags: str) -> list[Path]:
+        assert run("linnet-pi", "-p", prompt, *flags).stdout == f"{HELLO}\n"
+        return sorted((tmp_path / "agent").rglob("*.jsonl"))
+
+    say("one")
+    say("two", "-c")
+    [found] = listed(run, "--pi")
+    (file,) = say("three", "--session", found["id"][:8])
     assert texts(file) == ["one", HELLO, "two", HELLO, "three", HELLO]
     assert len(server.requests[-1].body["messages"]) == 5
     run("linnet-pi", "--mode", "json", "four", "--continue")
     assert texts(file)[-2:] == ["four", HELLO]
-    begin("by itself")
-    assert len(files(tmp_path)) == 2
-    begin("nowhere", "--no-session")
-    assert len(files(tmp_path)) == 2
+    assert len(say("by itself")) == 2
+    assert len(say("nowhere", "--no-session")) == 2
+    assert listed(run) == []
+    assert files(tmp_path) == []
 
 
 def test_linnet_itself_saves_one_prompt_only_if_asked(run: Run, tmp_path: Path) -> None:
@@ -343,7 +347,7 @@ def test_pi_exports_a_file_and_takes_the_name_of_the_page_as_a_word(
     assert done.stdout == f"linnet-session-{file.stem}.html\n"
     done = run("linnet-pi", "--export", "missing.jsonl")
     assert (done.stdout, done.returncode) == ("", 1)
-    assert done.stderr == f"linnet-pi: {tmp_path / 'work' / 'missing.jsonl'} does not exist\n"
+    assert done.stderr == f"Error: {tmp_path / 'work' / 'missing.jsonl'} does not exist\n"
 
 
 def write_session(folder: Path, id: str, prompt: str, model: str = "m") -> None:

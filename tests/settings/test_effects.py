@@ -133,6 +133,15 @@ def tools(stage: Stage) -> None:
     assert [tool["name"] for tool in stage.sent({"tools": ["read"]})["tools"]] == ["read"]
 
 
+def exclude_tools(stage: Stage) -> None:
+    left = [tool["name"] for tool in stage.sent({"exclude_tools": ["b*", "write"]})["tools"]]
+    assert left == ["edit", "read"]
+
+
+def builtin_tools(stage: Stage) -> None:
+    assert "tools" not in stage.sent({"builtin_tools": False})
+
+
 def timeout(stage: Stage) -> None:
     result = stage.run("!hang", {"timeout": 0.2, "retries": 0})
     assert (result.stop, result.code) == ("error", "provider_unavailable")
@@ -530,6 +539,7 @@ def hook_timeout(stage: Stage) -> None:
 
 HERE: tuple[Effect, ...] = (
     provider, model, models, base_url, api, system_prompt, append_system_prompt, reasoning, max_steps, tools, timeout,
+    exclude_tools, builtin_tools,
     connect_timeout, first_byte_timeout, retries, retry_delay, retry_runs, compact_reserve, auto_compaction,
     compact_keep, keep_messages, session_dir, save, confine, permission, rules, question_timeout, trust, shell,
     shell_prefix, steering_mode, follow_up_mode, mcp_servers, mcp_config, mcp, mcp_wait, calls_at_once, context_files,

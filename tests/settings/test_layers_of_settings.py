@@ -259,7 +259,7 @@ def test_pis_own_settings_are_a_layer_below_linnets_where_it_stands_for_pi(files
     assert (settings.auto_compaction, settings.compact_reserve, settings.compact_keep) == (False, 5, 6)
     assert (settings.retry_runs, settings.retries, settings.retry_delay) == (False, 7, 1.5)
     assert (settings.shell, settings.shell_prefix, settings.follow_up_mode) == ("/bin/sh", "set -u", "all")
-    assert settings.sessions.folder == str(files.pi / "kept")
+    assert settings.sessions.folder == str(work / "kept")
     assert settings.remarks == ()
     files.user.write_text('{"reasoning": "low"}')
     assert files.resolve({"stands_in_for": "pi"}, PI).reasoning == "low"

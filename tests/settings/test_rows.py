@@ -19,7 +19,21 @@ from linnet.cli.setting_words import schema
 from linnet.core.permissions.rule import Mode
 from linnet.errors import LinnetError
 from linnet.providers.recorded.difference import Match
-from linnet.runtime.config.config import DEFAULTS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ROWS, SDK, ZOT, Keywords, flag
+from linnet.runtime.config.config import (
+    DEFAULTS,
+    LINNET_PI,
+    LINNET_ZOT,
+    PI,
+    PI_073,
+    PI_1,
+    PI_LEGACY,
+    PI_TODAY,
+    ROWS,
+    SDK,
+    ZOT,
+    Keywords,
+    flag,
+)
 from linnet.runtime.config.setting_keys import keys
 from linnet.runtime.config.settings_text import from_variables, said
 from linnet.runtime.settings import settings as resolved
@@ -30,6 +44,9 @@ MODES = {
     "sdk": SDK,
     "pi": PI,
     "pi_legacy": PI_LEGACY,
+    "pi_073": PI_073,
+    "pi_1": PI_1,
+    "linnet-pi-today": PI_TODAY,
     "linnet-zot": LINNET_ZOT,
     "linnet-pi": LINNET_PI,
 }
@@ -114,7 +131,7 @@ def test_defaults_of_every_mode_are_those_of_the_row(name: str) -> None:
     assert getattr(DEFAULTS, name) == row.default
     assert set(row.habits) <= set(MODES)
     for mode, config in MODES.items():
-        inherited = row.habits.get("pi") if mode == "pi_legacy" else None
+        inherited = row.habits.get("pi") if mode.startswith("pi_") else None
         assert getattr(config, name) == row.habits.get(mode, inherited)
 
 

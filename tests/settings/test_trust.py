@@ -336,7 +336,7 @@ def test_a_guard_that_a_project_names_and_does_not_have_is_refused_when_it_is_tr
     with rpc(bench, "zot") as agent:
         refused = agent.ask("trust", answer="once")
         assert not refused["success"]
-        assert refused["error"].startswith(f"{bench.work / 'nosuch.py'} was named as an extension")
+        assert refused["error"].startswith(f'Failed to load extension "{bench.work / "nosuch.py"}"')
         assert "scripted-2" not in json.dumps(agent.ask("get_state"))
 
 

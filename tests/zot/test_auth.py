@@ -94,7 +94,7 @@ def test_a_bad_start_is_one_sentence_and_a_code(
 
 def test_help_and_version_are_for_people(spawn: Callable[..., Agent]) -> None:
     agent = spawn("--version")
-    assert agent.process.communicate()[0] == f"linnet {__version__}\n".encode()
+    assert agent.process.communicate()[0] == f"linnet {__version__} (speaks as pi 1.5.0)\n".encode()
     agent = spawn("--help")
     text = agent.process.communicate()[0].decode()
     for flag in ("--provider", "--reasoning, --thinking", "--max-steps", "linnet rpc"):

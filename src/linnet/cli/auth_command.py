@@ -14,7 +14,7 @@ from linnet.providers.apis import api_named
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.keys import COMMAND, Key, StoredKeys
 from linnet.runtime.models.known_providers import KnownProviders
-from linnet.runtime.settings.settings import home_folder
+from linnet.runtime.settings.folders import home_folder
 from linnet.server.terminal import ask, tell
 
 _HELP = tuple(flag for flag in TABLE if flag.names[0] == "-h")

@@ -86,8 +86,8 @@ def _layers(said: Mapping[str, Any], dialect: str) -> "Layers":
     """Return all places that say something about settings, with a remark if the project is not trusted."""
     from linnet.runtime.config.config import PI, ZOT, Config
     from linnet.runtime.project.project import Project
+    from linnet.runtime.settings.folders import home_folder, work_folder
     from linnet.runtime.settings.layers import found
-    from linnet.runtime.settings.settings import home_folder, work_folder
 
     home = home_folder(os.environ)
     project = Project(work_folder(said.get("cwd")), home)
@@ -161,8 +161,8 @@ def _key(name: str) -> "SettingKey":
 def _write(name: str, word: str | None, said: Mapping[str, Any], *, in_project: bool) -> int:
     """Write a setting to the user's file, or to the project's, and print its path; None removes the setting."""
     from linnet.runtime.config.settings_text import parsed
+    from linnet.runtime.settings.folders import home_folder, work_folder
     from linnet.runtime.settings.saved_settings import user_file, written
-    from linnet.runtime.settings.settings import home_folder, work_folder
 
     key = _key(name)
     home = home_folder(os.environ)

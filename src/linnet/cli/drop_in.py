@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from linnet.cli.flags import TABLE, Flag, Flags, Program
-from linnet.errors import ConfigError
+from linnet.core.models import LEVELS
+from linnet.errors import ConfigError, Contradiction
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
 
 LARGEST = 64 << 20  # Bytes of a file that is shown to the model.
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
-_FOR_PI = "--extension {} is left out: it is written for pi; linnet runs extensions in Python, and programs"
+_UNDRAWN = "is ignored: nothing is drawn here"
 _UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
 
 
@@ -49,18 +50,40 @@ def _text_or_file(word: str) -> str:
 
 
 def _amend(flags: Flags) -> None:
-    """Read what is said as pi does: extensions written for pi are left out; rpc mode takes no words. Raises
+    """Read what is said as pi does: rpc mode takes no words; what is not on a terminal is to print something. Raises
     ConfigError.
     """
-    named = flags.config.get("extensions", ())
-    if foreign := [path for path in named if path.endswith((".ts", ".js", ".mjs", ".cjs"))]:
-        flags.notes += [_FOR_PI.format(path) for path in foreign]
-        flags.config["extensions"] = [path for path in named if path not in foreign]
     if flags.mode == "rpc" and flags.words:
         if any(word.startswith("@") for word in flags.words):
             raise ConfigError("@file arguments are not supported in RPC mode")
         flags.notes.append(f"rpc mode takes prompts on stdin, so this one is ignored: {flags.words[0]!r}")
         flags.words = []
+    if flags.mode is None and not (os.isatty(0) and os.isatty(1)):
+        flags.print = True
+    _amend_config(flags.config, flags.notes)
+
+
+def _amend_config(config: dict[str, Any], notes: list[str]) -> None:
+    """Read what is said of thinking and of sessions as pi does. Raises ConfigError."""
+    level = config.get("reasoning", "off")
+    if level not in LEVELS:
+        notes.append(f'Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}')
+        del config["reasoning"]
+    if "session_name" in config and not config["session_name"].strip():
+        raise ConfigError("--name requires a non-empty value")
+    if config.get("save") is False and "fork" in config:
+        raise Contradiction("--fork", "--no-session")
+    unused = ("session", "resume") if config.get("save") is False else ("resume",) if "session" in config else ()
+    for each in (each for each in unused if each in config and "fork" not in config and "session_id" not in config):
+        why = "--no-session" if config.get("save") is False else "--session"
+        notes.append(f"--{'continue' if each == 'resume' else each} is ignored: {why} comes first")
+        del config[each]
+
+
+def _in_pis_words(error: Exception) -> str:
+    from linnet.cli.pi_words import in_pis_words  # Few starts go wrong.
+
+    return in_pis_words(error)
 
 
 def _amend_zot(flags: Flags) -> None:
@@ -77,13 +100,16 @@ linnet-pi: linnet for clients that spawn pi
   linnet-pi --mode rpc [flags]                      speak the pi protocol on stdin and stdout
   linnet-pi -p [flags] [@file ...] "prompt" ...     do one thing after another, print the final text
   linnet-pi --mode json [@file ...] "prompt" ...    the same, but print every event as a line of JSON
+  linnet-pi --pi-version 0.73 …                     as a client expects that was written for this version of pi
 
 Flags
 """,
     (
         _like("--version", "-v"),
         _like("--tools", "-t"),
-        _like("--no-tools", "-nt", "--no-builtin-tools", "-nbt"),
+        _like("--exclude-tools", "-xt"),
+        _like("--no-tools", "-nt"),
+        _like("--no-builtin-tools", "-nbt"),
         _like(
             "--system-prompt", parse=_text_or_file, help="say this, or what this file says, and not linnet's own words"
         ),
@@ -91,25 +117,31 @@ Flags
             "--append-system-prompt", parse=_text_or_file, help="say this, or what this file says, after it; repeatable"
         ),
         _like("--continue", "-c"),
+        _like("--name", "-n"),
         _like("--trust", "--approve", "-a"),
-        _like("--no-trust", "--no-approve"),
+        _like("--no-trust", "--no-approve", "-na"),
         _accepted("-r", "--resume", note=_UNPICKED),
         _like("--extension", "--hook"),
         _like("--no-extensions", "-ne"),
         _accepted("--skills", word="GLOB", note=_UNFILTERED),
         _like("--no-skills", "-ns"),
         _like("--no-prompt-templates", "-np"),
-        _accepted("--theme", word="FILE"),
+        _accepted("--theme", word="FILE", note=_UNDRAWN),
+        _accepted("--use-theme", word="NAME", note=_UNDRAWN),
         _accepted("--no-themes"),
+        _accepted("--tui-mode", word="MODE", note=_UNDRAWN),
         _like("--no-context-files", "-nc"),
         _accepted("--verbose"),
         _accepted("--offline"),
         Flag(("--export",), "export", "make a page of HTML of this session; the next word names the page", str, "FILE"),
         _LIST_MODELS,
     ),
-    dialect="pi",
+    dialect="pi-1",
     stands_in_for="pi",
-    version="{version}",
+    version="{pi}",
+    errors=("Error", "Warning"),
+    misuse=1,
+    spell=_in_pis_words,
     amend=_amend,
 )
 

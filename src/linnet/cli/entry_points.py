@@ -22,8 +22,9 @@ def main() -> "NoReturn":
 
 
 def pi() -> "NoReturn":
-    """Run `linnet-pi`, for clients that spawn pi."""
+    """Run `linnet-pi`, for clients that spawn pi. What it starts is told so, as by pi."""
     prepare()
+    os.environ |= {"PI_CODING_AGENT": "true", "AI_AGENT": "pi"}
     from linnet.cli.drop_in import PI
     from linnet.cli.main import main
 

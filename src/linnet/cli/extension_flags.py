@@ -2,12 +2,15 @@
 
 import os
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from linnet.cli.flags import Flag, Flags, Program, parse
 from linnet.errors import LinnetError
+
+if TYPE_CHECKING:
+    from linnet.core.slash import Location
 
 
 def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
@@ -28,15 +31,16 @@ def parse_with_extensions(argv: Sequence[str], program: Program) -> Flags:
 
 
 def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
-    """Return the flags of every extension in Python that can be loaded: a description and a default by name."""
+    """Return the flags of every extension that can be loaded: a description and a default by name."""
     from linnet.extensions.installed import installed
     from linnet.extensions.loader import found
+    from linnet.extensions.node.places import entries
     from linnet.extensions.python.loading import register
     from linnet.runtime.config.config import Config
     from linnet.runtime.extensions.session_extensions import PATIENCE, extension_folders
     from linnet.runtime.project.project import Project
+    from linnet.runtime.settings.folders import home_folder, work_folder
     from linnet.runtime.settings.packages import EXTENSIONS, entry_points
-    from linnet.runtime.settings.settings import home_folder, work_folder
 
     config = Config(**flags.config)
     home, cwd = home_folder(os.environ), work_folder(config.cwd)
@@ -47,13 +51,31 @@ def _registered(flags: Flags) -> dict[str, tuple[str, Any]]:
         else extension_folders(home, Project(cwd, trusted=bool(config.trust)).resources)
     )
     known: dict[str, tuple[str, Any]] = {}
+    scripts: list[str] = []
     packages = () if config.find_extensions is False else installed(entry_points(EXTENSIONS))
-    for place in found(named, folders, packages):
+    for place in found(named, folders, packages, (), _pi_folders(flags, config, cwd)):
+        if place.entry is None and (files := entries(place.path)):
+            scripts += files
+            continue
         try:
             known.update(register(place, os.path.basename(place.path), {}, home, cwd, PATIENCE).flags)
         except (LinnetError, TimeoutError):
             continue  # The session will say so.
+    if scripts:
+        from linnet.extensions.node.flag_reading import registered
+
+        known.update(registered(scripts, cwd, os.environ, PATIENCE))
     return known
+
+
+def _pi_folders(flags: Flags, config: Any, cwd: str) -> "list[tuple[str, Location]]":
+    """Return the folders in which pi would look for extensions, if it is pi that this stands in for."""
+    if flags.stands_in_for != "pi" or config.find_extensions is False:
+        return []
+    from linnet.runtime.project.resource_folders import peer_home
+
+    user: list[tuple[str, Location]] = [(peer_home("pi", os.environ), "user")]
+    return [(os.path.join(cwd, ".pi"), "project"), *user] if config.trust else user
 
 
 def _flag(name: str, description: str, default: Any) -> Flag:

@@ -48,6 +48,10 @@ class UsageError(ConfigError):
 class UnknownFlag(UsageError):
     """A flag that linnet does not know, but an extension may."""
 
+    def __init__(self, name: str, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+
 
 class Flag(Struct, frozen=True):
     """One flag, and what it sets."""
@@ -67,12 +71,13 @@ class Flags(Struct):
 
     mode: str | None = None
     dialect: str | None = None
+    pi_version: str | None = None
     print: bool = False
     help: bool = False
     version: bool = False
     show_thinking: bool = False
     debug: bool = False
-    stream: Literal["full", "deltas"] = "full"
+    stream: Literal["full", "deltas"] | None = None
     settled: bool = False
     output_schema: str | None = None
     export: str | None = None
@@ -86,6 +91,7 @@ class Flags(Struct):
     stands_in_for: Literal["pi", "zot"] | None = None
     words: list[str] = []
     notes: list[str] = []
+    """Said before anything is done."""
     config: dict[str, Any] = {}
 
     def put(self, flag: Flag, value: Any) -> None:
@@ -201,13 +207,22 @@ def _reading(field: str, name: str, word: str) -> Callable[[str], Any]:
     return lambda said: _reader(field, name, word)(said)
 
 
+def _version_of_pi(word: str) -> str:
+    from linnet.wire.pi.generations import spoken_by
+
+    spoken_by(word)
+    return word.removeprefix("v")
+
+
+DIALECTS = ("zot", "pi", "pi-legacy", "pi-0.73", "pi-0.87", "pi-1")
 _STREAM = _one_of("full", "deltas")
 
 TABLE = (
     *_of_settings(),
     Flag(("--show-thinking",), "show_thinking", "zot protocol: send thinking_delta events too"),
     Flag(("--mode",), "mode", "rpc, json, result or text", _one_of("rpc", "json", "result", "text"), "MODE"),
-    Flag(("--dialect",), "dialect", "rpc mode: zot, pi or pi-legacy", _one_of("zot", "pi", "pi-legacy"), "NAME"),
+    Flag(("--dialect",), "dialect", f"rpc mode: {', '.join(DIALECTS)}", _one_of(*DIALECTS), "NAME"),
+    Flag(("--pi-version",), "pi_version", "speak as this version of pi does, such as 0.73", _version_of_pi, "V"),
     Flag(("--stream",), "stream", "pi protocol: full or deltas (updates without the message)", _STREAM, "MODE"),
     Flag(("--json",), "mode", "the same as --mode json", value="json"),
     Flag(("--settled",), "settled", "pi protocol: say agent_settled when a prompt is over, with all that followed it"),
@@ -228,11 +243,18 @@ class Program(Struct, frozen=True):
     usage: str
     flags: tuple[Flag, ...] = ()
     """Its own, which come before the table's where they share a name."""
-    dialect: Literal["zot", "pi"] | None = None
+    dialect: str | None = None
     """What it speaks unless a flag says otherwise; None is that it depends on how rpc mode is spelled."""
     stands_in_for: Literal["pi", "zot"] | None = None
     """The agent that whoever spawns it means."""
     version: str = "{name} {version}"
+    """What `--version` prints; `{pi}` stands for the version of pi that it speaks as."""
+    errors: tuple[str, str] = ("", "")
+    """What is written before an error and before a note, instead of its name."""
+    misuse: int = 2
+    """The exit code for a command line that makes no sense."""
+    spell: Callable[[Exception], str] = str
+    """Returns an error as a sentence."""
     amend: Callable[[Flags], None] = lambda flags: None
     """Called last, to change what the command line said."""
     table: tuple[Flag, ...] = TABLE
@@ -242,7 +264,7 @@ class Program(Struct, frozen=True):
         return {name: flag for flag in (*self.table, *self.flags) for name in flag.names}
 
 
-LINNET = Program("linnet", USAGE)
+LINNET = Program("linnet", USAGE, version="{name} {version} (speaks as pi {pi})")
 
 
 def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = False) -> Flags:
@@ -253,7 +275,7 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
     flags = Flags(stands_in_for=program.stands_in_for)
     known = program.by_name()
     rest = list(argv)
-    if rest[:1] in (["rpc"], ["--rpc"]) and program.dialect != "pi" and program.table is TABLE:
+    if rest[:1] in (["rpc"], ["--rpc"]) and program.stands_in_for != "pi" and program.table is TABLE:
         rest.pop(0)
         flags.mode, flags.dialect = "rpc", "zot"
     while rest:
@@ -269,7 +291,7 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
         if flag is None:
             if tolerant:
                 continue
-            raise UnknownFlag(f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
+            raise UnknownFlag(name, f"unknown flag {name}{_nearest(name, known)}; see {program.name} --help")
         if flag.note:
             flags.notes.append(f"{name} {flag.note}")
         if flag.parse is None:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from linnet.runtime.session_factory import SessionFactory
     from linnet.runtime.settings.settings import Settings
     from linnet.server.trace import Trace
-    from linnet.wire.dialect import Dialect
 
 
 PING = '{"id":"1","type":"get_state"}'
@@ -51,13 +50,13 @@ def main(program: Program = LINNET) -> NoReturn:
         if sys.stdout is not None:  # A spawner may have closed it.
             sys.stdout.flush()
     except LinnetError as error:
-        say(str(error), program.name)
-        code = 2 if isinstance(error, UsageError | Contradiction) else 1
+        say(program.spell(error), program.errors[0] or program.name)
+        code = program.misuse if isinstance(error, UsageError | Contradiction) else 1
     except BrokenPipeError:
         code = 1  # Whoever read has seen enough.
     except OSError as error:
         where = f": {error.filename}" if isinstance(error.filename, str) else ""
-        say(f"{error.strerror}{where}", program.name)
+        say(f"{error.strerror}{where}", program.errors[0] or program.name)
         code = 1
     with suppress(OSError):
         if sys.stderr is not None:
@@ -104,10 +103,12 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         tell(help_text(program))
         return 0
     if flags.version:
-        tell(program.version.format(name=program.name, version=__version__))
+        from linnet.cli.dialect_choice import stood_in_for
+
+        tell(program.version.format(name=program.name, version=__version__, pi=stood_in_for(flags, program)))
         return 0
     for note in dict.fromkeys(flags.notes):
-        say(note, program.name)
+        say(note, program.errors[1] or program.name)
     if flags.list_models:
         from linnet.cli.models_command import list_models
 
@@ -124,7 +125,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         return _once(flags, program)
     if flags.words:
         raise UsageError(_no_command(flags.words[0], program))
-    rpc = "--mode rpc" if program.dialect == "pi" else "rpc"
+    rpc = "--mode rpc" if program.stands_in_for == "pi" else "rpc"
     raise UsageError(
         f'say what to do, such as {program.name} {rpc} or {program.name} -p "…"; see {program.name} --help'
     )
@@ -132,7 +133,7 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
 
 def _no_command(word: str, program: Program) -> str:
     """Return the sentence that says that there is no such command."""
-    known = COMMANDS if program is LINNET else () if program.dialect == "pi" else ("rpc",)
+    known = COMMANDS if program is LINNET else () if program.stands_in_for == "pi" else ("rpc",)
     guess = nearest(word, known)
     hint = f' (did you mean "{guess}"?)' if guess else ""
     return f'there is no command "{word}"{hint}; to ask the model, say {program.name} -p "…"; see {program.name} --help'
@@ -156,6 +157,7 @@ def _token(*, watching: bool) -> str:
 
 def _rpc(flags: Flags, program: Program, token: str) -> int:
     """Serve a client on stdin and stdout, and return the exit code."""
+    from linnet.cli.dialect_choice import chosen, made
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
 
@@ -163,8 +165,8 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
         raise UsageError(f"rpc mode takes prompts on stdin, not on the command line: {flags.words[0]!r}")
     if flags.output_schema is not None:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
-    name = flags.dialect or program.dialect or "pi"
-    spoken = _dialect(flags, name)
+    name = chosen(flags, program, "pi")
+    spoken = made(flags, name)
     factory = _factory(flags, name, keyless=name != "zot", client_tools=True)
     settings = _concealed(factory.first())
     if not spoken.asks:  # Nor can its clients be told.
@@ -180,49 +182,38 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
         gate = TokenGate(token)
 
     def open_session(listener: "Listener") -> "Session":
-        return _opened(factory, settings, listener, debug=flags.debug, answerable=spoken.asks)
+        return _opened(factory, settings, listener, program, debug=flags.debug, answerable=spoken.asks)
 
     server.connect(spoken, stdio, open_session, gate)
     return server.run()
 
 
-def _dialect(flags: Flags, name: str) -> "Dialect":
-    """Return the dialect of this name."""
-    if name == "zot":
-        from linnet.wire.zot.dialect import Zot
-
-        return Zot(show_thinking=flags.show_thinking)
-    if name == "pi":
-        from linnet.wire.pi.dialect import Pi
-
-        return Pi(stream=flags.stream, settled=flags.settled)
-    from linnet.wire.pi_legacy.dialect import PiLegacy
-
-    return PiLegacy(stream=flags.stream)
-
-
 def _once(flags: Flags, program: Program) -> int:
     """Do one prompt, or several, print what came of it, and return the exit code."""
-    dialect = flags.dialect or program.dialect or "zot"
     from msgspec.structs import replace
 
+    from linnet.cli.dialect_choice import chosen, made
     from linnet.server.one_shot.one_shot import once
 
+    dialect = chosen(flags, program, "zot")
     # What cannot be used is said before anything is waited for.
     form = _form(flags.output_schema) if flags.output_schema is not None else None
     factory = _factory(flags, dialect)
     settings = _asked(_concealed(factory.first())) if flags.words else None
 
     def prompts(piped: str) -> "list[Prompt]":
-        found = _prompts(flags.words, piped, dialect)
+        found = _prompts(flags.words, piped, as_pi=as_pi)
         if not any(prompt.text.strip() for prompt in found):
+            if as_pi and flags.mode == "json" and form is None:
+                return []
             raise UsageError("the prompt is missing: give it as an argument or on stdin")
         return found if form is None else [*found[:-1], replace(found[-1], form=form)]
 
-    spoken = _dialect(flags, dialect) if flags.mode == "json" else None
+    as_pi = program.stands_in_for == "pi" or (dialect.startswith("pi") and dialect != "pi-legacy")
+    spoken = made(flags, dialect) if flags.mode == "json" else None
 
     def open_session(listener: "Listener") -> "Session":
-        return _opened(factory, settings or _asked(_concealed(factory.first())), listener, debug=flags.debug)
+        return _opened(factory, settings or _asked(_concealed(factory.first())), listener, program, debug=flags.debug)
 
     return once(
         prompts,
@@ -263,13 +254,15 @@ def _asked(settings: "Settings") -> "Settings":
     return asked(settings)
 
 
-def _prompts(words: Sequence[str], piped: str, dialect: str) -> "list[Prompt]":
-    """Return the prompts: what was piped in comes first, as in pi, and a blank line is between it and the words."""
+def _prompts(words: Sequence[str], piped: str, *, as_pi: bool) -> "list[Prompt]":
+    """Return the prompts: what was piped in comes first, as in pi, and a blank line is between it and the words. With
+    `as_pi` each word is a prompt.
+    """
     if words and piped.strip():
         piped = piped.rstrip("\n") + "\n\n"
     elif words:
         piped = ""
-    if dialect == "pi":
+    if as_pi:
         from linnet.cli.drop_in import prompts
 
         return prompts(words, piped)
@@ -282,12 +275,15 @@ def _factory(flags: Flags, dialect: str, *, keyless: bool = False, client_tools:
     """Return what opens sessions. With `keyless`, a missing key does not keep it from that; with `client_tools`,
     clients may bring tools.
     """
-    from linnet.runtime.config.config import KEYLESS, LINNET_PI, LINNET_ZOT, PI, PI_LEGACY, ZOT, Config
+    from linnet.runtime.config import config as habits
+    from linnet.runtime.config.config import KEYLESS, PI_073, PI_1, Config
     from linnet.runtime.session_factory import SessionFactory
 
-    executable = {"pi": LINNET_PI, "zot": LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    habits = {"zot": ZOT, "pi-legacy": PI_LEGACY}.get(dialect, PI)
-    below = (habits, executable, KEYLESS if keyless else Config())
+    executable = {"pi": habits.LINNET_PI, "zot": habits.LINNET_ZOT}.get(flags.stands_in_for or "", Config())
+    later = {"pi-0.73": PI_073, "pi-0.87": PI_1, "pi-1": PI_1}
+    spoken = {"zot": habits.ZOT, "pi-legacy": habits.PI_LEGACY, **later}.get(dialect, habits.PI)
+    today = habits.PI_TODAY if flags.stands_in_for == "pi" and dialect in later else Config()
+    below = (spoken, executable, today, KEYLESS if keyless else Config())
     return SessionFactory(Config(**flags.config), os.environ, *below, client_tools=client_tools, own_process=True)
 
 
@@ -318,7 +314,13 @@ def _trace(settings: "Settings") -> "Trace":
 
 
 def _opened(
-    factory: "SessionFactory", settings: "Settings", listener: "Listener", *, debug: bool, answerable: bool = False
+    factory: "SessionFactory",
+    settings: "Settings",
+    listener: "Listener",
+    program: Program,
+    *,
+    debug: bool,
+    answerable: bool = False,
 ) -> "Session":
     """Open a session, and say on stderr what whoever started it should know."""
     listeners = [listener]
@@ -329,5 +331,5 @@ def _opened(
         listeners.append(Tracing(trace))
     session = factory.open(settings, listeners, answerable=answerable, trace=trace)
     for remark in session.remarks:
-        say(remark)
+        say(remark, program.errors[1] or LINNET.name)
     return session

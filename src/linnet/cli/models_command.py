@@ -68,12 +68,14 @@ def list_models(flags: Flags, program: str) -> int:
     from linnet.runtime.models.accounts import Accounts
     from linnet.runtime.models.known_models import KnownModels
     from linnet.runtime.models.known_providers import KnownProviders
-    from linnet.runtime.settings.settings import home_folder
+    from linnet.runtime.project.resource_folders import peer_home
+    from linnet.runtime.settings.folders import home_folder
 
     if len(flags.words) > 1:
         raise UsageError(f"give one word to look for, not {len(flags.words)}: {flags.words[1]!r}")
     config = flags.config
-    providers = KnownProviders(os.environ, home_folder(os.environ))
+    theirs = peer_home("pi", os.environ) if flags.stands_in_for == "pi" else None
+    providers = KnownProviders(os.environ, home_folder(os.environ), theirs)
     known = KnownModels(Accounts(providers, config.get("api_key"), config.get("base_url"), config.get("api")))
     named, model = config.get("provider"), config.get("model")
     default = None

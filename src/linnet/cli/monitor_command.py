@@ -202,7 +202,7 @@ def _run(command: list[str], flags: Flags) -> int:
     from linnet.core.text.known_secrets import of_environment, values
     from linnet.runtime.models.accounts import Accounts
     from linnet.runtime.models.known_providers import KnownProviders
-    from linnet.runtime.settings.settings import home_folder
+    from linnet.runtime.settings.folders import home_folder
 
     given = flags.config
     steps = script.parse(_text(given["script"]), given["script"])

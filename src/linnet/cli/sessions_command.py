@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
-from linnet.errors import ConfigError, SessionError
+from linnet.errors import ConfigError
 from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
     from linnet.core.session_info import SessionInfo
 
 _OWN = tuple(flag for flag in TABLE if flag.names[0] in ("--cwd", "--session-dir", "-h"))
+_PIS = Flag(("--pi",), "stands_in_for", "those of pi and of linnet-pi, too", value="pi")
 
 LIST = Program(
     "linnet sessions",
@@ -27,6 +28,7 @@ Flags
 """,
     (
         Flag(("--all",), "everywhere", "the sessions of every folder"),
+        _PIS,
         Flag(("--json",), "json", "one JSON object a line, with all that is known"),
     ),
     table=_OWN,
@@ -45,6 +47,7 @@ Flags
         Flag(
             ("--out", "-o"), "out", "the page to write, or - for stdout (default: named after the session)", str, "FILE"
         ),
+        _PIS,
     ),
     table=_OWN,
 )
@@ -61,8 +64,8 @@ def sessions(argv: Sequence[str]) -> int:
     from linnet.store.session_folder import folders, summaries
 
     chosen = "session_dir" in flags.config
-    places = [_folder(flags)] if chosen or not flags.everywhere else []
-    places += folders(_home()) if flags.everywhere else []
+    places = _folders(flags) if chosen or not flags.everywhere else []
+    places += [each for home in _homes(flags) for each in folders(home)] if flags.everywhere else []
     only = None if flags.everywhere or chosen else _cwd(flags)
     unread: list[str] = []
     listed = summaries(list(dict.fromkeys(places)), only, unread)
@@ -104,14 +107,14 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
     Raises UsageError, SessionError and ConfigError.
     """
     from linnet.runtime.run.background import Exporting, default_name
-    from linnet.store.session_folder import find, folders, open_store
+    from linnet.store.session_folder import NoSuchSession, find, folders, open_store
 
     if not word.strip() or (out is not None and not out.strip()):
         raise UsageError("a session or a page must have a name; see linnet export --help")
-    here = [] if os.path.isabs(word) else [_folder(flags)]
-    path = find(word, [*here, *folders(_home())])
+    here = [] if os.path.isabs(word) else _folders(flags)
+    path = find(word, [*here, *(each for home in _homes(flags) for each in folders(home))])
     if path is None:
-        raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
+        raise NoSuchSession(word, "; see linnet sessions --all")
     store = open_store(path, to_write=False).store
     if out == "-":
         if isinstance(sys.stdout, TextIOWrapper):  # A spawner may have closed it.
@@ -127,25 +130,37 @@ def export_to(word: str, out: str | None, flags: Flags) -> int:
     return 0
 
 
-def _folder(flags: Flags) -> str:
+def _folders(flags: Flags) -> list[str]:
+    """Return the folders that the sessions of this one are in."""
     given: str | None = flags.config.get("session_dir")
+    if not given and flags.stands_in_for == "pi":
+        given = os.environ.get("PI_CODING_AGENT_SESSION_DIR")
     if given:
-        return os.path.abspath(os.path.expanduser(given))
+        return [os.path.abspath(os.path.expanduser(given))]
     from linnet.store.session_folder import folder
 
-    return folder(_home(), _cwd(flags))
+    return [folder(home, _cwd(flags)) for home in _homes(flags)]
 
 
 def _cwd(flags: Flags) -> str:
-    from linnet.runtime.settings.settings import work_folder
+    from linnet.runtime.settings.folders import work_folder
 
     return work_folder(flags.config.get("cwd"))
 
 
 def _home() -> str:
-    from linnet.runtime.settings.settings import home_folder
+    from linnet.runtime.settings.folders import home_folder
 
     return home_folder(os.environ)
+
+
+def _homes(flags: Flags) -> list[str]:
+    """Return the homes in which sessions are looked for; the first is the one in which they are begun."""
+    if flags.stands_in_for != "pi":
+        return [_home()]
+    from linnet.runtime.project.resource_folders import peer_home
+
+    return [peer_home("pi", os.environ), _home()]
 
 
 def _print_json(found: "Sequence[SessionInfo]") -> None:

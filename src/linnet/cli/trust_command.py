@@ -116,7 +116,7 @@ def _lines(found: "ProjectUntrusted") -> list[str]:
 
 def _project(flags: Flags) -> "Project":
     from linnet.runtime.project.project import Project
-    from linnet.runtime.settings.settings import home_folder, work_folder
+    from linnet.runtime.settings.folders import home_folder, work_folder
 
     project = Project(work_folder(flags.config.get("cwd")), home_folder(os.environ))
     project.look(for_all=True)

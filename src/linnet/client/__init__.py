@@ -17,6 +17,7 @@ __all__ = [
     "Events",
     "Image",
     "PiClient",
+    "PiDraft",
     "PiLegacyClient",
     "Refused",
     "Run",
@@ -32,11 +33,12 @@ __all__ = [
 if TYPE_CHECKING:
     from linnet.client.awaited import AsyncEvents, AsyncPiClient, AsyncPiLegacyClient, AsyncRun, AsyncZotClient
     from linnet.client.blocking import Events, PiClient, PiLegacyClient, Run, ZotClient
+    from linnet.client.pi_draft import PiDraft
     from linnet.core.messages import Image
     from linnet.errors import AgentGone, BadAnswer, ClientError, Refused, RunFailed, TimedOut
     from linnet.wire.incoming import BadLine, UnknownEvent
-    from linnet.wire.pi import incoming as pi
-    from linnet.wire.pi import results as pi_results
+    from linnet.wire.pi.reading import incoming as pi
+    from linnet.wire.pi.reading import results as pi_results
     from linnet.wire.zot import frames as zot
 
 _WHERE = {
@@ -50,6 +52,7 @@ _WHERE = {
     "PiLegacyClient": "linnet.client.blocking",
     "Run": "linnet.client.blocking",
     "ZotClient": "linnet.client.blocking",
+    "PiDraft": "linnet.client.pi_draft",
     "Image": "linnet.core.messages",
     "AgentGone": "linnet.errors",
     "BadAnswer": "linnet.errors",
@@ -60,7 +63,11 @@ _WHERE = {
     "BadLine": "linnet.wire.incoming",
     "UnknownEvent": "linnet.wire.incoming",
 }
-_MODULES = {"pi": "linnet.wire.pi.incoming", "pi_results": "linnet.wire.pi.results", "zot": "linnet.wire.zot.frames"}
+_MODULES = {
+    "pi": "linnet.wire.pi.reading.incoming",
+    "pi_results": "linnet.wire.pi.reading.results",
+    "zot": "linnet.wire.zot.frames",
+}
 
 
 def __getattr__(name: str) -> object:

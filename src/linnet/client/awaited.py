@@ -16,7 +16,7 @@ from linnet.client.zot_commands import ZotCommands
 from linnet.errors import TimedOut
 from linnet.faces import Awaited, awaits
 from linnet.wire.incoming import BadLine, UnknownEvent
-from linnet.wire.pi import incoming as pi
+from linnet.wire.pi.reading import incoming as pi
 from linnet.wire.zot import frames
 
 E = TypeVar("E")

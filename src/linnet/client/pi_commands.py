@@ -4,9 +4,13 @@ Some exist only in some versions of pi, or only in linnet; an agent that does no
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypeAlias
+from functools import partial
+from typing import Any, Literal, TypeAlias, Unpack
 
-from linnet.client.agent import Agent, Speech
+from msgspec.structs import replace
+
+from linnet.client.agent import Agent, Options, Speech
+from linnet.client.deep_tree import tree
 from linnet.client.pi_work import LegacyWork, PiWork
 from linnet.client.request import (
     Picture,
@@ -21,9 +25,10 @@ from linnet.client.request import (
     run_command,
 )
 from linnet.client.run_result import PiRunResult
-from linnet.wire.pi import incoming as pi
-from linnet.wire.pi import results
-from linnet.wire.pi.incoming_messages import Compaction, Message
+from linnet.wire.pi.generations import NAMES, Name, named
+from linnet.wire.pi.reading import incoming as pi
+from linnet.wire.pi.reading import results
+from linnet.wire.pi.reading.incoming_messages import Compaction, Message
 
 Behavior: TypeAlias = Literal["steer", "followUp"]
 Mode: TypeAlias = Literal["all", "one-at-a-time"]
@@ -33,6 +38,20 @@ class PiCommands(SharedCommands, Agent[pi.Event]):
     """The methods of pi's protocol. `timeout` is in seconds; without one, the client's own counts."""
 
     speech = Speech(("--mode", "rpc"), pi.reader, PiWork, PiRunResult)
+
+    def __init__(
+        self, command: Sequence[str] | None = None, *, dialect: Name | None = None, **options: Unpack[Options]
+    ) -> None:
+        """Start an agent. `dialect` is the generation of pi's protocol that linnet is to speak. What another command
+        speaks need not be said: if it is, it is believed. Raises ValueError for a dialect that is not known.
+        """
+        if dialect is not None:
+            if dialect not in NAMES:
+                raise ValueError(f"no dialect is called {dialect!r}: take one of {', '.join(NAMES)}")
+            work = partial(PiWork, settles=named(dialect).settled != "if_asked")
+            words = (*self.speech.words, "--dialect", dialect)
+            self.speech = replace(self.speech, words=words, work=work)
+        super().__init__(command, **options)
 
     @run_command
     def prompt(
@@ -168,7 +187,7 @@ class PiCommands(SharedCommands, Agent[pi.Event]):
         self, command: str, *, exclude_from_context: bool | None = None, timeout: float | None = None
     ) -> Request[results.BashResult]:
         """Run a shell command; return when it has finished. The model reads of it with the next prompt;
-        if it is excluded from the context, never.
+        if it is excluded from the context, never. What it prints meanwhile are events of pi since 0.80.
         """
         fields = given(command=command, excludeFromContext=exclude_from_context)
         return Request("bash", a(results.BashResult), timeout, fields)
@@ -226,8 +245,8 @@ class PiCommands(SharedCommands, Agent[pi.Event]):
 
     @command
     def get_tree(self, *, timeout: float | None = None) -> Request[results.Tree]:
-        """Return the entries of the session as a tree."""
-        return Request("get_tree", a(results.Tree), timeout)
+        """Return the entries of the session as a tree: nested, or from linnet's dialect `pi` as a list of nodes."""
+        return Request("get_tree", tree, timeout)
 
     @command
     def get_entries(self, since: str | None = None, *, timeout: float | None = None) -> Request[results.Entries]:

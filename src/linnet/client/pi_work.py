@@ -6,8 +6,8 @@ from linnet.client.request import Request, a, nothing
 from linnet.client.work import Begun, Ended
 from linnet.errors import ClientError
 from linnet.wire.incoming import Reply
-from linnet.wire.pi import incoming as pi
-from linnet.wire.pi import results
+from linnet.wire.pi.reading import incoming as pi
+from linnet.wire.pi.reading import results
 
 _SAID = ("prompt", "steer", "follow_up")  # Commands from which a run may follow.
 _MOVES = ("compact", "new_session", "switch_session", "branch", "fork", "clone", "navigate")  # These end a run first.
@@ -16,13 +16,17 @@ _MOVES = ("compact", "new_session", "switch_session", "branch", "fork", "clone",
 class PiWork:
     """The Work of pi: busy from the moment something is sent that begins work until nothing follows from it any more.
 
-    `agent_end` is not the end: a retry, a compaction or a queued message may follow. Since 0.80 pi says
-    `agent_settled`. Before that no event tells, so the agent is asked while `_unsure` is set.
+    `agent_end` is not the end: a retry, a compaction or a queued message may follow. An agent that `settles` says
+    `agent_settled` then: pi since 0.80.6. Of others no event tells, so they are asked while `_unsure` is set.
+    `agent_end.willRetry` is no sign of either: pi had it before.
     """
 
     answers = True
 
-    def __init__(self) -> None:
+    def __init__(self, *, settles: bool = False) -> None:
+        """`settles` need not be known: the first `agent_settled` or `disposition` shows it."""
+        self._settles = settles
+        self._settling = False  # A run has ended, and `agent_settled` is to come.
         self._open: list[str] = []  # Prompts that have not ended.
         self._unanswered: set[str] = set()  # Of _SAID and _MOVES.
         self._owed = False  # A prompt was accepted, and its run has not begun.
@@ -58,7 +62,7 @@ class PiWork:
                 self._open.remove(id)
         elif request.name in _MOVES:
             # Whatever ran was ended first. Some versions of pi do that without a word.
-            self._owed = self._running = self._retrying = self._compacting = False
+            self._owed = self._running = self._retrying = self._compacting = self._settling = False
             self._unsure = True
         elif not (self._running or self._retrying):
             self._expect(request, reply)
@@ -69,13 +73,14 @@ class PiWork:
             return []  # By far the most common.
         match event:
             case pi.AgentStart():
-                self._owed, self._running, self._unsure = False, True, False
+                self._owed, self._running, self._unsure, self._settling = False, True, False, False
             case pi.AgentEnd():
-                self._running, self._unsure = False, True
+                self._running, self._settling, self._unsure = False, self._settles, not self._settles
             case pi.AgentSettled():
                 # While something runs this is about something else, or the run broke off: better ask.
                 self._unsure = self._running or self._owed
-                self._running = self._retrying = self._compacting = self._owed = False
+                self._running = self._retrying = self._compacting = self._owed = self._settling = False
+                self._settles = True
             case pi.AutoRetryStart():
                 self._retrying = True
             case pi.AutoRetryEnd():
@@ -101,7 +106,8 @@ class PiWork:
 
     @property
     def _is_busy(self) -> bool:
-        return bool(self._unanswered) or self._owed or self._running or self._retrying or self._compacting
+        runs = self._owed or self._running or self._retrying or self._compacting or self._settling
+        return runs or bool(self._unanswered)
 
     def _expect(self, request: Request[Any], reply: Reply) -> None:
         """Decide whether a run follows from what was said to an agent that does not run."""
@@ -109,6 +115,7 @@ class PiWork:
             disposition = _accepted.result(reply).disposition
         except ClientError:
             disposition = None
+        self._settles = self._settles or disposition is not None
         if disposition == "started":
             self._owed = True
         elif disposition is not None or request.name != "prompt" or str(request.fields["message"]).startswith("/"):

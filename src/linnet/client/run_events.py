@@ -72,10 +72,14 @@ class RunEvents(Taken[E]):
         self._began = time.monotonic()
 
     @once
-    def accepted(self, timeout: float | None = None) -> Steps[None]:
-        """Wait until the agent has answered. Raises Refused."""
+    def accepted(self, timeout: float | None = None) -> Steps[Any]:
+        """Wait until the agent has answered; return what: in pi's protocol `Accepted`, with its `disposition`.
+
+        Raises Refused.
+        """
         yield from self._agent._answer(self._pending, self._request.name, timeout)
-        self._check()
+        assert self._pending.reply
+        return self._request.result(self._pending.reply)
 
     @once
     def text(self) -> Steps[str]:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from linnet.wire.pi import incoming as pi
+from linnet.wire.pi.reading import incoming as pi
 from linnet.wire.zot import frames
 
 

@@ -24,7 +24,7 @@ from linnet.monitor.states import (
     name,
 )
 from linnet.monitor.words import MOST_TEXT, Detail, DialectName, Tokens, Word, beginning, fields
-from linnet.wire.jsonl import decode_line
+from linnet.wire.jsonl import TooDeep, decode_line
 
 TABLES: Final[dict[str, dict[str, Word | None]]] = {
     "zot": {**zot.MAPPING, **zot.ADDED},
@@ -73,6 +73,7 @@ class Watch(Struct):
     _under: State = Starting()  # The state but for a line that was refused or garbled.
     _at_work: bool = False
     _aborted: bool = False
+    _settles: bool = False  # Whether it is known that `agent_settled` ends what a prompt led to, and not `agent_end`.
 
     def heard(self, at: float, line: bytes) -> None:
         """Take in one line that the agent printed, without its LF. Never raises."""
@@ -82,8 +83,11 @@ class Watch(Struct):
         try:
             type = decode_line(_head, line).type
         except BadInput as error:
-            self._take_garbled(line, str(error))
-            return
+            known = fields(line).get("type") if isinstance(error, TooDeep) else None
+            if not isinstance(known, str):
+                self._take_garbled(line, str(error))
+                return
+            type = known
         self.frame(at, type, line)
 
     def frame(self, at: float, type: str, line: bytes) -> None:
@@ -102,10 +106,12 @@ class Watch(Struct):
             return
         module = zot if self.dialect == "zot" else pi
         said = module.detail(type, line)
-        if (word := table[type]) is not None:
-            self._enter(self._after(word, said))
-        else:
+        word = table[type]
+        self._settles = self._settles or type == "agent_settled"
+        if word is None or (type == "agent_end" and self._settles):  # A retry or a compaction may follow.
             self._enter(self._quiet())
+        else:
+            self._enter(self._after(word, said))
         self._add(word, said)
 
     def pieces(self, at: float, type: str, count: int, said: Detail, joined: bool) -> None:
@@ -169,6 +175,7 @@ class Watch(Struct):
         if said.get("command") in _ANSWERS:
             return self._answered_question(self._quiet())
         data = said.get("data")
+        self._settles = self._settles or (isinstance(data, dict) and isinstance(data.get("disposition"), str))
         cancelled = isinstance(data, dict) and data.get("cancelled") is True
         if self.dialect != "pi" or said.get("command") not in _ENDS_THE_RUN or cancelled:
             return self._quiet()

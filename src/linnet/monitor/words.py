@@ -6,7 +6,8 @@ from msgspec import Struct
 
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput
-from linnet.wire.jsonl import decode_line
+from linnet.wire import shallow
+from linnet.wire.jsonl import TooDeep, decode_line
 
 Word: TypeAlias = Literal[
     "agent_start",
@@ -76,9 +77,11 @@ _object = decoder_of(dict[str, Any])
 
 
 def fields(line: bytes) -> dict[str, Any]:
-    """Return all fields of a frame; none if it cannot be read after all."""
+    """Return all fields of a frame; none if it cannot be read after all. Those that are too deep are left out."""
     try:
         return decode_line(_object, line)
+    except TooDeep:
+        return shallow.fields(line)
     except BadInput:
         return {}
 

@@ -67,6 +67,9 @@ class Broadcast:
             listeners = [*listeners[:1], self.telling]
         self._listeners: list[tuple[Listener, frozenset[type[Event]] | None]] = [(each, None) for each in listeners]
         self._pacing = [each.pace for each in listeners if _paces(each)]
+        self.asides: Callable[[], Sequence[Event]] | None = None
+        """Returns what is to be told after events that all have heard: what the store made of them."""
+        self._depth = 0  # How many calls of `publish_locked` are not finished.
         self._new_id = new_id
         self._shown = count(1)
         self._warned: set[str] = set()
@@ -84,15 +87,35 @@ class Broadcast:
         """Apply these events to the state, then tell all listeners. Messages, and what extensions show, get their ids
         here.
         """
-        if not PASSING.issuperset(map(type, events)):  # Deltas change no state: most calls need not look at each event.
-            if not IDENTIFIED.isdisjoint(map(type, events)):
-                events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
-            self.state.apply(*events)
+        if PASSING.issuperset(map(type, events)):  # Deltas change no state: most calls need not look at each event.
+            self._tell_locked(events)
+            return
+        if not IDENTIFIED.isdisjoint(map(type, events)):
+            events = [self._identified(event) if type(event) in IDENTIFIED else event for event in events]
+        self.state.apply(*events)
+        self._depth += 1
+        try:
+            self._tell_locked(events)
+        finally:
+            self._depth -= 1
+        # Not if a listener publishes this: then others have not heard yet what the entries came from.
+        if self.asides is not None and not self._depth and (asides := self.asides()):
+            self._tell_locked(asides)
+
+    def _tell_locked(self, events: Sequence[Event]) -> None:
         if events:
             self.number += len(events)
             for listener, kinds in self._listeners:
                 if kinds is None or not kinds.isdisjoint(map(type, events)):
                     listener.hear(events)
+
+    def emit(self, events: Sequence[Event], cancel: "Cancel") -> None:
+        """Publish these events, then wait until listeners have room for more. Not to be called under the lock. Never
+        raises.
+        """
+        with self.lock:
+            self.publish_locked(events)
+        self.pace(cancel)
 
     def _identified(self, event: Event) -> Event:
         """Return the event with an id. Here and not in a dialect, so that all listeners hear the same one."""
@@ -121,6 +144,11 @@ class Broadcast:
         """Tell all listeners that the session can do nothing any more. Not to be called under the lock."""
         for listener, _ in self._listeners:
             listener.broke(error)
+
+    def finish(self) -> None:
+        """Tell all listeners that the agent is to end once it has nothing left to do."""
+        for listener, _ in self._listeners:
+            listener.finish()
 
     def begin(self) -> None:
         """Start to write and tell what has waited for the session to be complete, if its log may wait.

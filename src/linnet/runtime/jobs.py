@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
 from threading import Condition
-from typing import TYPE_CHECKING, TypeAlias, assert_never
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.core import commands
 from linnet.core.events import JobKind, Settled
@@ -147,25 +147,29 @@ class Jobs:
         with self._deciding() as feed:
             if self._schedule.closed:
                 raise Closed
-            prepared = task(command, self._live.now, self._storage, self._session_tools, self._clock)
+            prepared = task(command, self._live.now, self._broadcast, self._storage, self._session_tools, self._clock)
             request = self._requests.setdefault(number, PendingRequest(requester))
             request.task = prepared
             feed(facts.BackgroundSubmitted(number, command, self._broadcast.state.session_id))
 
-    def control_locked(self, command: commands.Control) -> list[Action]:
+    def interrupt_locked(self, command: commands.Interruption) -> list[Action]:
         """Return the actions that interrupt what the command is to interrupt, for the caller to do without the lock."""
         match command:
-            case commands.Abort():
-                return self._feed_locked(facts.AbortAsked())
+            case commands.Abort(keep):
+                return self._feed_locked(facts.AbortAsked(keep=keep))
             case commands.AbortBash():
                 return self._feed_locked(facts.BashAbortAsked())
             case commands.AbortRetry():
                 end_wait = self._running.end_wait if self._running is not None else None
                 return [end_wait] if end_wait is not None else []
-            case commands.Clear() | commands.AnswerQuestion() | commands.ReturnTool() | commands.ReportToolProgress():
-                return []
-            case _:
-                assert_never(command)
+
+    def follow_locked(self, requester: Requester) -> bool:
+        """Have this requester answered when the job has ended that an abort would cut short now, if there is one.
+        Returns whether there is.
+        """
+        if (number := self._schedule.next_aborted) is not None:
+            self._requests[number].followers.append(requester)
+        return number is not None
 
     def wait(self, timeout: float | None) -> None:
         """Wait until nothing runs and nothing waits, at most so many seconds."""
@@ -213,8 +217,8 @@ class Jobs:
         todo = deque(effects)
         while todo:  # Not by recursion: a move that ends at once begins the next job, and any number may wait.
             match todo.popleft():
-                case facts.Accept(number):
-                    self._requests[number].requester.accepted()
+                case facts.Accept(number, queued):
+                    self._requests[number].requester.accepted(queued=queued, asked=self._session_tools.hooks_input)
                 case facts.Refuse(number, why):
                     self._requests.pop(number).refuse(why if isinstance(why, LinnetError) else refusal(why))
                 case facts.Begin(job, doomed):
@@ -282,7 +286,7 @@ class Jobs:
             # What the job is made of is fixed now; a change of model from here on is for the next one.
             running = ActiveJob(
                 self._broadcast,
-                request.cancel,
+                request,
                 self._clock,
                 lambda outcome: self._end_locked(number, outcome),
                 self._live.now.limits if kind == "prompt" else NO_LIMITS,
@@ -371,12 +375,11 @@ class Jobs:
             outcome = request.task(request.cancel)
         except Exception as fault:
             outcome = as_error(fault, "a background command broke")
-        run = outcome.run if isinstance(outcome, commands.BashDone) else None
         with self._broadcast.lock:
             abandoned = self._requests.pop(number, None) is None  # Then it was answered, and nothing is kept of it.
-            kept = None if abandoned else run
+            run = outcome.run if isinstance(outcome, commands.BashDone) and not abandoned else None
             # What follows is told, and nothing of it is left to be done without the lock: no job begins by this.
-            self._feed_locked(facts.BackgroundEnded(number, self._broadcast.state.session_id, kept))
+            self._feed_locked(facts.BackgroundEnded(number, self._broadcast.state.session_id, run))
             if not abandoned:
                 request.answer(outcome)
             journal = self._storage.journal

@@ -34,5 +34,8 @@ class Listener:
     def broke(self, error: LinnetError) -> None:
         """Take the reason why the session can do nothing any more."""
 
+    def finish(self) -> None:
+        """Take note that the agent is to end once it has nothing left to do: an extension asks for it."""
+
     def idle(self) -> None:
         """Take note that all jobs and background commands have ended. Called as `hear` is."""

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from linnet.core.models import Model
     from linnet.providers.base import Provider
     from linnet.providers.endpoint import Run
+    from linnet.providers.watch import Watch
     from linnet.runtime.settings.settings import Settings
     from linnet.runtime.tape import Tape
 
@@ -24,13 +25,15 @@ class OpenProviders:
         trace: Callable[[str], None] | None = None,
         tape: "Tape | None" = None,
         run: "Run | None" = None,
+        watch: "Callable[[], Watch | None] | None" = None,
     ) -> None:
         """`trace` is told what is asked of models and how it went. `tape` records it, or is played instead. `run` runs
-        what prints credentials.
+        what prints credentials. `watch` returns who sees requests and replies, if anybody does.
         """
         self._trace = trace
         self._tape = tape
         self._run = run
+        self._watch = watch
         self._open: dict[_Server, Provider] = {}
 
     def find(self, model: "Model") -> "Provider | None":
@@ -78,6 +81,7 @@ class OpenProviders:
             token=token,
             given=settings.known_providers.given(name) or settings.script,
             run=self._run,
+            watch=self._watch,
             secrets=[settings.environ.get(variable, "") for variable in info.header_variables],
         )
 

@@ -6,6 +6,7 @@ from typing import assert_never, overload
 from linnet import __version__
 from linnet.core import commands
 from linnet.core.context.conversation import Conversation
+from linnet.core.context.token_estimate import counted_tokens
 from linnet.core.messages import AssistantMessage, Message
 from linnet.core.models import levels
 from linnet.runtime.sessions.storage import Storage
@@ -42,8 +43,7 @@ class Queries:
             case commands.GetMessages():
                 return commands.Transcript(state.conversation.messages)
             case commands.GetStats():
-                messages = state.conversation.messages
-                return commands.SessionStats(messages, state.spent, state.session_id, state.session_file)
+                return self._stats()
             case commands.GetLastText():
                 return commands.LastText(_last_text(state.conversation.messages))
             case commands.GetModels(everywhere):
@@ -53,8 +53,10 @@ class Queries:
                 return commands.ThinkingLevels(levels(state.model, with_tools=state.has_tools()))
             case commands.GetBranchMessages():
                 return commands.BranchMessages(self._storage.kept.branch_messages())
-            case commands.GetTree():
+            case commands.GetTree(whole):
                 journal = self._storage.kept
+                if whole:
+                    return commands.EntryTree(journal.store.tree_entries(), journal.store.leaf)
                 return commands.Outline(journal.outline(), journal.store.leaf)
             case commands.GetEntries(since):
                 journal = self._storage.kept
@@ -63,6 +65,17 @@ class Queries:
                 return commands.CommandList(self._slash.listed())
             case _:
                 assert_never(query)
+
+    def _stats(self) -> commands.SessionStats:
+        state, journal = self._state, self._storage.journal
+        messages = state.conversation.messages
+        told = messages, state.spent, state.session_id, state.session_file
+        if self._live.now.session_format == "0.73":
+            return commands.SessionStats(*told)
+        tally = None if journal is None else journal.store.tally()
+        return commands.SessionStats(
+            *told, tally, commands.ContextUse(counted_tokens(messages), state.model.context_window)
+        )
 
     def _get_state(self, *, busy: bool) -> commands.AgentState:
         state, journal, settings = self._state, self._storage.journal, self._live.now
@@ -73,7 +86,9 @@ class Queries:
             streaming=state.streaming,
             compacting=state.compacting,
             spent=state.spent,
+            prompting=state.prompting,
             messages=_Counted(state.conversation),
+            system_messages=state.conversation.system_messages,
             thinking=state.thinking,
             steering_mode=state.queues.steering_mode,
             follow_up_mode=state.queues.follow_up_mode,

@@ -5,7 +5,7 @@ from threading import Timer
 from typing import TYPE_CHECKING
 
 from linnet.concurrency.cancel import CancelToken
-from linnet.core.commands import Answer, Ordered
+from linnet.core.commands import Answer, Ok, Ordered
 from linnet.errors import BadInput, Busy, Closed, LinnetError, NotRunning
 
 if TYPE_CHECKING:
@@ -37,8 +37,14 @@ class Requester:
     place among the events around it, or, if the log may wait, when all that came before is written.
     """
 
-    def accepted(self) -> None:
-        """Take note that the work will be done when its turn comes."""
+    def accepted(self, *, queued: bool, asked: bool = False) -> None:
+        """Take note that the work will be done when its turn comes; or that what was said is `queued`, and will be said
+        to the agent that is working. With `asked`, extensions are asked about a prompt, unless it is queued:
+        `heard` follows.
+        """
+
+    def heard(self, *, handled: bool) -> None:
+        """Take note that extensions were asked about a prompt: one of them has `handled` it, or a run begins."""
 
     def started(self) -> None:
         """Take note that the work is begun."""
@@ -61,6 +67,7 @@ class PendingRequest:
         self.task: Task | None = None  # Of a background command.
         self.place: Place | None = None  # The session that was fetched to switch to.
         self.timer: Timer | None = None  # Of a job whose seconds are limited.
+        self.followers: list[Requester] = []  # Answered after it, when it has ended.
 
     def stop_timer(self) -> None:
         """Stop the timer, if there is one."""
@@ -76,6 +83,7 @@ class PendingRequest:
         """Close what was fetched, and tell the requester why."""
         self.let_go()
         self.requester.refused(error)
+        self._tell_followers()
 
     def answer(self, outcome: Answer | LinnetError) -> None:
         """Tell the requester the answer, or refuse it with the error."""
@@ -83,3 +91,9 @@ class PendingRequest:
             self.refuse(outcome)
         else:
             self.requester.finished(outcome)
+            self._tell_followers()
+
+    def _tell_followers(self) -> None:
+        followers, self.followers = self.followers, []
+        for each in followers:
+            each.finished(Ok())

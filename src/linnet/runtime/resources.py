@@ -1,7 +1,7 @@
 """Builds what a run uses: providers of models, tools, MCP servers, child processes, files that people wrote for it."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from linnet.processes.sandbox.files_only import FilesOnly
     from linnet.processes.shell import Shell
     from linnet.providers.base import Provider
+    from linnet.providers.watch import Watch
     from linnet.runtime.open_providers import OpenProviders
     from linnet.runtime.project.instruction_files import InstructionFiles
     from linnet.runtime.project.skills import Skills
@@ -68,9 +69,13 @@ class Resources:
         self._instruction_files: InstructionFiles | None = None
         self._templates: Templates | None = None
         self._skills: Skills | None = None
-        self._told: tuple[str, object] = "", None  # The last system prompt, and what it was made of.
+        self._discovered: tuple[tuple[str, ...], tuple[str, ...]] = (), ()  # Paths of skills and templates, besides.
+        # The last system prompt, whole and in its sections, and what it was made of.
+        self._told: tuple[str, Mapping[str, str], object] = "", {}, None
         self._expecting = False  # Whether commands were made ready for, or are being.
+        self.session_variables: Callable[[], Mapping[str, str | None]] = dict  # That of Processes.
         self.slash_names = SlashNames(self)
+        self.watch: Callable[[], Watch | None] = lambda: None  # Returns who sees requests and replies, if anybody.
         self._closed = False
 
     @property
@@ -135,7 +140,7 @@ class Resources:
             if self._templates is None:
                 from linnet.runtime.project.templates import Templates
 
-                self._templates = Templates(settings.resource_folders, self._open_file)
+                self._templates = Templates(settings.resource_folders.with_more(*self._discovered), self._open_file)
             return self._templates
 
     @property
@@ -146,8 +151,8 @@ class Resources:
             if self._skills is None:
                 from linnet.runtime.project.skills import Skills
 
-                lenient = settings.wording == "zot"
-                self._skills = Skills(settings.resource_folders, lenient=lenient, open=self._open_file)
+                lenient, folders = settings.wording == "zot", settings.resource_folders.with_more(*self._discovered)
+                self._skills = Skills(folders, lenient=lenient, open=self._open_file)
             return self._skills
 
     @property
@@ -160,7 +165,14 @@ class Resources:
         named = any(function.spec.name == "skill" for function in settings.functions)
         wanted = resource_folders.skills or resource_folders.skill_paths
         needed = settings.wording == "zot" or self._sandbox is not None
-        return needed and bool(wanted) and settings.tools != () and not named
+        offered = settings.selection is None or settings.selection.offers_own("skill")
+        return needed and bool(wanted) and offered and not named
+
+    def discover(self, skills: Sequence[str], templates: Sequence[str]) -> None:
+        """Look for skills and templates in these files and folders, too: extensions bring them."""
+        with self._lock:
+            self._discovered = tuple(skills), tuple(templates)
+            self._skills = self._templates = None
 
     def look(self) -> None:
         """Read instructions and skills again, before a run: people may have changed the files since the last one."""
@@ -205,6 +217,7 @@ class Resources:
                 shared.adopts = shared.adopts or self._own_process
                 self._processes = Processes(settings.hidden_variables, shared, self._sandbox)
                 self._processes.confines_extensions = settings.sandbox_extensions
+                self._processes.session_variables = self.session_variables
                 if self._closed:
                     self._processes.close()
             return self._processes
@@ -217,30 +230,28 @@ class Resources:
         settings = self.live.now
         return Shell(settings.shell, settings.shell_prefix)
 
-    def system(self, tools: Sequence[str]) -> str:
-        """Return the system prompt for a step in which the model has these tools, as of the last look."""
+    def system(self, tools: Sequence[str], hints: Sequence[str] = ()) -> str:
+        """Return the system prompt for a step in which the model has these tools, as of the last look. `hints` are what
+        extensions say about theirs.
+        """
+        return self._system(tools, hints)[0]
+
+    def system_sections(self, tools: Sequence[str], hints: Sequence[str] = ()) -> Mapping[str, str]:
+        """Return the same in its sections, by their names. It is the same object as long as nothing has changed."""
+        return self._system(tools, hints)[1]
+
+    def _system(self, tools: Sequence[str], hints: Sequence[str]) -> tuple[str, Mapping[str, str], object]:
         settings, (files, skills) = self.live.now, self._written()
-        made_of = settings.edition, list(tools), files.system, files.addition, files.instructions, skills.found
-        told, known = self._told
-        if known != made_of:
-            told = self._put_together(settings, tools, files, skills)
-            self._told = told, made_of
+        written = files.system, files.addition, files.instructions, skills.found
+        made_of = settings.edition, list(tools), list(hints), *written
+        told = self._told
+        if told[2] != made_of:
+            from linnet.runtime.tools.system_prompt import put_together
+
+            box = self._sandbox.described if self._sandbox is not None else ""
+            sections = put_together(settings, tools, hints, files, skills.section(tools, tool=self.has_skill_tool), box)
+            self._told = told = "\n\n".join(sections.values()), sections, made_of
         return told
-
-    def _put_together(
-        self, settings: Settings, tools: Sequence[str], files: "InstructionFiles", skills: "Skills"
-    ) -> str:
-        from linnet.runtime.tools.system_prompt import system_prompt
-
-        replacement, addition = settings.system_prompt, settings.append_system_prompt
-        return system_prompt(
-            settings.cwd,
-            tools,
-            files.system if replacement is None else replacement,
-            files.addition if addition is None else addition,
-            (files.section, skills.section(tools, tool=self.has_skill_tool)),
-            sandbox=self._sandbox.described if self._sandbox is not None else "",
-        )
 
     @property
     def bounds(self) -> "Bounds | None":
@@ -365,7 +376,7 @@ class Resources:
             if self._providers is None:
                 from linnet.runtime.open_providers import OpenProviders
 
-                self._providers = OpenProviders(self._trace, self.tape, self._printed)
+                self._providers = OpenProviders(self._trace, self.tape, self._printed, lambda: self.watch())
             return self._providers.provider(model, key, settings, token)
 
 

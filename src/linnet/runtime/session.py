@@ -7,10 +7,10 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeGuard
 
 from linnet.core import commands
-from linnet.core.events import Cleared, SessionEntered
+from linnet.core.events import Cleared, QueueChanged, SessionEntered
 from linnet.core.messages import Usage
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
@@ -74,6 +74,8 @@ class Session:
             self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
+        if settings.sessions.kept_in is not None:
+            resources.session_variables = state.as_pis_variables
         self._questions = OpenQuestions(self._broadcast, session_id, answerable=answerable)
         self._slash = SlashCommands()
         self._slash.add(resources.slash_names.listed)
@@ -98,13 +100,33 @@ class Session:
         """
         number, requester = next(self._numbers), self._broadcast.in_turn(requester)
         try:
-            if isinstance(command, commands.Ordered) and self._extensions.may_exist(command):
+            if self._waits(command):
                 self.jobs.arrive(number, PendingRequest(requester, command, may_wait=may_wait))
             else:
                 self._carry_out(number, command, requester, may_wait)
         except Exception as fault:
             requester.refused(as_error(fault, f"a command broke: {type(command).__name__}"))
         return number
+
+    def answer_now(self, query: commands.Query) -> commands.Answer:
+        """Answer a question about the session for an extension of it, whatever else waits. Raises LinnetError."""
+        if isinstance(query, commands.GetCommands):
+            self._resources.slash_names.look()
+        with self._broadcast.lock:
+            return self._queries.answer(query, busy=self.jobs.active)
+
+    def set_now(self, setting: commands.Setting) -> commands.Answer:
+        """Set something for an extension of the session, which may still be about to start. Raises LinnetError."""
+        with self._broadcast.lock:
+            return self._set_locked(setting)
+
+    def _waits(self, command: commands.Command) -> TypeGuard[commands.Ordered]:
+        """Return whether a command has to wait for extensions, or for its turn among those that do. A shell command
+        waits until they are loaded, since there may be guards among them, and no longer.
+        """
+        if not isinstance(command, commands.Ordered) or not self._extensions.may_exist(command):
+            return False
+        return not (isinstance(command, commands.Bash) and self._session_tools.chain is not None)
 
     def abort(self, number: int) -> None:
         """Abort that job, if it is the active one."""
@@ -175,6 +197,11 @@ class Session:
         self._questions.close()
         self.jobs.end_input()
 
+    def stop(self) -> None:
+        """Refuse what waits, and abort what runs, without waiting for its end; nothing begins from here on."""
+        self._questions.close()
+        self.jobs.close()
+
     def finish(self) -> None:
         """Wait until nothing runs, nothing waits, and all is told."""
         self.jobs.wait(None)
@@ -228,11 +255,26 @@ class Session:
         """Carry out a command that waits for nothing. It is answered before what it leads to is told."""
         with self._broadcast.lock:
             told = self._questions.take_locked(command)
+            answer: commands.Answer = commands.Ok()
             if isinstance(command, commands.Clear):
                 self._broadcast.publish_locked([Cleared()])
-            requester.finished(commands.Ok())
-            actions = [*told, *self.jobs.control_locked(command)]
+            elif isinstance(command, commands.ClearQueue):
+                answer = self._clear_queue_locked()
+            waits = isinstance(command, commands.Abort) and command.wait and self.jobs.follow_locked(requester)
+            if not waits:
+                requester.finished(answer)
+            actions = [*told]
+            if isinstance(command, commands.Interruption):
+                actions += self.jobs.interrupt_locked(command)
         act(actions)
+
+    def _clear_queue_locked(self) -> commands.QueueCleared:
+        """Take away what waits to be said to the agent, tell that nothing waits any more, and return what did."""
+        queues = self._broadcast.state.queues
+        cleared = commands.QueueCleared(tuple(queues.steering), tuple(queues.follow_ups))
+        queues.clear()
+        self._broadcast.publish_locked([QueueChanged((), ())])
+        return cleared
 
     def _answer(self, command: commands.Setting | commands.Query, requester: Requester) -> None:
         """Answer a command that sets or asks something. Under the lock, so that the answer keeps its place among the
@@ -254,7 +296,8 @@ class Session:
         from linnet.runtime.setters import Setters
 
         settings, state = self._resources.live.now, self._broadcast.state
-        setters = Setters(state, self._storage, settings.known_models, self._session_tools, settings.sessions.home)
+        homes = settings.sessions.home, settings.sessions.kept_in
+        setters = Setters(state, self._storage, settings.known_models, self._session_tools, *homes)
         events, answer = setters.set(setting)
         self._broadcast.publish_locked(events)
         return answer

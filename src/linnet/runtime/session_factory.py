@@ -11,9 +11,11 @@ from linnet.errors import SessionError
 from linnet.runtime.config.config import Config, flag
 from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.listener import Listener
+from linnet.runtime.project.resource_folders import peer_home
 from linnet.runtime.resources import Resources
 from linnet.runtime.session import Session
-from linnet.runtime.settings.settings import Settings, home_folder, resolve
+from linnet.runtime.settings.folders import home_folder
+from linnet.runtime.settings.settings import Settings, resolve
 
 if TYPE_CHECKING:
     from linnet.concurrency.foreign import EventLoop
@@ -95,14 +97,17 @@ class SessionFactory:
 
     def _besides(self, said: Config) -> Config:
         """Return what was asked for when the process began, but for the session itself, with `said` on top."""
-        return layered(replace(self._asked, session=None, resume=None, fork=None), said)
+        nothing = dict.fromkeys(("session", "resume", "fork", "session_id", "session_name"))
+        return layered(replace(self._asked, **nothing), said)
 
     def _found(self, word: str, said: Config) -> tuple[str, Config]:
         """Return the session's key, and all that is asked for with it. Raises SessionError."""
         asked = self._besides(said)
         key = self._key(word, asked)
         if key is None:
-            raise SessionError(f"no session has an id that begins with {word}")
+            from linnet.store.session_folder import NoSuchSession
+
+            raise NoSuchSession(word)
         header = self._header(key)
         if header is None:
             raise SessionError(f"{key} is not a session")
@@ -116,7 +121,11 @@ class SessionFactory:
 
         # Sessions of all projects are equal here, so none of their folders comes first and hides the others.
         chosen = "" if asked.session_dir is None else os.path.abspath(os.path.expanduser(asked.session_dir))
-        return find(word, [chosen, *folders(home_folder(self._environ))])
+        theirs = folders(peer_home("pi", self._environ)) if self._stands_in_for_pi(asked) else []
+        return find(word, [chosen, *theirs, *folders(home_folder(self._environ))])
+
+    def _stands_in_for_pi(self, asked: Config) -> bool:
+        return layered(*self._below, asked).stands_in_for == "pi"
 
     def _header(self, key: str) -> "Header | None":
         """Return the header of that session; None if the file is not one."""

@@ -48,6 +48,7 @@ class SessionState:
         self.auto_retry = auto_retry
         self.queues = Queues()
         self.spent = Usage()  # What the session has cost so far.
+        self.prompting = False  # A prompt has begun, and is not over.
         self.streaming = False  # The agent works or is about to try again, so that what is said now is said to it.
         self.compacting = False
         self.session_id = ""
@@ -65,6 +66,16 @@ class SessionState:
     def possible(self, model: Model, asked: Reasoning | None = None) -> Reasoning:
         """Return the same for another model, and for another level if one is asked for."""
         return possible(asked or self.asked_thinking, model, with_tools=self.has_tools())
+
+    def as_pis_variables(self) -> dict[str, str | None]:
+        """Return what pi tells commands of the session it is in, as variables. Takes no lock."""
+        return {
+            "PI_SESSION_ID": self.session_id,
+            "PI_SESSION_FILE": self.session_file,
+            "PI_PROVIDER": self.model.provider,
+            "PI_MODEL": self.model.id,
+            "PI_REASONING_LEVEL": self.thinking,
+        }
 
     def apply(self, *events: Event) -> None:
         """Change the state by what has happened."""
@@ -89,9 +100,9 @@ class SessionState:
                     self.spent = event.spent or self.spent
                 case JobStarted(kind):
                     self._working = True
-                    self.streaming = kind == "prompt"
+                    self.streaming = self.prompting = kind == "prompt"
                 case Settled():
-                    self._working = self.streaming = self.compacting = False
+                    self._working = self.streaming = self.prompting = self.compacting = False
                     self._detached = None
                 case ModelSet(model):
                     self.model = model

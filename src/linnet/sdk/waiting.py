@@ -143,9 +143,9 @@ class Answered(Submission):
         self._when_accepted = kind is commands.Accepted
         self._answer: commands.Answer | None = None
 
-    def accepted(self) -> None:
+    def accepted(self, *, queued: bool, asked: bool = False) -> None:
         if self._when_accepted:
-            self.finished(commands.Accepted())
+            self.finished(commands.Accepted(queued))
 
     def finished(self, answer: commands.Answer) -> None:
         if not self.is_there:

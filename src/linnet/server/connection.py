@@ -54,6 +54,7 @@ class Connection:
         self._fault: LinnetError | None = None  # Why a session can do nothing any more.
         self._lines = Lines()
         self._ended = False  # Nothing more will come.
+        self._finishing = False  # An extension asked for the end.
         self._shut_out = False  # The first line did not open the gate.
 
     def open(self, open_session: Callable[[Listener], Session], name: str = "") -> Session:
@@ -73,6 +74,8 @@ class Connection:
             raise refusal
         if self._ended:  # Asked after it is in `_sessions`: the reader tells those that are.
             session.end_input()
+            if not self._dialect.finishes:
+                session.stop()
         return session
 
     def release(self, name: str) -> None:
@@ -99,6 +102,9 @@ class Connection:
                 self._take(line)
                 if self._shut_out:
                     return
+        if self._ended and not self._dialect.finishes:
+            for session in self._opened:
+                session.stop()
 
     def outcome(self, has_sent: Callable[[], bool]) -> int | None:
         """Return the exit code if the connection has ended, and close all but the descriptors; None if it goes on.
@@ -113,7 +119,7 @@ class Connection:
         if self._fault is not None:
             return self._give_up(self._fault, has_sent)
         # In this order: a run writes its last line before it stops being busy.
-        done = self._ended and not self._is_busy and not self._outlet.unread
+        done = (self._ended or self._finishing) and not self._is_busy and not self._outlet.unread
         if done or self._outlet.broken:
             self._hang_up()
             return 0
@@ -154,8 +160,13 @@ class Connection:
 
     def idle(self) -> None:
         """Take note that a session has nothing left to do: after the end of input, the connection may have ended."""
-        if self._ended:
+        if self._ended or self._finishing:
             self._wake()
+
+    def finish(self) -> None:
+        """Take note that the connection is to end once nothing is left to do, whatever the client sends."""
+        self._finishing = True
+        self._wake()
 
     @property
     def _opened(self) -> list[Session]:
@@ -247,6 +258,9 @@ class _Watcher(Listener):
 
     def idle(self) -> None:
         self._connection.idle()
+
+    def finish(self) -> None:
+        self._connection.finish()
 
     def is_behind(self) -> bool:
         return self._outlet.is_behind

@@ -25,8 +25,13 @@ class _Reply(Requester):
         work = isinstance(asked.command, Work)  # A prompt that turns out to be a command is answered when that ended.
         self._moment: Moment = dialect.moment(asked.command) if work else "finished"
 
-    def accepted(self) -> None:
-        self._answer("accepted", Accepted())
+    def accepted(self, *, queued: bool, asked: bool = False) -> None:
+        if queued or not asked or self._moment != "heard":
+            self._answer("accepted", Accepted(queued))
+
+    def heard(self, *, handled: bool) -> None:
+        if not handled:  # Otherwise the end of the prompt, which follows, is the answer.
+            self._answer("heard", Accepted())
 
     def started(self) -> None:
         self._answer("started", Started())
@@ -40,6 +45,7 @@ class _Reply(Requester):
             self._send(self._dialect.refuse(self._asked, self._dialect.explain(error)))
 
     def _answer(self, moment: Moment, answer: Answer) -> None:
-        if moment in (self._moment, "finished") and not self._sent:
+        awaited = moment == self._moment or (moment, self._moment) == ("accepted", "heard")
+        if (awaited or moment == "finished") and not self._sent:
             self._sent = True
             self._send(self._dialect.answer(self._asked, answer))

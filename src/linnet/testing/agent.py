@@ -157,7 +157,7 @@ class Agent:
 
 def _homes(home: str) -> dict[str, str]:
     """Return the variables that lead away from what whoever runs the tests has at home."""
-    elsewhere = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE")
+    elsewhere = ("AWS_SHARED_CREDENTIALS_FILE", "AWS_CONFIG_FILE", "PI_CODING_AGENT_DIR")
     return {"LINNET_HOME": home, **{name: os.path.join(home, name.lower()) for name in elsewhere}}
 
 

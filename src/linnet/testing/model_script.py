@@ -8,7 +8,8 @@ from typing import Any, Literal, TypeAlias
 from msgspec import Struct
 
 Api: TypeAlias = Literal["anthropic", "openai", "responses", "google"]
-Reason: TypeAlias = Literal["end", "tool", "length", "refusal", "filter"]
+Reason: TypeAlias = str
+"""`end`, `tool`, `length`, `refusal`, `filter`, or what a vendor says itself."""
 
 
 class Say(Struct, frozen=True):
@@ -164,6 +165,9 @@ def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
     prompt = newest_prompt(body)
     if _summarising(body, prompt):
         held = re.search(r"HOLD SUMMARY (\w+)", prompt.text)
+        failing = re.search(r"FAIL SUMMARY (\d+)", prompt.text)
+        if failing and seen(failing[0]) < int(failing[1]):
+            return Plan((), refusal=Refusal(529, _KINDS[529], "scripted failure", _KINDS[529]))
         return Plan((*([Gate(held[1])] if held else []), Say("SUMMARY: scripted"), Stop()))
     if not prompt.text.startswith("!"):
         return Plan(HELLO)
@@ -193,6 +197,10 @@ def _special(api: Api, word: str, args: list[str], seen: Callable[[], int]) -> P
             return Plan(recovered, refusal=refusal if seen() < int(times) else None)
         case "overflow", [times]:
             return Plan(recovered, refusal=_OVERFLOW[api] if seen() < int(times) else None)
+        case "err", [code, *words]:
+            wait = [word.removeprefix("retry-after=") for word in words if word.startswith("retry-after=")]
+            said = " ".join(word for word in words if not word.startswith("retry-after="))
+            return Plan((), refusal=Refusal(int(code), "some_error", said, None, wait[0] if wait else None))
         case "flaky", [times]:
             return Plan((Cut(),), headless=True) if seen() < int(times) else Plan(recovered)
         case "hanghead", _:
@@ -214,6 +222,8 @@ def _special(api: Api, word: str, args: list[str], seen: Callable[[], int]) -> P
 def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
     """Return what a word has the model say, after so many replies to the same prompt."""
     match word, args:
+        case "seq", _:
+            return (Say("seq done"), Stop()) if replies else tuple(map(_told, json.loads(" ".join(args))))
         case "text", [count]:
             return (Flood(int(count)), Stop())
         case "text", [count, ms]:
@@ -277,3 +287,22 @@ def _steps(word: str, args: list[str], replies: int) -> tuple[Step, ...]:
             return (*map(Say, ODD_TEXT), Stop())
         case _:
             return HELLO
+
+
+def _told(step: list[Any]) -> Step:
+    """Return a step of `!seq`."""
+    match step:
+        case ["text", str(text)]:
+            return Say(text)
+        case ["think", str(text)]:
+            return Think(text)
+        case ["sleep", ms]:
+            return Pause(float(ms) / 1000)
+        case ["tool", str(name), str(args), *pieces]:
+            return Call(name, args, *pieces)
+        case ["sse", str(name), event]:
+            return Raw(b"event: %b\ndata: %b\n\n" % (name.encode(), json.dumps(event).encode()))
+        case ["stop", str(reason)]:
+            return Stop(reason)
+        case _:
+            raise ValueError(f"!seq has no step like {step}")

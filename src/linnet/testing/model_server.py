@@ -19,6 +19,10 @@ The newest user text decides what the model does. If it starts with `!`, its fir
     !tools JSON           a list of [name, args]: that many calls in one message; then text
     !loop N NAME JSON     N messages with one call each; then text
     !thinkloop N NAME JSON the same, with a thought before each call and before the text
+    !seq JSON             a list of steps: ["text", T], ["think", T], ["sleep", MS], ["tool", NAME, ARGS, PIECES],
+                          ["stop", REASON], ["sse", NAME, EVENT]; after a tool's result, text
+    !err CODE WORDS       every request of this prompt gets HTTP CODE with these words; `retry-after=S` among them is
+                          the header
     !toolargs N           one `write` call whose arguments come in N deltas
     !toolnone             stops to call a tool, but calls none
     !lengthtool           runs out of tokens inside a call's arguments
@@ -50,9 +54,10 @@ At `/model/ID/converse-stream` it is Bedrock, and checks signatures, with the ke
 
 Anything else is answered `Hello from the scripted model.` in two deltas, and a request to summarise (no tools, `summar`
 in the system prompt or the newest text) with `SUMMARY: scripted`; if what is to be summarised says `HOLD SUMMARY NAME`,
-when `release(NAME)` is called. A request that the real API would refuse is refused with status 400: calls without
-results, results without calls, empty text, roles out of order, a reply that ends in a thought, a thought of another
-model's or without its neighbours. So is a missing key, with status 401, and the key `bad-key`.
+when `release(NAME)` is called, and if it says `FAIL SUMMARY K`, after K that failed with 529. A request that the real
+API would refuse is refused with status 400: calls without results, results without calls, empty text, roles out of
+order, a reply that ends in a thought, a thought of another model's or without its neighbours. So is a missing key, with
+status 401, and the key `bad-key`.
 """
 
 import argparse

@@ -184,7 +184,7 @@ class OpenAIWire:
 
     def _stop(self, reason: Reason) -> list[bytes]:
         reasons = {"end": "stop", "tool": "tool_calls", "length": "length", "filter": "content_filter"}
-        closing = [self._chunk({}, reasons[reason])]
+        closing = [self._chunk({}, reasons.get(reason, reason))]
         if self._counts:
             usage = {
                 "prompt_tokens": self._input,

@@ -8,17 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
-from linnet.core.setting_names import Row
+from linnet.core.setting_names import Row, collecting
 
 if TYPE_CHECKING:
     from linnet.core.events import QueueMode
     from linnet.core.messages import ToolCall
     from linnet.core.models import PromptCache, Reasoning
     from linnet.core.permissions.rule import Mode, Rule
+    from linnet.core.session_info import SessionFormat
     from linnet.providers.program.contract import ModelProvider
     from linnet.providers.recorded.difference import Match
     from linnet.runtime.config.setting_keys import Amount, Count, Dollars, Seconds, Url
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
 
 Answer: TypeAlias = bool | str | None
 Callback: TypeAlias = "Callable[[ToolCall, str], Answer | Awaitable[Answer]]"
-"""Is given a call and a preview of what it will do. Returns True if it may run; False or a reason if not. May
-be async.
-"""
+"""Is given a call and a preview of it. Returns True if it may run; False or a reason if not. May be async."""
 
 DEFAULT_PROVIDER = "anthropic"
 REPLAY = "replay"
@@ -42,21 +41,10 @@ Tools: TypeAlias = "Sequence[str | FunctionTool]"
 
 _START = "belongs to one start"
 _PROTOCOL = "belongs to the protocol"
+_SDK_AND_PI = {"sdk": True, "pi": True}
+_WORDINGS = {"pi": "pi", "pi_073": "pi-0.73", "pi_1": "pi-0.73"}
 _rows: list[Row] = []
-P = ParamSpec("P")
-
-
-def _collecting(make: Callable[P, Row]) -> Callable[P, Any]:
-    """Return a function that takes what a Row takes, and keeps that row. It is typed Any, to be a field's default."""
-
-    def row(*args: P.args, **kwargs: P.kwargs) -> None:
-        """Keep a row for the field that this is assigned to, and return None, its default: nothing is said."""
-        _rows.append(make(*args, **kwargs))
-
-    return row
-
-
-_row = _collecting(Row)
+_row = collecting(Row, _rows)
 
 
 class Keywords(Struct, frozen=True, kw_only=True):
@@ -67,7 +55,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
 
     provider: ProviderChoice | None = _row(
         "the provider whose models are used",
-        {"--provider NAME": "anthropic, openai, google and more (see linnet auth), local, scripted, or your own"},
+        {"--provider NAME": "anthropic, openai, google, … (see linnet auth), local, scripted, or your own"},
         project=True,
     )
     model: str | None = _row(
@@ -97,7 +85,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
     )
     append_system_prompt: str | None = _row(
         "say this after the system prompt",
-        {"--append-system-prompt TEXT": "say this after the system prompt; may be given more than once"},
+        {"--append-system-prompt TEXT": "say this after the system prompt; repeatable"},
         project=True,
         repeatable=True,
     )
@@ -105,15 +93,14 @@ class Keywords(Struct, frozen=True, kw_only=True):
         "how much the model thinks before it answers",
         {"--reasoning, --thinking LEVEL": "off, minimal, low, medium, high, xhigh or max"},
         "off",
+        habits={"linnet-pi-today": "medium"},
         project=True,
     )
     max_steps: Count | None = _row(
         "maximum number of model calls in one run", "--max-steps N", otherwise="no limit", project=True
     )
     max_cost: Dollars | None = _row("maximum cost of one prompt, in US dollars", "--max-cost USD", otherwise="no limit")
-    max_seconds: Seconds | None = _row(
-        "maximum time for one prompt, in seconds", "--max-seconds S", otherwise="no limit"
-    )
+    max_seconds: Seconds | None = _row("maximum time of a prompt, in seconds", "--max-seconds S", otherwise="no limit")
     bash_timeout: Seconds | None = _row("timeout in seconds for commands that set none themselves", "--bash-timeout S")
     max_reply: Count | None = _row("maximum size of one reply of a model, in bytes", "--max-reply N", 64 << 20)
     tools: Tools | None = _row(
@@ -123,6 +110,14 @@ class Keywords(Struct, frozen=True, kw_only=True):
             "--no-tools": "the model may use no tools",
         },
         project=True,
+    )
+    exclude_tools: Sequence[str] | None = _row(
+        "tools the model may not use, such as mcp__*", "--exclude-tools LIST", project=True, guards=True, collected=True
+    )
+    builtin_tools: bool | None = _row(
+        "offer linnet's own tools",
+        {"--no-builtin-tools": "only tools that others bring: extensions, MCP servers"},
+        True,
     )
     script: Path | None = _row("play this script on the scripted provider", "--script FILE", no_key=_START)
     record: Path | None = _row("record in this new file what models stream", "--record FILE", no_key=_START)
@@ -155,9 +150,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         project=True,
     )
     retries: Amount | None = _row("retries after a transient failure", "--retries N", 3, project=True)
-    retry_delay: Seconds | None = _row(
-        "pi protocol: seconds before the first retry", "--retry-delay S", 2.0, project=True
-    )
+    retry_delay: Seconds | None = _row("pi protocol: seconds until a first retry", "--retry-delay S", 2.0, project=True)
     compact_reserve: Amount | None = _row(
         "tokens to keep free before compacting",
         "--compact-reserve N",
@@ -169,6 +162,10 @@ class Keywords(Struct, frozen=True, kw_only=True):
     session: Path | None = _row("resume this session, or begin one in this file", "--session FILE|ID", no_key=_START)
     resume: bool | None = _row("resume the newest session of this folder", "--continue", False, no_key=_START)
     fork: Path | None = _row("continue in a copy of this session", "--fork FILE|ID", no_key=_START)
+    session_id: str | None = _row(
+        "use the session of this folder that has this id, or begin one with it", "--session-id ID", no_key=_START
+    )
+    session_name: str | None = _row("the name of the session", "--name NAME", no_key=_START)
     session_dir: Path | None = _row(
         "where sessions are kept", "--session-dir DIR", otherwise="in LINNET_HOME", project=True
     )
@@ -325,27 +322,41 @@ class Keywords(Struct, frozen=True, kw_only=True):
     sessions: bool | None = _row(
         "there is a session, if only in memory", default=False, habits={"pi": True}, no_key=_PROTOCOL
     )
-    wording: Literal["zot", "pi"] | None = _row(
-        "in whose words tools answer", default="zot", habits={"pi": "pi"}, no_key=_PROTOCOL
+    wording: Literal["zot", "pi", "pi-0.73"] | None = _row(
+        "in whose words tools answer", "", "zot", habits=_WORDINGS, no_key=_PROTOCOL
     )
     retry_runs: bool | None = _row(
         "retry a run that failed for a passing reason, and tell the client",
         default=False,
-        habits={"sdk": True, "pi": True},
+        habits=_SDK_AND_PI,
         project=True,
     )
     auto_compaction: bool | None = _row(
-        "compact the conversation when it is nearly too long",
-        default=False,
-        habits={"sdk": True, "pi": True},
-        project=True,
+        "compact the conversation when it is nearly too long", default=False, habits=_SDK_AND_PI, project=True
     )
     keep_messages: Count | None = _row(
         "how many messages a compaction keeps, instead of compact_keep tokens' worth",
         habits={"zot": 4, "sdk": 4},
         project=True,
     )
-    calls_at_once: Count | None = _row("how many tool calls of one reply may run side by side", default=1, project=True)
+    calls_at_once: Count | None = _row(
+        "how many tool calls of one reply may run side by side", "", 1, habits={"pi_073": 8, "pi_1": 8}, project=True
+    )
+    steering_skips: bool | None = _row(
+        "skip calls that have not begun when something is said to the agent",
+        default=True,
+        habits={"pi_073": False, "pi_1": False},
+        no_key=_PROTOCOL,
+    )
+    session_format: SessionFormat | None = _row(
+        "the version of pi in whose format sessions are written", "", "0.73", habits={"pi_1": "1.5"}, no_key=_PROTOCOL
+    )
+    compact_between_steps: bool | None = _row(
+        "compact what is nearly too long between two steps, too", "", False, habits={"pi_1": True}, no_key=_PROTOCOL
+    )
+    compact_tiny: bool | None = _row(
+        "compact what a client asks to, however short it is", default=False, habits={"pi_073": True}, no_key=_PROTOCOL
+    )
 
 
 class Config(Keywords, frozen=True, kw_only=True):
@@ -382,7 +393,7 @@ def _used_to(*who: str) -> Config:
 
 
 DEFAULTS = Config(**{name: row.default for name, row in ROWS.items() if row.default is not None})
-ZOT, SDK, PI = _used_to("zot"), _used_to("sdk"), _used_to("pi")
-PI_LEGACY = _used_to("pi", "pi_legacy")
+ZOT, SDK, PI, PI_TODAY = _used_to("zot"), _used_to("sdk"), _used_to("pi"), _used_to("linnet-pi-today")
+PI_LEGACY, PI_073, PI_1 = _used_to("pi", "pi_legacy"), _used_to("pi", "pi_073"), _used_to("pi", "pi_1")
 LINNET_ZOT, LINNET_PI = _used_to("linnet-zot"), _used_to("linnet-pi")
 KEYLESS = Config(needs_key=False)  # Of rpc mode, but for zot's.

@@ -6,12 +6,11 @@ import os
 from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
+from msgspec.structs import replace
 
 from linnet.core.events import QueueMode
 from linnet.core.json.checked import checked
 from linnet.core.models import Reasoning
-from linnet.errors import ConfigError
-from linnet.providers import catalog
 from linnet.runtime.config.config import Config
 from linnet.runtime.config.setting_keys import Amount, Count
 
@@ -40,18 +39,25 @@ class _PiSettings(Struct, frozen=True, rename="camel"):
     shell_path: str | UnsetType = UNSET
     shell_command_prefix: str | UnsetType = UNSET
     session_dir: str | UnsetType = UNSET
+    enabled_models: list[str] | UnsetType = UNSET
+    default_tools: list[str] | UnsetType = UNSET
+    skills: list[str] | dict[str, Any] | UnsetType = UNSET
+    """A list of paths; pi 0.37 had an object here."""
+    prompts: list[str] | UnsetType = UNSET
+    default_project_trust: str | UnsetType = UNSET
 
 
-def said(text: bytes, file: str, folder: str) -> tuple[Config, list[str]]:
-    """Return what the file says as a layer, and remarks for whoever wrote it. Relative paths start in `folder`. Never
-    raises.
+_TRUST = {"always": True, "never": False}
+
+
+def said(text: bytes, file: str, folder: str, cwd: str, *, of_project: bool) -> Config:
+    """Return what the file says as a layer. Relative paths start in `folder`, but for
+    that of sessions, which starts in `cwd`. A project has no say in whether it is trusted. Raises ConfigError if it is
+    not JSON, or has values of another kind.
     """
     if not text.strip():
-        return Config(), []
-    try:
-        pi = checked(text, _PiSettings, file)
-    except ConfigError as error:
-        return Config(), [f"{error}; nothing of this file is used"]
+        return Config()
+    pi = checked(text, _PiSettings, file)
     compaction, retry = pi.compaction, pi.retry
     told: dict[str, Any] = {
         "provider": pi.default_provider,
@@ -67,12 +73,25 @@ def said(text: bytes, file: str, folder: str) -> tuple[Config, list[str]]:
         "retry_delay": UNSET if retry.base_delay_ms is UNSET else retry.base_delay_ms / 1000,
         "shell": pi.shell_path if pi.shell_path is UNSET else os.path.expanduser(pi.shell_path),
         "shell_prefix": pi.shell_command_prefix,
-        "session_dir": UNSET if pi.session_dir is UNSET else os.path.join(folder, os.path.expanduser(pi.session_dir)),
+        "session_dir": UNSET if pi.session_dir is UNSET else os.path.join(cwd, os.path.expanduser(pi.session_dir)),
+        "models": pi.enabled_models or UNSET,
+        "tools": pi.default_tools,
+        "skill_paths": _paths(pi.skills, folder),
+        "template_paths": _paths(pi.prompts, folder),
+        "trust": _TRUST.get(str(pi.default_project_trust), UNSET) if not of_project else UNSET,
     }
     told = {name: value for name, value in told.items() if value is not UNSET}
-    remarks: list[str] = []
-    if told.get("provider", "anthropic") not in catalog.PROVIDERS:
-        remarks.append(f"{file}: the provider {told['provider']} is not known here; it is left out, with its model")
-        told.pop("provider")
-        told.pop("model", None)
-    return Config(**told), remarks
+    return Config(**told)
+
+
+def without_model(config: Config) -> Config:
+    """Return what a file says but for provider and model."""
+    return replace(config, provider=None, model=None, reasoning=None)
+
+
+def _paths(said: list[str] | dict[str, Any] | UnsetType, folder: str) -> list[str] | UnsetType:
+    """Return the paths of a list that are there. Patterns that take something from what was found mean nothing here."""
+    if not isinstance(said, list):
+        return UNSET
+    plain = [os.path.expanduser(each.removeprefix("+")) for each in said if each and each[0] not in "!-"]
+    return [path for each in plain if os.path.exists(path := os.path.join(folder, each))] or UNSET

@@ -14,6 +14,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, defstruct
 from linnet.core.events import QueueMode  # noqa: F401 (these are named in rows)
 from linnet.core.models import PromptCache, Reasoning  # noqa: F401
 from linnet.core.permissions.rule import Mode, Rule  # noqa: F401
+from linnet.core.session_info import SessionFormat  # noqa: F401
 from linnet.runtime.config.config import ROWS, Keywords
 
 Amount: TypeAlias = Annotated[int, Meta(ge=0)]

@@ -53,4 +53,6 @@ def _add(provider: AddedProvider, providers: KnownProviders) -> None:
     models = [Model(each, provider.name) if isinstance(each, str) else each for each in provider.models]
     variables = (provider.key_variable,) if provider.key_variable else ()
     first = models[0].id if models else ""
-    providers.add(ProviderInfo(provider.name, api.name, provider.base_url, variables, first, own=True), models)
+    headers, key = provider.headers, provider.key
+    info = ProviderInfo(provider.name, api.name, provider.base_url, variables, first, headers, key=key, own=True)
+    providers.add(info, models)

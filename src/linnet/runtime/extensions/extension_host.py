@@ -22,6 +22,7 @@ from linnet.errors import BadInput, LinnetError
 from linnet.extensions.host import Saying
 from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.error_report import start
+from linnet.runtime.extensions.pi_host import PiPart, Said
 from linnet.runtime.jobs import Jobs
 from linnet.runtime.requester import Requester
 from linnet.runtime.sessions.storage import Storage
@@ -50,18 +51,8 @@ class _Awaited(Requester):
         self.over.set()
 
 
-class _Said(Requester):
-    """Tells clients that what an extension said was refused: nobody waits for the answer."""
-
-    def __init__(self, host: "SessionHost") -> None:
-        self._host = host
-
-    def refused(self, error: LinnetError) -> None:
-        self._host.failed("<runtime>", "say", str(error))
-
-
-class SessionHost:
-    """Implements Host, whose docstrings say what each method does."""
+class SessionHost(PiPart):
+    """Implements PiHost, whose docstrings say what each method does."""
 
     def __init__(
         self,
@@ -73,16 +64,8 @@ class SessionHost:
         jobs: Jobs,
         clock: Callable[[], int],
     ) -> None:
-        self._session_tools = session_tools
+        super().__init__(session, session_tools, broadcast, storage, questions, jobs, clock)
         self._closing = CancelToken()  # Ends the wait of those who show something.
-        self._session = session
-        self._resources = session_tools.resources
-        self._live = self._resources.live
-        self._broadcast = broadcast
-        self._storage = storage
-        self._questions = questions
-        self._jobs = jobs
-        self._clock = clock
         self._memory: dict[str, Any] = {}  # State that extensions keep where there is no session to keep it in.
 
     @property
@@ -140,7 +123,7 @@ class SessionHost:
             return
         when: Literal["steer", "follow_up"] = "steer" if how == "steer" else "follow_up"
         prompt = commands.Prompt(text, (), when, slash="text", kind=kind, details=details)
-        self._session.submit(prompt, _Said(self))
+        self._session.submit(prompt, Said(self.failed))
 
     def run(self, command: commands.Command, cancel: Cancel) -> commands.Answer:
         awaited = _Awaited()
@@ -196,7 +179,7 @@ class SessionHost:
             steers = state.streaming
         if steers:  # Without the lock, as `submit` demands. If the run ends meanwhile, this becomes a prompt.
             prompt = commands.Prompt(text, (), "steer", slash="text", kind=kind, details=details)
-            self._session.submit(prompt, _Said(self))
+            self._session.submit(prompt, Said(self.failed))
             return
 
         def later() -> None:

@@ -79,6 +79,7 @@ class SessionExtensions(Listener):
         with self._loading, self._kept_modules():
             loaded = self._read(self._closing)
             self._end("reload")
+            self._host.note_reload()
             self._enter(loaded)
 
     def close(self) -> None:
@@ -104,7 +105,11 @@ class SessionExtensions(Listener):
         for event in events:
             if isinstance(event, SessionEntered | Cleared):
                 self._host.forget_locked()
-            if chain is None or (type(event) in PASSING and not chain.hears_passing):
+            if chain is None:
+                continue
+            if chain.hears_all:
+                chain.hear(event)
+            if type(event) in PASSING and not chain.hears_passing:
                 continue
             for told in observed(event):
                 chain.tell(told)
@@ -116,9 +121,9 @@ class SessionExtensions(Listener):
         settings = self._live.now
         folders = extension_folders(settings.sessions.home, settings.project.resources)
         others = (
-            (folders, installed(entry_points(EXTENSIONS)), zot_folders(settings))
+            (folders, installed(entry_points(EXTENSIONS)), zot_folders(settings), settings.resource_folders.pi_folders)
             if settings.find_extensions
-            else ((), (), ())
+            else ((), (), (), ())
         )
         places = found(settings.extensions, *others)
         loaded = load(places, self._host, PATIENCE, settings.extension_wait, settings.hook_timeout, hurry)
@@ -157,6 +162,8 @@ class SessionExtensions(Listener):
                 self._start_locked(chain, failures)
             self._loaded = True
         self._tell_doubts()
+        if chain is not None and not closed:
+            chain.settle()  # What they do when the session starts comes before what is said in it.
         if closed:
             for extension in loaded.extensions:
                 extension.close(0)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -14,6 +15,9 @@ from linnet.providers.provider_rows import ProviderInfo, Seen
 from linnet.runtime.config.config import flag
 from linnet.runtime.models.keys import Key, StoredKeys
 from linnet.runtime.models.known_providers import KnownProviders
+
+if TYPE_CHECKING:
+    from linnet.runtime.models.pi_keys import PiKeys
 
 _ANYWHERE = ("0.0.0.0", "[::]", "")  # Where a server listens; nobody can be asked there.
 
@@ -44,6 +48,7 @@ class Accounts:
         self._base_url = base_url
         self._api = api
         self._stored = StoredKeys(providers.home)
+        self._pis = None if providers.pi_home is None else _keys_of_pi(providers.pi_home, providers.environ)
         self._played: Mapping[str, str] = NOTHING  # The providers of a recording that is played, with their addresses.
 
     def play(self, addresses: Mapping[str, str]) -> None:
@@ -65,19 +70,23 @@ class Accounts:
 
     def key(self, provider: str) -> Key:
         """Return the provider's key: that of the flag, else of the variable, else of a file; an empty one if there is
-        none. Raises ConfigError if a file cannot be used.
+        none. In pi's place, pi's own file comes before the variable. Raises ConfigError if a file cannot be used.
         """
         if self.played(provider):
             return Key()
         info = self.providers.info(provider)
         if provider == self.chosen and self._api_key:
             return Key(self._api_key, "flag", self.spelled("api_key"), auth=info.auth)
+        theirs = self._pis.key(provider) if self._pis is not None and self.providers.remote(provider) else Key()
+        if theirs:
+            return replace(theirs, auth=info.auth)
         for variable in info.key_variables:
             if value := self.providers.environ.get(variable):
                 return Key(value, "variable", variable, auth=info.auth_of.get(variable, info.auth))
         if info.key:
             return Key(info.key, "file", self.providers.path, auth=info.auth)
-        return replace(self._stored.key(provider), auth=info.auth) if self.providers.remote(provider) else Key()
+        kept = replace(self._stored.key(provider), auth=info.auth) if self.providers.remote(provider) else Key()
+        return kept if kept or kept.problem else theirs
 
     def secrets(self) -> list[str]:
         """Return all that lets requests in, used or not: keys of the flag, of variables and of files, and what headers
@@ -86,7 +95,8 @@ class Accounts:
         from linnet.core.text.known_secrets import of_headers
 
         infos, environ = self.providers.infos, self.providers.environ
-        stored = [self._stored.key(name) for name in infos if self.providers.remote(name)]
+        remote = [name for name in infos if self.providers.remote(name)]
+        stored = [each.key(name) for each in (self._stored, self._pis) if each is not None for name in remote]
         written = [Key(info.key) for info in infos.values()]
         return [
             self._api_key or "",
@@ -150,7 +160,7 @@ class Accounts:
         key, login = self.key(provider), f"linnet login {provider}"
         if key.source in ("flag", "variable"):
             return f"the key is that of {key.place}"
-        if key and os.path.basename(key.place) == "auth.json":
+        if key and key.place == self._stored.path:
             return f"the key is that of {key.place}; to keep another: {login}"
         if key:
             return f"the key is that of {key.place}"
@@ -178,6 +188,15 @@ class Accounts:
             return self._played[provider]
         flag = self._base_url if provider == self.chosen else None
         return flag or _said_url(self.providers.info(provider), self.providers.environ)
+
+
+def _keys_of_pi(home: str, environ: Mapping[str, str]) -> "PiKeys | None":
+    """Return the keys that pi keeps; None if it keeps none, which takes one look."""
+    if not os.path.lexists(os.path.join(home, "auth.json")):
+        return None
+    from linnet.runtime.models.pi_keys import PiKeys
+
+    return PiKeys(home, environ)
 
 
 def base_url_variable(provider: str) -> str:

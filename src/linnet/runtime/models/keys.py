@@ -11,6 +11,7 @@ from msgspec import MsgspecError, Struct
 from linnet.errors import ConfigError
 
 Source: TypeAlias = Literal["flag", "variable", "file"]
+Signature: TypeAlias = tuple[int, int, int]
 COMMAND = "!"
 
 
@@ -49,13 +50,13 @@ class StoredKeys:
     def __init__(self, home: str) -> None:
         self.path = os.path.join(home, "auth.json")
         self._entries: dict[str, Any] = {}
-        self._seen: tuple[int, int, int] | None = None
+        self._seen: Signature | None = None
 
     def key(self, provider: str) -> Key:
         """Return the provider's key; an empty one if there is none. Raises ConfigError if the file cannot be used, or
         if others can read it.
         """
-        state = _state(self.path)
+        state = state_of(self.path)
         if state != self._seen:
             self._entries, self._seen = _entries(self.path), state
         match self._entries.get(provider):
@@ -99,7 +100,7 @@ class StoredKeys:
         self._seen = None
 
 
-def _state(path: str) -> tuple[int, int, int] | None:
+def state_of(path: str) -> Signature | None:
     """Return numbers that differ once the file was written again; None if there is no file."""
     try:
         found = os.stat(path)

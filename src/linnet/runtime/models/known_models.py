@@ -26,9 +26,14 @@ class KnownModels:
     the key and the address of the command line belong.
     """
 
-    def __init__(self, accounts: Accounts, scope: Sequence[str] = ()) -> None:
-        """`scope` are patterns of the models that are offered; none: all that can be used."""
+    def __init__(self, accounts: Accounts, scope: Sequence[str] = (), *, lenient: bool = False) -> None:
+        """`scope` are patterns of the models that are offered; none: all that can be used. `lenient`: a provider that
+        is named may have any model, as pi has it.
+        """
         self.accounts = accounts
+        self._lenient = lenient
+        self.custom = ""
+        """The id of the model that was chosen, if nobody lists it."""
         self.providers = accounts.providers
         self.scope = tuple(scope)
         self.level: Reasoning | None = None
@@ -50,8 +55,10 @@ class KnownModels:
         self.accounts.guessed = provider is None and model is None
         self.accounts.chosen = name
         anywhere = self.providers.infos if provider is None and model and model.startswith(id) else (name,)
-        found = self._found(name, id, anywhere)
+        said = provider is not None or (model or "").startswith(f"{name}/")
+        found = self._found(name, id, anywhere, lenient=self._lenient and said)
         if all(each.id != id for each in self.of(name)):
+            self.custom = "" if self.lists(name, id) else id
             self._unlisted = self.providers.info(name), found  # So that it can be seen in a list, and chosen again.
         return found
 
@@ -90,6 +97,14 @@ class KnownModels:
         order, if there is one.
         """
         return [offer.model for offer in self.offers()]
+
+    def everything(self) -> list[Model]:
+        """Return the models of all providers, whether they can be used or not."""
+        return [model for name in self.providers.infos for model in self.of(name)]
+
+    def knows(self, provider: str) -> bool:
+        """Return whether there is a provider of this name."""
+        return provider in self.providers.infos
 
     def offers(self) -> list[Offer]:
         """Return the same, with the levels of thinking that the scope says."""
@@ -145,15 +160,15 @@ class KnownModels:
         names = sorted(self.providers.infos, key=lambda name: name != self.accounts.chosen)
         return [model for name in names if self.accounts.usable(name) for model in self.of(name)]
 
-    def _found(self, provider: str, id: str, anywhere: Iterable[str]) -> Model:
+    def _found(self, provider: str, id: str, anywhere: Iterable[str], *, lenient: bool = False) -> Model:
         """Return the model, listed or not. `anywhere` names the providers whose models an error suggests. Raises
-        UnknownModel.
+        UnknownModel, unless it is to be `lenient`.
         """
         info = self.providers.info(provider)
         api = api_named(info.api)
         if self.lists(provider, id):
             return api.checked(self.find(provider, id), listed=True)
-        if id.strip() and (self.accounts.open_ended(provider) or api.checks):
+        if id.strip() and (lenient or self.accounts.open_ended(provider) or api.checks):
             return api.checked(self._completed(catalog.unlisted(id, info)), listed=False)
         from linnet.runtime.models.model_choice import words
 

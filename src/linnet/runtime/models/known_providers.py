@@ -19,10 +19,14 @@ if TYPE_CHECKING:
 class KnownProviders:
     """Invariant: models.json is read when it is first needed, and only once."""
 
-    def __init__(self, environ: Mapping[str, str], home: str) -> None:
-        """`home` may have a models.json, whose headers may name variables of `environ`."""
+    def __init__(self, environ: Mapping[str, str], home: str, pi_home: str | None = None) -> None:
+        """`home` may have a models.json, whose headers may name variables of `environ`; and so may `pi_home`, if linnet
+        stands in for pi.
+        """
         self.environ = environ
         self.home = home
+        self.pi_home = pi_home
+        self.remarks: list[str] = []  # Sentences on what of pi's file cannot be used.
         self.path = os.path.join(home, "models.json")
         self._all: tuple[Mapping[str, ProviderInfo], Sequence[Model]] | None = None  # What `_read` has read.
         self._given: dict[str, object] = {}  # Those that were added, by their names, with what answers for them.
@@ -114,4 +118,8 @@ class KnownProviders:
                 self._all = read(self.path, self.environ)
             else:
                 self._all = PROVIDERS, ()
+            if self.pi_home is not None and os.path.lexists(path := os.path.join(self.pi_home, "models.json")):
+                from linnet.runtime.models.pi_models_file import below
+
+                self._all = below(self._all, path, self.environ, self.remarks)
         return self._all

@@ -128,6 +128,10 @@ class _File(Struct, frozen=True, forbid_unknown_fields=True):
     providers: dict[str, _Provider] = {}
 
 
+PROVIDER_KEYS, MODEL_KEYS, OVERRIDE_KEYS = (
+    frozenset(kind.__struct_encode_fields__) for kind in (_Provider, _Offered, _Override)
+)
+"""What may be said in pi's form."""
 Own: TypeAlias = tuple[Mapping[str, ProviderInfo], Sequence[Model]]
 
 

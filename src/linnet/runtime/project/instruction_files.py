@@ -13,7 +13,7 @@ from linnet.runtime.project.text_files import TextFile, TextFiles, is_inside
 MOST_OF_ONE = 64 * 1024  # Bytes of instructions.
 MOST_OF_ALL = 256 * 1024
 NAMES = ("AGENTS.md", "CLAUDE.md")
-PI_NAMES = ("AGENTS.override.md", *NAMES)
+PI_NAMES = ("AGENTS.override.md", "AGENTS.md", "AGENTS.MD", "CLAUDE.md", "CLAUDE.MD")
 
 
 class InstructionFiles:

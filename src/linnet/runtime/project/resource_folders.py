@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from linnet.core.setting_names import Spelling
 from linnet.core.slash import Location
@@ -38,6 +39,34 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
     template_paths: tuple[str, ...]
     skills: bool
     skill_paths: tuple[str, ...]
+
+    @property
+    def pi_folders(self) -> list[tuple[str, Location]]:
+        """Return the folders in which pi keeps what is the project's, if that is trusted, and the user's own; none if
+        linnet does not stand in for pi.
+        """
+        theirs = os.path.join(self.project.root, ".pi")
+        if self.peer != "pi":
+            return []
+        user: tuple[str, Location] = (self.peer_home, "user")
+        return [(theirs, "project"), user] if self.project.admits(theirs) else [user]
+
+    @property
+    def has_pi_extensions(self) -> bool:
+        """Return whether pi would look for extensions in a folder of its own."""
+        pis = [folder for folder, _ in self.pi_folders if os.path.isdir(folder)]
+        if not pis:
+            return False
+        from linnet.extensions.node.pi_folders import may_have
+
+        return any(map(may_have, pis))
+
+    def with_more(self, skills: tuple[str, ...], templates: tuple[str, ...]) -> "ResourceFolders":
+        """Return the same with more skills and templates that are named by a path."""
+        if not skills and not templates:
+            return self
+        skill_paths, template_paths = (*self.skill_paths, *skills), (*self.template_paths, *templates)
+        return replace(self, skill_paths=skill_paths, template_paths=template_paths)
 
     @property
     def own_folders(self) -> list[tuple[str, Location]]:

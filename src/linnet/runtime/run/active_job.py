@@ -3,7 +3,6 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
-from linnet.concurrency.cancel import CancelToken
 from linnet.core.commands import Answer, Compact, Done, Prompt, TakeUp
 from linnet.core.events import Event, JobContinued, JobInterrupted, QuestionClosed, QueueChanged, RunEnded, Settled
 from linnet.core.inputs import Input
@@ -13,6 +12,7 @@ from linnet.core.loop.run_facts import Emit, Fact, Task
 from linnet.core.messages import StopReason, Usage
 from linnet.errors import BadInput, LimitReached, LinnetError
 from linnet.runtime.broadcast import Action, Broadcast, act
+from linnet.runtime.requester import PendingRequest
 
 if TYPE_CHECKING:
     from linnet.core.left_off import LeftOff
@@ -34,7 +34,7 @@ class ActiveJob:
     def __init__(
         self,
         broadcast: Broadcast,
-        cancel: CancelToken,
+        request: PendingRequest,
         clock: Callable[[], int],
         end: Callable[[Outcome], Sequence[Action]],
         limits: Limits,
@@ -42,11 +42,12 @@ class ActiveJob:
         """Made under the lock. `end` is called under it, once, in one step with the last event, and returns what is
         left to be done without it.
         """
+        self._requester = request.requester
         self._broadcast = broadcast
         self._lock = broadcast.lock
         self._state = broadcast.state
         self._end = end
-        self.cancel = cancel
+        self.cancel = request.cancel
         self.now = clock
         self.began = clock()
         self.conversation = self._state.conversation
@@ -141,11 +142,14 @@ class ActiveJob:
         """Return whether a long conversation is compacted unasked. It may be set while the job works."""
         return self._state.auto_compaction
 
+    def tell_heard(self, *, handled: bool) -> None:
+        """Tell whoever sent the prompt that extensions were asked about it."""
+        with self._lock:
+            self._requester.heard(handled=handled)
+
     def emit(self, events: Sequence[Event]) -> None:
         """Publish these events, then wait until listeners have room for more. Never raises."""
-        with self._lock:
-            self._broadcast.publish_locked(events)
-        self._broadcast.pace(self.cancel)
+        self._broadcast.emit(events, self.cancel)
 
     def preview(self, event: Event) -> bool:
         """Publish an event that may be left out, unless a listener is behind. Return whether it was published."""
@@ -187,7 +191,8 @@ class ActiveJob:
             if settled.kind == "prompt" and (over := self.over) and (dropped := self.queues.clear()):
                 events = [*events, QueueChanged((), (), tuple(dropped))]
                 settled, outcome = Settled("prompt", "error", str(over)), Done("error", str(over), over)
-            heard = self.queues.take_next() if settled.kind == "prompt" else []
+            # After an abort, what still waits was kept for the next prompt.
+            heard = self.queues.take_next() if settled.kind == "prompt" and not self.cancel.is_set else []
             if heard:
                 changed = QueueChanged(tuple(self.queues.steering), tuple(self.queues.follow_ups))
                 self._broadcast.publish_locked([*events, changed, JobContinued()])

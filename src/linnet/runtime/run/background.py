@@ -24,7 +24,9 @@ from linnet.core.commands import (
     RunCommand,
     SessionList,
 )
+from linnet.core.events import BashPrinted
 from linnet.errors import BadInput, Busy, Cancelled, SessionError
+from linnet.runtime.broadcast import Broadcast
 from linnet.runtime.sessions.storage import Storage
 from linnet.runtime.settings.settings import Settings
 from linnet.runtime.tools.session_tools import SessionTools
@@ -39,7 +41,12 @@ IN_MEMORY = "Cannot export in-memory session to HTML"
 
 
 def task(
-    command: Background, settings: Settings, storage: Storage, session_tools: SessionTools, clock: Callable[[], int]
+    command: Background,
+    settings: Settings,
+    broadcast: Broadcast,
+    storage: Storage,
+    session_tools: SessionTools,
+    clock: Callable[[], int],
 ) -> Task:
     """Return a function that carries out the command, for a thread of its own. What it needs of the session is looked
     up now, under the lock, so that a move meanwhile changes nothing.
@@ -47,7 +54,11 @@ def task(
     Raises LinnetError if the command cannot be carried out here.
     """
     match command:
-        case Bash(text, private):
+        case Bash(text, private, request):
+
+            def printed(news: str, cancel: Cancel) -> None:
+                assert request is not None
+                broadcast.emit([BashPrinted(request, news)], cancel)
 
             def bash(cancel: Cancel) -> Answer:
                 from linnet.core.extensions.hooks import BashAsked
@@ -55,11 +66,13 @@ def task(
 
                 cwd, resources, timeout = settings.cwd, session_tools.resources, settings.bash_timeout
                 shell, processes = resources.shell, resources.processes
+                tell = None if request is None else printed
                 if session_tools.chain is not None and session_tools.chain.handles("user_bash"):
                     asked = BashAsked(text, cwd, private=private)
-                    run = hooked_command(asked, session_tools.chain, shell, processes, cancel, clock, timeout)
+                    chain = session_tools.chain
+                    run = hooked_command(asked, chain, shell, processes, cancel, clock, timeout, tell)
                 else:
-                    run = run_command(text, cwd, shell, processes, cancel, clock, timeout)
+                    run = run_command(text, cwd, shell, processes, cancel, clock, timeout, tell)
                 return BashDone(replace(run, private=private))
 
             return bash
@@ -105,7 +118,7 @@ class Exporting:
     def __init__(self, store: "Store", file: str | None = None) -> None:
         """`file` is where the session is, if the store does not know. Raises SessionError if the store is closed."""
         self._header, self._entries, self._leaf = store.header, store.snapshot(), store.leaf
-        self._file = file or store.path
+        self._file = file or (store.path if store.is_kept else None)
 
     def pieces(self) -> Iterator[str]:
         """Yield the page in pieces. Raises SessionError if the session was changed by another program."""

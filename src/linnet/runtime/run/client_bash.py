@@ -1,8 +1,9 @@
 """Runs a shell command that the client asked for, not the model."""
 
+from codecs import getincrementaldecoder
 from collections.abc import Callable
 from contextlib import closing
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.core.messages import BashRun
@@ -11,12 +12,44 @@ from linnet.processes.process import Processes
 from linnet.processes.shell import Shell
 from linnet.tools.bash import TIMED_OUT, as_shells_say
 from linnet.tools.text.output import CommandOutput
+from linnet.tools.text.truncate import Kept
 
 if TYPE_CHECKING:
     from linnet.core.extensions.hooks import BashAsked
     from linnet.extensions.chain import Chain
 
 BLOCKED = "The command was blocked by an extension"
+
+Printed: TypeAlias = Callable[[str, Cancel], None]
+"""Takes the next piece of what a command prints. May wait until there is room for it, or until the cancel token is
+set; never raises.
+"""
+
+
+def _ignored(news: str) -> None:
+    pass
+
+
+class _Told(CommandOutput):
+    """Passes on all that the command prints, in whole characters."""
+
+    def __init__(self, printed: Printed, cancel: Cancel, folder: str | None) -> None:
+        super().__init__(_ignored, folder=folder)
+        self._printed = printed
+        self._cancel = cancel
+        self._decoder = getincrementaldecoder("utf-8")("replace")
+
+    def feed(self, data: bytes) -> None:
+        super().feed(data)
+        self._tell(self._decoder.decode(data))
+
+    def finish(self) -> Kept:
+        self._tell(self._decoder.decode(b"", final=True))
+        return super().finish()
+
+    def _tell(self, text: str) -> None:
+        if text:
+            self._printed(text, self._cancel)
 
 
 def hooked_command(
@@ -27,6 +60,7 @@ def hooked_command(
     cancel: Cancel,
     now: Callable[[], int],
     timeout: float | None = None,
+    printed: Printed | None = None,
 ) -> BashRun:
     """Ask extensions about the command, then run what they made of it, as `run_command` does. One may give the output
     itself. Raises BadInput if one blocks it.
@@ -42,7 +76,7 @@ def hooked_command(
     asked = outcome.event
     if asked.output is not None:
         return BashRun(asked.command, asked.output, asked.exit_code, now())
-    return run_command(asked.command, asked.cwd, shell, processes, cancel, now, timeout)
+    return run_command(asked.command, asked.cwd, shell, processes, cancel, now, timeout, printed)
 
 
 def run_command(
@@ -53,12 +87,16 @@ def run_command(
     cancel: Cancel,
     now: Callable[[], int],
     timeout: float | None = None,
+    printed: Printed | None = None,
 ) -> BashRun:
     """Run the command, and return its output and exit code. If it was killed, there is no exit code; if its `timeout`,
     in seconds, was the reason, the last line of its output says so. Of long output the end is kept, and a file has it
-    all.
+    all. `printed` is called with all of it, as it comes.
     """
-    with closing(CommandOutput(lambda news: None, folder=processes.temporary)) as output:
+    folder = processes.temporary
+    with closing(
+        CommandOutput(_ignored, folder=folder) if printed is None else _Told(printed, cancel, folder)
+    ) as output:
         exit_code: int | None = None
         cancelled = False
         try:

@@ -24,5 +24,5 @@ def prepared(input: Input, text: str | None = None) -> UserMessage | Note:
     said = input.text if text is None else text
     content: tuple[UserPart, ...] = (*([Text(said)] if said else []), *input.images)
     if input.kind:
-        return Note(input.kind, content, input.time, details=input.details)
+        return Note(input.kind, content, input.time, input.display, input.details)
     return UserMessage(content, input.time, input.sent)

@@ -34,14 +34,22 @@ class RunHooks:
         """Ask what a run is to begin with. Returns notes to add to the messages, and sets `system` if an extension gave
         a system prompt; the argument returns linnet's own. Raises Cancelled.
         """
+        waiting = self._chain.waiting
+        notes = [waiting.popleft() for _ in range(len(waiting))]
         if not self._chain.handles("before_agent_start"):
-            return []
+            return notes
         said = [message for message in messages if isinstance(message, UserMessage)]
         images = tuple(part for message in said for part in message.content if isinstance(part, Image))
         before = AgentStarting("\n".join(texts(message.content) for message in said), system(), images)
         after = self._chain.ask(before, self._cancel).event
         self.system = after.system_prompt if after.system_prompt != before.system_prompt else None
-        return [Note("extension", (Text(after.note),), time)] if after.note else []
+        said_before = [Note("extension", (Text(after.note),), time)] if after.note else []
+        return [*notes, *said_before, *after.notes]
+
+    def ending(self, messages: Sequence[Message]) -> None:
+        """Have extensions hear that a run has ended, before it is told. An abort is left for the job to notice."""
+        with suppress(Cancelled):
+            self._chain.ending(messages, self._cancel)
 
     def refusal(self, step: int) -> str:
         """Return why the model is not to be asked in this step; empty if it is. Raises Cancelled."""

@@ -6,9 +6,11 @@ All of it happens in the thread of the job, or in those of `ParallelTasks`, and 
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, assert_never
 
+from msgspec.structs import replace
+
 from linnet.core.context.cost import priced
 from linnet.core.context.history import repaired
-from linnet.core.events import Event, ReplyStarted, RunEnded, ToolProgressed
+from linnet.core.events import Event, ReplyStarted, RunEnded, SystemTold, ToolProgressed, UsageGrew
 from linnet.core.form import Form, Reading
 from linnet.core.inputs import Input
 from linnet.core.loop.draft import Draft
@@ -18,12 +20,15 @@ from linnet.core.loop.run_facts import (
     Answered,
     AskModel,
     Fact,
+    MakeRoom,
+    Opening,
     Prepare,
     Prepared,
     Prompted,
     Replied,
     Review,
     Reviewed,
+    RoomMade,
     RunTool,
     TakenUp,
     Task,
@@ -32,6 +37,7 @@ from linnet.core.messages import (
     AssistantMessage,
     Note,
     StopReason,
+    SystemMessage,
     Text,
     ToolCall,
     ToolResult,
@@ -77,21 +83,32 @@ class Runner:
         self.reading: Reading | None = None  # What the last answer says, if it was to have a form.
         self._form = form
         self._objected = False  # Whether the model was asked again for an answer that fits.
+        self.make_room: Callable[[], None] = lambda: None  # Shortens the conversation if it is too long.
         self._unsaid = ""  # Why something that was said could not be made a message.
+        self._keeps_system = settings.session_format != "0.73"  # And how long things took.
+        self._looked = False  # What people wrote was read again for the run that is about to begin.
 
     def prepare(self, inputs: Sequence[Input], *, queued: bool = False) -> tuple[UserMessage | Note, ...]:
         """Return the messages that the model is sent for these inputs; none, if extensions have seen to all of them."""
         heard = inputs if self._hooks is None else self._hooks.heard(inputs, queued=queued)
         return tuple(map(self.prepared, heard))
 
-    def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[UserMessage | Note, ...]:
-        """Return the messages that a run begins with: these, and the notes that extensions add."""
-        if self._hooks is None:
-            return messages
-        try:
-            return (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
-        except Cancelled:
-            return messages  # The run notices the abort by itself.
+    def begin(self, messages: tuple[UserMessage | Note, ...]) -> tuple[Opening, ...]:
+        """Return the messages that a run begins with: these, and the notes that extensions add; before them, where the
+        session keeps it, what has changed about what the model is told before the conversation.
+        """
+        if self._keeps_system:
+            self._resources.look()
+            self._looked = True
+        if self._hooks is not None:
+            try:
+                messages = (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
+            except Cancelled:
+                return messages  # The run notices the abort by itself.
+        if not self._keeps_system or (self._settings.mcp and self._resources.known_servers is None):
+            return messages  # Servers are waited for when the run has begun: the first step tells what they bring.
+        change = self._system_change(self._session_tools.tools.specs)
+        return messages if change is None else (change, *messages)
 
     def take_up(self, run: "OpenRun") -> TakenUp:
         """Return the fact with which a run goes on that another process left off."""
@@ -101,18 +118,30 @@ class Runner:
     def run(self, prompted: Prompted | TakenUp) -> RunEnded:
         """Carry out one run. Return its end, for the caller to publish in one step with what follows from it."""
         job = self._job
+        chain = self._session_tools.chain
         run = Run(
-            job.limits, job.spent, job.queues, self._settings.calls_at_once, job.earlier, reviews=self._form is not None
+            job.limits,
+            job.spent,
+            job.queues,
+            1 if chain is not None and chain.one_at_a_time else self._settings.calls_at_once,
+            job.earlier,
+            reviews=self._form is not None,
+            skips=self._settings.steering_skips,
+            makes_room=self._settings.compact_between_steps,
         )
         tasks = ParallelTasks(self._carry_out)
         following = self._job.advance(run, prompted)  # Tells that the run has started, before anything takes time.
-        self._resources.look()
+        if not self._looked:
+            self._resources.look()
+        self._looked = False
         if (appeared := self._settings.project.appeared()) is not None:
             job.emit([appeared])
             job.warn(NOT_USED.format(", ".join(appeared.changed[:MOST_NAMED])))
         while not isinstance(following, RunEnded):
             following = self._job.advance(run, tasks.next(following))
         self.limit = run.limit
+        if self._hooks is not None:
+            self._hooks.ending(following.messages)
         return following
 
     def prepared(self, input: Input) -> UserMessage | Note:
@@ -150,6 +179,9 @@ class Runner:
                 return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
             case Review(text):
                 return self.review(text)
+            case MakeRoom():
+                self.make_room()
+                return RoomMade(self._not_asked() if self._job.cancel.is_set else None)
             case _:
                 assert_never(task)
 
@@ -185,6 +217,8 @@ class Runner:
         except Cancelled:
             return self._not_asked()
         tools = self._session_tools.tools.specs
+        if self._keeps_system and (change := self._system_change(tools)) is not None:
+            self._job.emit([SystemTold(change)])
         system = self._system(tools) if hooks is None or hooks.system is None else hooks.system
         request = Request(
             self._job.model,
@@ -208,13 +242,28 @@ class Runner:
     def _system(self, tools: Sequence[ToolSpec] | None = None) -> str:
         """Return the system prompt for a step in which the model has these tools, or those there are now."""
         specs = self._session_tools.tools.specs if tools is None else tools
-        return self._resources.system([spec.name for spec in specs])
+        names = [spec.name for spec in specs]
+        chain = self._session_tools.chain
+        return self._resources.system(names, chain.hints(names) if chain is not None else ())
+
+    def _system_change(self, tools: Sequence[ToolSpec]) -> SystemMessage | None:
+        """Return how what the model is told before the conversation differs from what was told of it; None if it does
+        not. It has these tools.
+        """
+        from linnet.core.context.system_changes import changed  # Few sessions keep it.
+
+        own = None if self._hooks is None else self._hooks.system
+        names, chain = [spec.name for spec in tools], self._session_tools.chain
+        hints = chain.hints(names) if chain is not None else ()
+        told = self._resources.system_sections(names, hints) if own is None else {"preamble": own}
+        return changed(self._job.conversation.system, told, tools, self._job.now())
 
     def _stream(self, request: Request, emit: Callable[[Sequence[Event]], None]) -> AssistantMessage:
         """Send the request, and pass the events of the reply to `emit` as they come. Returns the reply, however it
         ended: a failure is in its stop reason, and in `failure`. Never raises.
         """
         draft = Draft()
+        used = draft.usage
         model, time = request.model, self._job.now()
         opened = False
         stop: StopReason | None = None
@@ -224,6 +273,9 @@ class Runner:
             provider = self._resources.provider(model, self._job.cancel)
             for batch in provider.stream(request, self._job.cancel):
                 events = draft.add(batch)
+                if draft.usage is not used:
+                    used = draft.usage
+                    events.insert(0, UsageGrew(priced(used, model.prices, time)))
                 if not opened:
                     opened = True
                     events.insert(0, ReplyStarted(model.api, model.provider, model.id, time))
@@ -237,7 +289,8 @@ class Runner:
             stop, error, self.failure = "error", str(failure), failure
         except Exception as fault:
             stop, error = "error", explained(fault, "a provider broke")
-        return draft.message(time, model, priced(draft.usage, model.prices, time), stop, error)
+        reply = draft.message(time, model, priced(draft.usage, model.prices, time), stop, error)
+        return replace(reply, duration=self._job.now() - time) if self._keeps_system else reply
 
     def _not_asked(self) -> AssistantMessage:
         """Return the empty reply of a step that was interrupted before the model was asked."""
@@ -253,7 +306,7 @@ class Runner:
             if self._job.preview(ToolProgressed(call.id, call.name, untold)):
                 untold = ""
 
-        cancel = self._job.cancel
+        cancel, began = self._job.cancel, self._job.now()
         settings = self._settings
         context = ToolContext(
             settings.cwd,
@@ -270,9 +323,14 @@ class Runner:
             cancel.check()
             output = self._session_tools.tools.run(call, context)
         except Cancelled:
-            late = self._job.limit is not None
-            return cut_off(call, self._job.now(), begun=context.has_begun, late=late)
-        return ToolResult(call.id, call.name, output.content, self._job.now(), output.is_error, output.details)
+            late, ended = self._job.limit is not None, self._job.now()
+            begun = context.has_begun
+            result = cut_off(call, ended, begun=begun, late=late)
+        else:
+            begun, ended = not (output.details or {}).get("denied"), self._job.now()
+            content, details = output.content, output.details
+            result = ToolResult(call.id, call.name, content, ended, output.is_error, details, ends_run=output.ends_run)
+        return replace(result, duration=ended - began) if self._keeps_system and begun else result
 
 
 def _hooks(session_tools: SessionTools, job: ActiveJob) -> "RunHooks | None":

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from linnet.concurrency.cancel import CancelToken
 from linnet.core.commands import Compact, Compacted, Done, Prompt
 from linnet.core.context.token_estimate import context_tokens
 from linnet.core.events import (
@@ -32,10 +31,10 @@ from linnet.errors import (
     LinnetError,
     NothingToCompact,
     ProviderError,
-    ProviderUnavailable,
 )
 from linnet.runtime.run.active_job import ActiveJob, Outcome
 from linnet.runtime.run.prepare import asking
+from linnet.runtime.run.retries import Retries
 from linnet.runtime.run.runner import Runner
 from linnet.runtime.run.warnings import warnings
 from linnet.runtime.settings.settings import Settings
@@ -50,7 +49,6 @@ COMPACTION_CANCELLED = "Compaction cancelled"
 RETRY_CANCELLED = "Retry cancelled"
 COMMAND_LOST = "the agent's process ended while /{} ran: it may have done some of its work, and is not run again"
 _SMALL_WINDOW = 32_768  # Tokens. A model on this machine may have few.
-LONGEST_WAIT = 60.0  # A vendor that asks for more than this is not waited for.
 
 
 class Worker:
@@ -65,6 +63,8 @@ class Worker:
         self._work = work
         self._form = work.form if isinstance(work, Prompt) else None
         self._runner = Runner(job, session_tools, settings, self._form)
+        self._runner.make_room = self._make_room
+        self._retries = Retries(job, settings)
 
     def carry_out(self) -> None:
         """Carry out the job. Its last event is Settled."""
@@ -126,9 +126,9 @@ class Worker:
         the prompt's own, to which the form of the answer belongs.
         """
         while heard:
-            if self._is_full():
-                self._try_compact("threshold", [])
+            self._make_room()
             messages = self._runner.prepare(heard)
+            self._job.tell_heard(handled=not messages)
             if not messages:  # Extensions have seen to all of it: there is nothing to ask the model.
                 seen_to = self._judged(Done("end"))
                 heard = self._job.settle(self._output(seen_to), Settled("prompt", "end", seen_to.error), seen_to)
@@ -211,56 +211,34 @@ class Worker:
             ended = self._runner.run(prompted)
             failure = self._runner.failure if ended.stop == "error" else None
             prompted = Prompted()
+            tried: list[Event] = []
+            if attempt and failure is not None and _has_answer(ended):  # What it was tried again for has succeeded.
+                tried, attempt = [RetryEnded(True, attempt)], 0
             may_go_on = self._job.over is None
             if isinstance(failure, ContextOverflow) and self._job.auto_compaction and not overflowed and may_go_on:
                 overflowed = True  # Once: a conversation that is too long after a compaction will stay so.
-                if self._try_compact("overflow", [ended]):
+                if self._try_compact("overflow", [ended, *tried]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, ended.error)] if attempt else []
-            if isinstance(failure, ProviderUnavailable) and may_go_on and self._may_retry(failure, attempt):
+            if may_go_on and self._retries.may(failure, attempt):
                 attempt += 1
-                delay = self._delay(failure, attempt)
-                scheduled = RetryScheduled(attempt, self._settings.retries, round(delay * 1000), ended.error)
-                if self._wait(delay, [ended, scheduled]):
+                delay = self._retries.delay(failure, attempt)
+                scheduled = RetryScheduled(attempt, self._retries.most, round(delay * 1000), ended.error)
+                if self._retries.wait(delay, [replace(ended, again=True), *tried, scheduled]):
                     continue
                 return ended, failure, [RetryEnded(False, attempt, str(self._job.limit or RETRY_CANCELLED))]
             output = self._output(self._done(ended, failure)) if self._form is not None else []
-            closing: list[Event] = [*output, ended, *_retried(ended, attempt)]
+            closing: list[Event] = [*output, ended, *tried, *_retried(ended, attempt)]
             if ended.stop not in ("error", "aborted") and self._is_full():
                 self._try_compact("threshold", closing)
                 closing = []
             return ended, failure, closing
 
-    def _may_retry(self, failure: ProviderUnavailable, attempt: int) -> bool:
-        """Return whether to run again after this failure; `attempt` is how many runs were tried again before."""
-        patient = (failure.retry_after or 0) <= LONGEST_WAIT
-        return self._job.auto_retry and attempt < self._settings.retries and patient
-
-    def _delay(self, failure: ProviderUnavailable, attempt: int) -> float:
-        """Return the seconds to wait before this attempt: twice as long each time, and at least what the
-        vendor asks.
-        """
-        return max(self._settings.retry_delay * float(2 ** (attempt - 1)), failure.retry_after or 0)
-
-    def _wait(self, seconds: float, before: Sequence[Event]) -> bool:
-        """Publish `before`, wait, and return whether to try again: not after an abort, nor if the retry was aborted."""
-        wait = CancelToken()
-        self._job.end_wait = wait.set  # Before it is told that there is a wait: whoever hears that may end it at once.
-        self._job.emit(before)
-        try:
-            with self._job.cancel.interrupting(wait.set):
-                wait.sleep(seconds)
-        except Cancelled:
-            return False
-        finally:
-            self._job.end_wait = None
-        return True
-
     @property
     def _compactor(self) -> "Compactor":
         from linnet.runtime.run.compactor import Compactor  # Not needed by most runs.
 
-        return Compactor(self._job, self._runner, self._settings, self._session_tools.chain)
+        return Compactor(self._job, self._runner, self._settings, self._retries, self._session_tools.chain)
 
     def _is_full(self) -> bool:
         """Return whether the conversation is to be compacted unasked before more is said."""
@@ -272,12 +250,17 @@ class Worker:
             reserve = window // 2  # Else it would be full from the start.
         return context_tokens(conversation.messages) > window - reserve
 
+    def _make_room(self) -> None:
+        if self._is_full():
+            self._try_compact("threshold", [])
+
     def _try_compact(self, reason: CompactReason, before: Sequence[Event]) -> bool:
         """Compact the conversation unasked; return whether that worked. `before` is published in one step with the
         start. A compaction that would change nothing is not told, unless a run failed for want of room.
         """
+        going_on = [replace(each, again=True) if isinstance(each, RunEnded) else each for each in before]
         try:
-            ended = self._compactor.compact(reason, before=before)
+            ended = self._compactor.compact(reason, before=going_on if reason == "overflow" else before)
         except NothingToCompact as error:
             if reason == "threshold":
                 if before:
@@ -287,6 +270,12 @@ class Worker:
             ended = CompactionEnded(reason, None, error=str(error))
         self._job.emit([ended])
         return ended.result is not None
+
+
+def _has_answer(ended: RunEnded) -> bool:
+    """Return whether the model has answered in this run, if only to ask for tools."""
+    replies = [each for each in ended.messages if isinstance(each, AssistantMessage)]
+    return any(each.stop not in ("error", "aborted") for each in replies)
 
 
 def _retried(ended: RunEnded, attempt: int) -> list[Event]:

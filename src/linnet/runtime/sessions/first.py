@@ -27,7 +27,7 @@ def sessions_of(
     telling: "Telling | None" = None,
 ) -> Sessions:
     """Return the sessions that an agent may open and make; the arguments are those of Session and Sessions."""
-    return Sessions(live, EntrySources(clock, new_id), new_session_id, logs, telling)
+    return Sessions(live, EntrySources(clock, new_id, live.now.session_format), new_session_id, logs, telling)
 
 
 def open_first(settings: Settings, state: SessionState, storage: Storage) -> list[str]:
@@ -36,11 +36,15 @@ def open_first(settings: Settings, state: SessionState, storage: Storage) -> lis
     Raises SessionError or ConfigError if it cannot be used, and then nothing is left behind.
     """
     sessions = storage.elsewhere
+    if settings.session_format != "0.73" and storage.broadcast is not None:
+        storage.broadcast.asides = storage.asides
     try:
         place = sessions.begin()
         try:
             unusable = _choose(settings, state, place)
             state.apply(storage.enter(place, state.model, state.asked_thinking))
+            if settings.sessions.name is not None:
+                storage.kept.name(settings.sessions.name)
         except BaseException:
             place.discard()
             raise

@@ -24,6 +24,7 @@ from linnet.core.events import (
     SessionNamed,
     Settled,
     StateKept,
+    SystemTold,
     ThinkingSet,
     ToolFinished,
     UserSaid,
@@ -34,7 +35,18 @@ from linnet.core.session_info import OutlineEntry
 from linnet.errors import BadInput, SessionError
 from linnet.runtime.listener import Listener
 from linnet.runtime.sessions.places import Place
-from linnet.store.entries import Compacted, Content, Custom, ModelChanged, Named, Ran, Said, Spent, ThinkingChanged
+from linnet.store.entries import (
+    Compacted,
+    Content,
+    Custom,
+    Labelled,
+    ModelChanged,
+    Named,
+    Ran,
+    Said,
+    Spent,
+    ThinkingChanged,
+)
 
 
 class Journal(Listener):
@@ -74,6 +86,12 @@ class Journal(Listener):
         """Name the session. Raises SessionError if that cannot be saved, and then nothing has changed."""
         self.store.append(Named(name), strict=True)
         self._saved()
+
+    def label(self, target: str, label: str) -> None:
+        """Label an entry; an empty label takes it away. Raises BadInput if there is no such entry."""
+        if self.store.tree.find(target) is None:
+            raise BadInput(f"Entry {target} not found")
+        self._note(Labelled(target, label))
 
     def move(self, target: str | None) -> Past:
         """Go on from that entry, or from before the first. Returns the conversation up to there.
@@ -123,7 +141,7 @@ class Journal(Listener):
             return self.store.lines()
         node = self.store.tree.find(id)
         if node is None:
-            raise BadInput(f"Entry {id} not found")
+            raise BadInput(f"Entry {id} not found" if self.store.format == "0.73" else f"Entry not found: {id}")
         return self.store.lines(node.index + 1)
 
     def outline(self) -> list[OutlineEntry]:
@@ -156,6 +174,7 @@ class Journal(Listener):
             case SessionNamed():
                 self.sync()
             case BashRan(run):
+                self._try(self.store.keep)
                 self._said(run, event.id)
             case BashHeld(run):
                 self._try(lambda: self.store.append(Ran(run)))
@@ -172,9 +191,14 @@ class Journal(Listener):
         """Write an event of the conversation that goes on."""
         match event:
             case UserSaid(message):
+                self._try(self.store.keep)
                 self._note_settings()
                 self._said(message, event.id)
+            case SystemTold(system):
+                self._note_settings()
+                self._said(system, event.id)
             case NoteAdded(note):
+                self._try(self.store.keep)
                 self._note_settings()
                 self._said(note, event.id)
             case StateKept(owner, data):
@@ -207,13 +231,14 @@ class Journal(Listener):
 
     def _record_cost(self, event: Event) -> None:
         """Append a Spent entry for a reply or a compaction whose messages are not stored."""
-        used = Usage()
+        spent = Spent(Usage())
         if isinstance(event, ReplyEnded):
-            used = event.message.usage
+            spent = Spent(event.message.usage, "reply", event.message.provider, event.message.model)
         elif isinstance(event, CompactionEnded) and event.spent is not None:
             used = subtract(event.spent, self._spent)
-        if used != Usage():
-            self._note(Spent(used))
+            spent = Spent(used, "compaction", self._set_model.provider, self._set_model.id)
+        if spent.usage != Usage():
+            self._note(spent)
 
     def _said(self, message: Message, id: str) -> None:
         self._note(Said(message), id)

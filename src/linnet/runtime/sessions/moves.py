@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from linnet.runtime.requester import PendingRequest
     from linnet.runtime.settings.settings import LiveSettings
 
+UNSAVED = "This session has not been saved yet. Send a message before cloning or forking it."
+
 
 class Moves:
     """A move is checked first (`check_locked`, `fetch`), then whatever runs is ended, then it is carried out: one that
@@ -42,6 +44,8 @@ class Moves:
         """Raise LinnetError if the move is bound to fail."""
         self._flush_locked(work)
         match work:
+            case Branch() | CloneSession() if not self._storage.kept.store.is_kept:
+                raise BadInput(UNSAVED)
             case Branch(entry):
                 _branched_from(entry, self._storage.kept)
             case Navigate(entry):
@@ -177,6 +181,7 @@ def _branched_from(id: str, journal: Journal) -> tuple[str, str | None]:
     """
     node = journal.store.tree.find(id)
     if node is None or node.role != "user":
-        raise BadInput("Invalid entry ID for branching")
+        kind = "branching" if journal.store.format == "0.73" else "forking"  # As the command is called by then.
+        raise BadInput(f"Invalid entry ID for {kind}")
     [entry] = journal.store.entries([node])
     return user_text(entry.content), node.parent

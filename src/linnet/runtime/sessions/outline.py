@@ -7,6 +7,7 @@ from linnet.core.messages import (
     Message,
     Note,
     Summary,
+    SystemMessage,
     ToolResult,
     UserMessage,
     texts,
@@ -17,6 +18,7 @@ from linnet.store.entries import (
     Compacted,
     Content,
     Custom,
+    Edited,
     Labelled,
     ModelChanged,
     Moved,
@@ -67,9 +69,9 @@ def _content(content: Content) -> str:
             return kind
         case Ran(run):
             return run.command
-        case Spent():
-            return SPENT
-        case Moved() | Unknown():
+        case Spent(_, kind):
+            return kind or SPENT
+        case Moved() | Unknown() | Edited():
             return ""
 
 
@@ -85,3 +87,5 @@ def _message(message: Message) -> str:
             return command
         case Summary(text) | BranchSummary(text):
             return text
+        case SystemMessage(sections):
+            return " ".join(text for text in sections.values() if text)

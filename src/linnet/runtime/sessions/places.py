@@ -86,7 +86,15 @@ class Sessions:
     @property
     def _files(self) -> FileLogs:
         options = self._options
-        return FileLogs(options.home, self._cwd, options.folder, confined=options.confine, allowed=self.allowed)
+        return FileLogs(
+            options.kept_in or options.home,
+            self._cwd,
+            options.folder,
+            before=options.home if options.kept_in else None,
+            sorted=options.kept_in is not None,
+            confined=options.confine,
+            allowed=self.allowed,
+        )
 
     @property
     def _logs(self) -> LogFactory:
@@ -110,6 +118,12 @@ class Sessions:
                 return self.open(newest)
         if options.fork is not None:
             return self._forked(options.fork)
+        if options.id is not None:
+            if (found := self._identified(options.id)) is not None:
+                return self.open(found)
+            if options.kept_in is not None and options.saves:  # As pi says it.
+                why = f"No project session found with id '{options.id}'; creating a new session with that id."
+                self.remarks.append(why)
         try:
             return self.new(None)
         except SessionError:
@@ -165,6 +179,10 @@ class Sessions:
         store, problem = self._made(parent, ())
         return Place(store, problem=problem, made=True)
 
+    def _identified(self, id: str) -> str | None:
+        """Return the key of the session of this folder that has this id; None if there is none."""
+        return self._files.identified(id) if self._given is None else id if self._given.exists(id) else None
+
     def open(self, key: str) -> Place:
         """Open an existing session, to write to it if sessions are saved, or to go on with a copy in memory.
 
@@ -200,7 +218,7 @@ class Sessions:
             return word  # It may not be made yet.
         found = self._logs.find(word, self._cwd)
         if found is None:
-            raise SessionError(f"no session has an id that begins with {word}")
+            raise session_folder.NoSuchSession(word)
         return self._logs.checked(found, word)
 
     def allowed(self, path: str) -> str:
@@ -225,6 +243,9 @@ class Sessions:
 
     def _forked(self, word: str) -> Place:
         """Make a copy of the session that the command line named, which stays as it is."""
+        id = self._options.id
+        if id is not None and self._identified(id) is not None:
+            raise SessionError(f"a session of this folder has the id {id} already")
         key = self._named(word)
         found = self._logs.read(key)
         source = session_folder.opened(MemoryLog(found.lines), found).store
@@ -234,7 +255,7 @@ class Sessions:
         """Return the key of the session that the command line named. Raises SessionError if there is none."""
         key = self._logs.find(word)
         if key is None:
-            raise SessionError(f"no session has an id that begins with {word}; see linnet sessions --all")
+            raise session_folder.NoSuchSession(word, "; see linnet sessions --all")
         return key
 
     def _made(self, parent: str | None, lines: Sequence[bytes], key: str | None = None) -> tuple[Store, str]:
@@ -242,7 +263,8 @@ class Sessions:
 
         Raises SessionError if it cannot be saved, unless the first session could not be either.
         """
-        header = session_folder.new_header(self._new_session_id(), self._sources.clock(), self._cwd, parent)
+        id = self._options.id if not self._begun else None
+        header = session_folder.new_header(id or self._new_session_id(), self._sources.clock(), self._cwd, parent)
         problem = ""
         if self._options.saves:
             try:
@@ -256,8 +278,11 @@ class Sessions:
 
     def _new_log(self, header: Header, lines: Sequence[bytes], key: str | None) -> Log:
         """Make a log. The first is made at once, so that it is known to work; where the logs may wait, later ones are
-        made in their turn, and this is called with the session's lock held.
+        made in their turn, and this is called with the session's lock held. In today's format a file that nobody named
+        is made when something is said.
         """
+        if self._given is None and key is None and self._sources.format != "0.73" and not _has_prompt(lines):
+            return self._files.create_late(header, lines)
         if self._telling is None or not self._begun:
             return self._for_store(self._logs.create(header, lines, key), header, lines)
         from linnet.runtime.sessions.queued_log import QueuedLog
@@ -275,6 +300,11 @@ class Sessions:
     def _noted(self, log: "QueuedLog") -> "QueuedLog":
         self._queued[log.key] = log
         return log
+
+
+def _has_prompt(lines: Sequence[bytes]) -> bool:
+    seen = session_folder.glances(lines)
+    return any(each.message is not None and each.message.role == "user" for each in seen)
 
 
 def _place(

@@ -52,6 +52,14 @@ class Storage(Listener):
         if self.journal is not None:
             self.journal.hear(events)
 
+    def asides(self) -> list[Event]:
+        """Return the events that tell of entries which no other event shows, since this was last called."""
+        if self.journal is None or not (lines := self.journal.store.take_asides()):
+            return []
+        from linnet.core.events import EntryAppended
+
+        return [EntryAppended(line) for line in lines]
+
     def enter(
         self, place: "Place", model: "Model", thinking: "Reasoning", reason: "Entered" = "startup"
     ) -> SessionEntered:

@@ -369,12 +369,13 @@ class _InTurn(Requester):
     """
 
     def __init__(self, requester: Requester, telling: Telling) -> None:
-        self._requester = requester
-        self._telling = telling
-        self._over = False
+        self._requester, self._telling, self._over = requester, telling, False
 
-    def accepted(self) -> None:
-        self._answer(self._requester.accepted)
+    def accepted(self, *, queued: bool, asked: bool = False) -> None:
+        self._answer(lambda: self._requester.accepted(queued=queued, asked=asked))
+
+    def heard(self, *, handled: bool) -> None:
+        self._answer(lambda: self._requester.heard(handled=handled))
 
     def started(self) -> None:
         self._answer(self._requester.started)
@@ -393,7 +394,6 @@ class _InTurn(Requester):
 
     def _end(self, error: LinnetError) -> None:
         with self._telling.lock:
-            if self._over:
-                return
-            self._over = True
-        self._requester.refused(error)
+            over, self._over = self._over, True
+        if not over:
+            self._requester.refused(error)

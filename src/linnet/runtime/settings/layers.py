@@ -16,6 +16,7 @@ from linnet.runtime.project.project import Project
 from linnet.runtime.project.resource_folders import peer_home
 
 FILE = "settings.json"
+SESSION_DIR = "PI_CODING_AGENT_SESSION_DIR"
 Source: TypeAlias = Literal["default", "protocol", "pi", "user", "project", "environment", "flag"]
 
 
@@ -71,15 +72,22 @@ def found(asked: Config, environ: Mapping[str, str], below: Sequence[Config], ho
     layers = [Layer("default", DEFAULTS), *(Layer("protocol", each) for each in below)]
     for_pi = any(config.stands_in_for == "pi" for config in (*below, asked))
     if for_pi:
-        layers += _pis(peer_home("pi", environ), None, remarks)
+        layers += _pis(peer_home("pi", environ), project, remarks, of_project=False)
     layers += _users(home, remarks)
     if not project.decided:
         setting = next((each.config.trust for each in reversed(layers) if each.config.trust is not None), None)
+        if for_pi and asked.trust is None and os.path.lexists(os.path.join(peer_home("pi", environ), "trust.json")):
+            from linnet.runtime.project.pi_trust import said
+
+            answer = said(peer_home("pi", environ), project.root, remarks)
+            setting = setting if answer is None else answer
         project.decide(asked.trust, setting, remarks)
     if project.trusted:
         if for_pi and (folder := project.folder(".pi")):
-            layers += _pis(folder, project, remarks)
+            layers += _pis(folder, project, remarks, of_project=True)
         layers += _projects(project, remarks)
+    if for_pi and (chosen := environ.get(SESSION_DIR)):
+        layers.append(Layer("environment", Config(session_dir=chosen)))
     if any(name.startswith("LINNET_") and name != "LINNET_HOME" for name in environ):
         from linnet.runtime.config.settings_text import from_variables
 
@@ -87,6 +95,24 @@ def found(asked: Config, environ: Mapping[str, str], below: Sequence[Config], ho
         remarks += notes
         layers.append(Layer("environment", config))
     return Layers([*layers, Layer("flag", asked)], remarks)
+
+
+def without_pis(layers: Layers, error: ConfigError) -> Iterator[Layers]:
+    """Yield these layers with less of what pi's files say: without its model, then without all. pi's files were written
+    for another program: what cannot be used of them never stops a start. `error` says why they could not be used.
+    """
+    if all(layer.source != "pi" for layer in layers.all):
+        return
+    from linnet.runtime.config.pi_settings import without_model
+
+    if any(layer.source == "pi" and (layer.config.provider or layer.config.model) for layer in layers.all):
+        fewer = [
+            Layer(each.source, without_model(each.config), each.file, each.text) if each.source == "pi" else each
+            for each in layers.all
+        ]
+        yield Layers(fewer, [*layers.remarks, f"the model of pi's settings is not used: {error}"])
+    others = [layer for layer in layers.all if layer.source != "pi"]
+    yield Layers(others, [*layers.remarks, f"pi's settings are not used: {error}"])
 
 
 def _users(home: str, remarks: list[str]) -> list[Layer]:
@@ -114,18 +140,21 @@ def _layer(source: Source, path: str, text: bytes, folder: str, remarks: list[st
     return Layer(source, config, path, text)
 
 
-def _pis(folder: str, project: Project | None, remarks: list[str]) -> list[Layer]:
+def _pis(folder: str, project: Project, remarks: list[str], *, of_project: bool) -> list[Layer]:
     path = os.path.join(folder, FILE)
     if not os.path.lexists(path):
         return []
-    from linnet.files.reading import contents
+    from linnet.files.pi_files import understood
     from linnet.runtime.config.pi_settings import said
 
+    def read(text: bytes) -> Layer:
+        return Layer("pi", said(text, path, folder, project.root, of_project=of_project), path, text)
+
     try:
-        text = (contents(path) if project is None else project.read(path)) or b""
+        if of_project:
+            return [read(project.read(path) or b"")]
+        layer = understood(path, read)
     except ConfigError as error:
-        remarks.append(f"{error}; it is not used")
+        remarks.append(f"{error}; nothing of this file is used")
         return []
-    config, notes = said(text, path, folder)
-    remarks += notes
-    return [Layer("pi", config, path, text)]
+    return [] if layer is None else [layer]

@@ -1,7 +1,7 @@
 """Changes single keys of a `settings.json`, and leaves everything else as its author wrote it."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -22,6 +22,13 @@ from linnet.runtime.settings.layers import FILE
 def user_file(home: str) -> str:
     """Return the path of the user's own settings."""
     return os.path.join(home, FILE)
+
+
+def says(home: str, names: Iterable[str]) -> bool:
+    """Return whether the user's file says something about one of these settings. Raises ConfigError."""
+    file = user_file(home)
+    config, _ = said(contents(file) or b"", file, home)
+    return any(getattr(config, name) is not None for name in names)
 
 
 def model_written(home: str, provider: str, model: str) -> None:

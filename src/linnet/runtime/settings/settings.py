@@ -1,7 +1,8 @@
 """Resolves all layers of configuration into Settings, checked and complete, and keeps those that hold."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,22 +12,25 @@ from msgspec.structs import replace
 from linnet.core.events import QueueMode
 from linnet.core.loop.limits import Limits
 from linnet.core.models import Model, PromptCache, Reasoning
+from linnet.core.session_info import SessionFormat
 from linnet.core.setting_names import Spelling
 from linnet.errors import ConfigError, MissingKey, UnknownModel, UnknownProvider
 from linnet.providers.apis import remote_api
-from linnet.runtime.config.config import PLAYERS, REPLAY, ZOT, Callback, Config, Path, flag
+from linnet.runtime.config.config import PLAYERS, REPLAY, ZOT, Callback, Config, flag
 from linnet.runtime.config.merged_layers import layered
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.known_models import KnownModels
 from linnet.runtime.models.known_providers import KnownProviders
 from linnet.runtime.project.project import FOLDER, Project
-from linnet.runtime.project.resource_folders import ResourceFolders, resource_folders
+from linnet.runtime.project.resource_folders import ResourceFolders, peer_home, resource_folders
 from linnet.runtime.settings.checks import check_reasoning, check_word, checked_seconds, limits_of
-from linnet.runtime.settings.layers import Layers, found
+from linnet.runtime.settings.folders import home_folder, work_folder
+from linnet.runtime.settings.layers import Layers, found, without_pis
 from linnet.runtime.settings.session_options import SessionOptions, session_options
 
 if TYPE_CHECKING:
     from linnet.core.permissions.rule import Mode, Rule
+    from linnet.core.permissions.tool_selection import ToolSelection
     from linnet.extensions.mcp.config import ServerConfig
     from linnet.providers.recorded.difference import Match
     from linnet.providers.recorded.recording import Recording
@@ -58,8 +62,12 @@ class _AsSaid(Struct, frozen=True, kw_only=True):
     compact_keep: int
     keep_messages: int | None
     calls_at_once: int
+    steering_skips: bool
+    compact_between_steps: bool
+    session_format: SessionFormat
+    compact_tiny: bool
     needs_key: bool
-    wording: Literal["zot", "pi"]
+    wording: Literal["zot", "pi", "pi-0.73"]
     permission: "Mode"
     permission_callback: "Callback | None"
     question_timeout: float | None
@@ -74,6 +82,23 @@ class _AsSaid(Struct, frozen=True, kw_only=True):
     sandbox_network: bool
     sandbox_files: bool
     sandbox_extensions: bool
+
+
+class ToolChoice(Struct, frozen=True):
+    """Which tools are offered."""
+
+    own: tuple[str, ...] | None = None
+    """The names of linnet's own; None: the default ones."""
+    functions: "tuple[FunctionTool, ...]" = ()
+    of_servers: tuple[str, ...] | None = None
+    """Those of MCP servers; None: all."""
+    of_others: "ToolSelection | None" = None
+    """Those of extensions; None: all."""
+    unheard: tuple[str, ...] = ()
+    """Names that linnet has no tool of."""
+
+
+NO_CHOICE = ToolChoice()
 
 
 class Settings(_AsSaid, frozen=True, kw_only=True):
@@ -97,6 +122,9 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
     resource_folders: ResourceFolders
     limits: Limits
     tools: tuple[str, ...] | None
+    """The names of linnet's own tools that are offered; None: the default ones."""
+    selection: "ToolSelection | None"
+    """Which tools of others are offered; None: all."""
     functions: "tuple[FunctionTool, ...]"
     script: "Script | None"
     record: str | None
@@ -137,7 +165,11 @@ class Settings(_AsSaid, frozen=True, kw_only=True):
         project = self.project.resources
         zots = () if self.zot_home is None else (self.zot_home, os.path.join(self.cwd, ".zot"))
         folders = (self.sessions.home, *([project] if project else ()), *zots)
-        return self.find_extensions and any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders)
+        if not self.find_extensions:
+            return False
+        if any(os.path.isdir(os.path.join(folder, "extensions")) for folder in folders):
+            return True
+        return self.resource_folders.has_pi_extensions
 
     @property
     def hidden_variables(self) -> list[str]:
@@ -189,11 +221,10 @@ def resolve(
     try:
         return _resolved(layers, asked, environ, below, home, project, spelled, client_tools)
     except ConfigError as error:
-        others = [layer for layer in layers.all if layer.source != "pi"]
-        if len(others) == len(layers.all):
-            raise
-        remarks = [*layers.remarks, f"pi's settings are not used: {error}"]
-        return _resolved(Layers(others, remarks), asked, environ, below, home, project, spelled, client_tools)
+        for fewer in without_pis(layers, error):
+            with suppress(ConfigError):
+                return _resolved(fewer, asked, environ, below, home, project, spelled, client_tools)
+        raise
 
 
 def _resolved(
@@ -233,9 +264,11 @@ def _resolved(
     if config.api:
         with layers.blaming("api"):
             remote_api(config.api)
-    providers = KnownProviders(environ, home)
+    peers = peer_home("pi", environ) if config.stands_in_for == "pi" else None
+    providers = KnownProviders(environ, home, peers)
     accounts = Accounts(providers, config.api_key, config.base_url, config.api, spelled)
-    models = KnownModels(accounts, config.models or ())
+    as_pi = config.stands_in_for == "pi"
+    models = KnownModels(accounts, config.models or (), lenient=as_pi)
     provider = providers.named(config.provider)
     if provider is not None and config.extensions:
         providers.expect(provider)
@@ -247,15 +280,23 @@ def _resolved(
         asked = asked if asked.model is None else replace(asked, reasoning=models.level)
     with layers.blaming("shell"):
         shell = _shell(config.shell, environ, project.root)
-    with layers.blaming("tools"):
-        tools = _tools(config.tools)
-    sessions = session_options(config, asked, home, spelled)
-    remarks = list(layers.remarks)
+    chosen = NO_CHOICE
+    if config.tools is not None or config.exclude_tools or config.builtin_tools is False:
+        from linnet.runtime.settings.tool_settings import choice  # For those who choose.
+
+        with layers.blaming("tools"):
+            chosen = choice(config, as_pi=as_pi)
+    sessions = session_options(config, asked, home, spelled, peers)
+    remarks = [*layers.remarks, *providers.remarks]
+    if as_pi and models.custom:
+        remarks.append(f'Model "{models.custom}" not found for provider "{model.provider}". Using custom model id.')
     if config.models:
         lost = ", ".join(models.unmatched())
         remarks += [f"{spelled('models')}: no model that can be used is meant by {lost}"] if lost else []
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
         remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
+    if chosen.unheard and not (config.extensions or config.find_extensions or config.mcp_servers):
+        remarks.append(f"{spelled('tools')}: there is no tool {', '.join(chosen.unheard)}")
     settings = Settings(
         **{name: getattr(config, name) for name in _AsSaid.__struct_fields__},
         asked=asked,
@@ -271,8 +312,9 @@ def _resolved(
         project=project,
         resource_folders=resource_folders(config, asked, environ, home, project, spelled),
         limits=limits,
-        tools=tools,
-        functions=_functions(config.tools),
+        tools=chosen.own,
+        selection=chosen.of_others,
+        functions=chosen.functions,
         script=script,
         record=None if config.record is None else os.path.abspath(config.record),
         recording=recording,
@@ -281,8 +323,8 @@ def _resolved(
         unheard_tools=(),
         shell=shell,
         shell_prefix=config.shell_prefix or "",
-        mcp=_mcp(config, environ, home, project, spelled),
-        mcp_tools=None if config.tools is None else tuple(_mcp_names(config.tools)),
+        mcp=() if chosen.of_servers == () else _mcp(config, environ, home, project, spelled),
+        mcp_tools=chosen.of_servers,
         extensions=tuple(os.path.abspath(os.path.expanduser(path)) for path in config.extensions or ()),
         extension_flags=dict(config.extension_flags or {}),
         sandbox_hosts=tuple(config.sandbox_hosts or ()),
@@ -305,55 +347,12 @@ def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:
     return []
 
 
-def home_folder(environ: Mapping[str, str]) -> str:
-    """Return the folder in which linnet keeps what is the user's own. It is not created. Raises ConfigError if it would
-    be a different one in each project.
-    """
-    given = os.path.expanduser(environ.get("LINNET_HOME") or os.path.join("~", FOLDER))
-    if not os.path.isabs(given) and FOLDER in os.path.normpath(given).split(os.sep):
-        raise ConfigError(f"LINNET_HOME is {given}, which is the folder of whatever project this is; give a whole path")
-    return os.path.abspath(given)
-
-
-def work_folder(cwd: Path | None, spelled: Spelling = flag) -> str:
-    """Return the folder to work in, with links resolved, so that it has one name. Raises ConfigError if it is none."""
-    try:
-        path = os.path.realpath(cwd or os.getcwd())
-    except FileNotFoundError:
-        raise ConfigError(f"the current folder no longer exists; pass {spelled('cwd')}") from None
-    except ValueError:
-        raise ConfigError(f"{spelled('cwd')} {cwd!r} cannot be the name of a folder") from None
-    if not os.path.isdir(path):
-        raise ConfigError(f"{spelled('cwd')} {path} is not a folder")
-    return path
-
-
 def _shell(given: str | None, environ: Mapping[str, str], cwd: str) -> str | None:
     if not given:
         return None
     from linnet.processes.shell import found
 
     return found(given, environ, cwd)
-
-
-def _tools(given: "Sequence[str | FunctionTool] | None") -> tuple[str, ...] | None:
-    """Return the names of those of linnet's own tools that were chosen; None if nobody chose, and all are meant."""
-    if given is None:
-        return None
-    names = [each for each in given if isinstance(each, str)]
-    if not names:
-        return ()
-    from linnet.tools.standard import standard_tools  # Costs a few milliseconds, for those who choose.
-
-    return tuple(tool.spec.name for tool in standard_tools(name for name in names if not _is_mcp(name)))
-
-
-def _is_mcp(name: str) -> bool:
-    return name.startswith("mcp__")
-
-
-def _mcp_names(given: "Sequence[str | FunctionTool]") -> list[str]:
-    return [each for each in given if isinstance(each, str) and _is_mcp(each)]
 
 
 def _mcp(
@@ -363,8 +362,7 @@ def _mcp(
     folders = [home, *([project.resources] if project.resources else [])]
     files = [path for folder in folders if os.path.exists(path := os.path.join(folder, "mcp.json"))]
     files += [os.path.abspath(os.path.expanduser(path)) for path in config.mcp_config or ()]
-    unwanted = not config.mcp or (config.tools is not None and not _mcp_names(config.tools))
-    if unwanted or not (files or config.mcp_servers):
+    if not config.mcp or not (files or config.mcp_servers):
         return ()
     from linnet.extensions.mcp.files import load
 
@@ -374,15 +372,3 @@ def _mcp(
         return project.read(path) if path.startswith(inside) else None
 
     return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)
-
-
-def _functions(given: "Sequence[str | FunctionTool] | None") -> "tuple[FunctionTool, ...]":
-    """Return the functions that are tools. Raises ConfigError if two tools have one name."""
-    functions = tuple(each for each in given or () if not isinstance(each, str))
-    if functions:
-        from linnet.tools.toolset import clash
-
-        names = [(name, "linnet itself") for name in _tools(given) or ()]
-        if problem := clash([*names, *((each.spec.name, each.owner) for each in functions)]):
-            raise ConfigError(problem)
-    return functions

@@ -46,6 +46,11 @@ class OpenQuestions:
         self._open: dict[str, _Open] = {}
 
     @property
+    def answerable(self) -> bool:
+        """Return whether there is a client that may answer. Without the lock, that is true of a moment."""
+        return self._answerable
+
+    @property
     def open(self) -> Sequence[QuestionAsked]:
         """Return the open questions in the order in which they were asked, with the time that is left for each. Read
         with the session's lock held.

@@ -1,6 +1,6 @@
 """All tools of a session as one toolset: linnet's own, those that others bring, and the permission gate in front."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from linnet.core.permissions.rule import Rule
     from linnet.core.toolspec import ToolSpec
     from linnet.extensions.chain import Chain
+    from linnet.providers.watch import Watch
     from linnet.runtime.tools.client_tools import ClientTools
     from linnet.runtime.tools.permission import Permissions, PlacedRules
     from linnet.tools.toolset import Toolset
@@ -39,6 +40,9 @@ class SessionTools(Listener):
         self._live = live
         self._questions = questions
         self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
+        self._active: frozenset[str] | None = None  # The tools that an extension has chosen; None for those there are.
+        self._heard_of: set[str] = set()  # Tools that were there when an extension chose.
+        self._everything: Toolset | None = None  # All tools, active or not, where extensions may choose.
         self._client: ClientTools | None = None
         self._permissions: tuple[int, Permissions] | None = None  # With the edition of the settings, as below.
         self._placed: dict[tuple[Rule, ...], PlacedRules] = {}  # Where their paths led at first.
@@ -62,10 +66,24 @@ class SessionTools(Listener):
         declared = self._client is not None and bool(self._client.specs)
         return settings.tools != () or bool(settings.functions or settings.mcp) or declared  # Extensions': likewise.
 
+    @property
+    def hooks_input(self) -> bool:
+        """Return whether extensions are asked about what is said, before it is said to the model."""
+        return self.chain is not None and self.chain.handles("input")
+
     def extend(self, chain: "Chain | None") -> None:
         """Have the tools of these extensions from now on; None if there are none any more."""
         self.chain = chain
         self._made = None
+        self.resources.watch = self._watch
+
+    def _watch(self) -> "Watch | None":
+        """Return who sees requests and replies at the moment, if an extension wants that."""
+        if self.chain is None or not self.chain.hears_all:
+            return None
+        from linnet.extensions.provider_watch import watch_of
+
+        return watch_of(self.chain)
 
     def declare(self, specs: "Sequence[ToolSpec]") -> None:
         """Have these tools that the client runs, instead of those it declared before. Raises BadInput if a name is
@@ -111,12 +129,15 @@ class SessionTools(Listener):
             others.append((FUNCTION, self._guarded(functions, settings)))
         if settings.mcp:
             others.append((SERVER, self._guarded(self.resources.servers, settings)))
-        if chain is not None and (settings.tools != () or settings.zot_home is not None):
+        selection = settings.selection
+        none = selection is not None and selection.allowed == () and settings.zot_home is None
+        if chain is not None and not none:
             for extension in chain.extensions:
                 if extension.tools is not None and extension.replaces_tools:
-                    instead.append(self._guarded(extension.tools, settings))
+                    instead.append(self._guarded(self._selected(extension.tools, settings), settings))
                 elif extension.tools is not None:
-                    others.append((extension.path, self._guarded(extension.tools, settings)))
+                    theirs = self._guarded(self._selected(extension.tools, settings), settings)
+                    others.append((extension.path, theirs))
         if client is not None:
             others.append((CLIENT, self._guarded(client, settings)))
         if self.resources.has_skill_tool:
@@ -127,11 +148,63 @@ class SessionTools(Listener):
             from linnet.tools.toolset import Combined
 
             tools = Combined((OWN, tools), *others, instead=instead)
+            if selection is not None and (excluded := selection.excluded):
+                from linnet.core.permissions.tool_selection import matches
+                from linnet.tools.toolset import Selected
+
+                tools = Selected(tools, lambda name: not matches(name, excluded), self.resources.tools)
         if chain is None:
             return tools
         from linnet.extensions.hooked import Hooked
+        from linnet.tools.toolset import Selected
 
-        return Hooked(tools, chain)  # Outermost: the gate sees what will really run.
+        self._everything = tools
+        # Outermost: the gate sees what will really run.
+        return Hooked(Selected(tools, self.is_active) if chain.hears_all else tools, chain)
+
+    def activate(self, names: Collection[str] | None) -> None:
+        """Offer the model these tools from the next step on, and no others; None for all that are offered at first."""
+        self._heard_of |= {spec.name for spec, _ in self.all_specs()}
+        self._active = None if names is None else frozenset(names)
+
+    def join(self, names: Collection[str]) -> None:
+        """Take note of the tools that extensions have by now: those that are new are active, unless they say no."""
+        fresh = [name for name in names if name not in self._heard_of]
+        self._heard_of |= set(names)
+        if self._active is not None:
+            self._active |= {name for name in fresh if not self._is_hidden(name)}
+
+    def _is_hidden(self, name: str) -> bool:
+        return any(name in each.hidden for each in (self.chain.detailed if self.chain is not None else ()))
+
+    def is_active(self, name: str) -> bool:
+        """Return whether the model is offered the tool of this name, if there is one."""
+        if self._active is not None:
+            return name in self._active
+        return not self._is_hidden(name)
+
+    def all_specs(self) -> "list[tuple[ToolSpec, str]]":
+        """Return all tools, active or not, each with the path of the extension that brings it, if one does."""
+        chain = self.chain
+        theirs = [
+            (spec, each.path)
+            for each in (chain.extensions if chain is not None else ())
+            if each.tools is not None
+            for spec in each.tools.specs
+        ]
+        names = {spec.name for spec, _ in theirs}
+        _ = self.tools  # Which builds what follows, if it is not.
+        everything = self._everything.specs if self._everything is not None else ()
+        return [*((spec, "") for spec in everything if spec.name not in names), *theirs]
+
+    def _selected(self, tools: "Toolset", settings: Settings) -> "Toolset":
+        """Return those of an extension's tools that were asked for."""
+        selection = settings.selection
+        if selection is None or selection.allowed is None or settings.zot_home is not None:
+            return tools
+        from linnet.tools.toolset import Selected
+
+        return Selected(tools, selection.offers, self.resources.tools)
 
     def _guarded(self, tools: "Toolset", settings: Settings, *, own: bool = False) -> "Toolset":
         """Return these tools behind the gate, if there is one. Each owner's have it right in front, so that it knows

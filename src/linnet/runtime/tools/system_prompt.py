@@ -1,6 +1,11 @@
 """The system prompt: linnet's own words, hints for the tools, and what people add."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from linnet.runtime.project.instruction_files import InstructionFiles
+    from linnet.runtime.settings.settings import Settings
 
 BASE = """You are linnet, a coding agent. A program runs you on behalf of its user and shows them what you say and do. \
 You work in one folder of their machine, with the tools you are given.
@@ -22,25 +27,48 @@ TOOL_HINTS = {
 }
 
 
-def system_prompt(
+def sections(
     cwd: str,
     tools: Sequence[str],
     replacement: str | None,
     addition: str | None,
-    sections: Sequence[str] = (),
     *,
+    project_context: str = "",
+    skills: str = "",
     sandbox: str = "",
-) -> str:
-    """Return the system prompt for a model that has these tools. `replacement` stands in for linnet's own words,
-    `addition` follows whichever was used, then come `sections`. `sandbox` says what commands cannot do.
+    hints: Sequence[str] = (),
+) -> dict[str, str]:
+    """Return the sections of the system prompt by their names, for a model that has these tools: joined by empty lines,
+    in this order, they are the prompt. `replacement` stands in for linnet's own words, `addition` follows whichever was
+    used, `sandbox` says what commands cannot do, and `hints` what extensions say about their tools. The names are pi's,
+    where pi has the same.
     """
-    parts = [BASE if replacement is None else replacement]
+    found = {"preamble": BASE if replacement is None else replacement}
     if replacement is None:
-        hints = [f"- {TOOL_HINTS[name]}" for name in tools if name in TOOL_HINTS]
-        if hints:
-            parts.append("Your tools:\n" + "\n".join(hints))
-        parts.append(f"The working folder is {cwd}. Relative paths start there.")
-    parts.append(sandbox)
-    if addition:
-        parts.append(addition)
-    return "\n\n".join(part for part in (*parts, *sections) if part)
+        lines = [f"- {TOOL_HINTS[name]}" for name in tools if name in TOOL_HINTS] + [f"- {hint}" for hint in hints]
+        found["tools"] = "Your tools:\n" + "\n".join(lines) if lines else ""
+        found["cwd"] = f"The working folder is {cwd}. Relative paths start there."
+    found |= {"sandbox": sandbox, "addendum": addition or "", "project_context": project_context, "skills": skills}
+    return {name: text for name, text in found.items() if text}
+
+
+def put_together(
+    settings: "Settings",
+    tools: Sequence[str],
+    hints: Sequence[str],
+    files: "InstructionFiles",
+    skills: str,
+    sandbox: str,
+) -> dict[str, str]:
+    """Return the sections that the settings and the files of people come to."""
+    replacement, addition = settings.system_prompt, settings.append_system_prompt
+    return sections(
+        settings.cwd,
+        tools,
+        files.system if replacement is None else replacement,
+        files.addition if addition is None else addition,
+        project_context=files.section,
+        skills=skills,
+        sandbox=sandbox,
+        hints=hints,
+    )

@@ -178,6 +178,8 @@ def once(
         say(f"this session is kept in {kept}")
     if wakeup.signal:
         return 128 + wakeup.signal
+    if not asked and not outlet.broken:
+        return 0  # Nothing was to be done.
     return _code(ended, listener) if ended is not None and not outlet.broken else 1
 
 

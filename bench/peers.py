@@ -3,7 +3,7 @@
 import json
 import os
 import sys
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 
@@ -51,6 +51,23 @@ def _zot_like(name: str, command: list[str], url: str) -> Peer:
         delta=b'"type":"text_delta"',
         progress=b'"tool_progress"',
     )
+
+
+def linnet_today(url: str, home: Path) -> Peer:
+    """linnet-pi in the protocol of today's pi."""
+    flags = ["--mode", "rpc", "--no-session", "--provider", "anthropic", "--base-url", url, "--api-key", "x"]
+    command = [str(Path(sys.executable).with_name("linnet-pi")), *flags, "--dialect", "pi-1"]
+    return _settling("linnet-pi", command, {"LINNET_HOME": str(home / "linnet"), "HOME": str(home)})
+
+
+def pi_today(name: str, node: str, path: str, url: str, home: Path) -> Peer:
+    """pi in a version that says when it has settled."""
+    like = pi(path, url, home / name)
+    return _settling(name, [node, *like.command[1:]], like.env)
+
+
+def _settling(name: str, command: list[str], env: dict[str, str]) -> Peer:
+    return replace(_pi_like(name, command, env), terminator=b'"type":"agent_settled"')
 
 
 def pi(path: str, url: str, home: Path) -> Peer:

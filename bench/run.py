@@ -12,7 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, apis, extensions, monitor, project, sessions, start, steps, tools, turns
+from bench import agents, apis, extensions, monitor, project, sessions, start, steps, today, tools, turns
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -42,6 +42,8 @@ def main() -> None:
                 print("\nThe pi protocol\n")
                 pi_peers = pi_like(url, home)
                 show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
+                print("\nThe pi protocol of today\n")
+                show(today.columns(url, folder, home))
                 print("\nTurns, in the zot protocol and in pi's\n")
                 show(turns.columns(zot_like(url), folder))
                 print()

@@ -1,11 +1,10 @@
-"""What `make demo` runs: a real `linnet rpc`, driven over its pipes, shown as a person would like to see it.
+"""What `make demo` runs: a real linnet with today's pi protocol on its pipes, shown as a person would like to see it.
 
 The model is a script, so it needs no key and no network; the process, the protocol, the tools and the files are real.
 """
 
 import json
 import os
-import secrets
 import subprocess
 import sys
 import textwrap
@@ -23,7 +22,7 @@ from typing import Any
 Frame = dict[str, Any]
 
 LINNET = Path(sys.executable).with_name("linnet")
-FLAGS = ["rpc", "--provider", "scripted"]
+FLAGS = ["--mode", "rpc", "--dialect", "pi-1", "--provider", "scripted", "--no-session"]
 PROMPT = "Write a small program, run it, and mend what is broken."
 PATIENCE = 60  # Seconds for everything; it takes less than one.
 
@@ -41,16 +40,10 @@ class DemoFailed(Exception):
 class Agent:
     """The process, what it was asked and what it answered. Frames are taken one at a time, in order."""
 
-    def __init__(self, folder: Path, token: str) -> None:
+    def __init__(self, folder: Path) -> None:
         self.spawned = perf_counter()
         self.frames: Counter[str] = Counter()
-        self.process = subprocess.Popen(
-            [LINNET, *FLAGS],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            cwd=folder,
-            env={**os.environ, "ZOTCORE_RPC_TOKEN": token},
-        )
+        self.process = subprocess.Popen([LINNET, *FLAGS], stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=folder)
         assert self.process.stdin
         assert self.process.stdout
         self._stdin, self._stdout = self.process.stdin, self.process.stdout
@@ -77,13 +70,15 @@ class Agent:
 
     def ask(self, **command: str) -> Frame:
         self.send(**command)
-        data: Frame = self.take().get("data", {})
+        while (answer := self.take())["type"] != "response":
+            pass  # An event: what has changed is told before the answer.
+        data: Frame = answer.get("data", {})
         return data
 
     def events(self) -> Iterator[Frame]:
         while True:
             frame = self.take()
-            if frame["type"] == "done":
+            if frame["type"] == "agent_settled":  # Not `agent_end`: a retry may follow that.
                 return
             yield frame
 
@@ -141,9 +136,9 @@ def in_short(call: Frame) -> str:
 
 
 def show_result(call: Frame, result: Frame) -> None:
-    mark, colour = ("✗", RED) if result["is_error"] else ("✓", GREEN)
-    print(f"\n  {paint(mark, colour)} {paint(call['name'], CYAN)} {in_short(call)}")
-    text = "\n".join(block.get("text", "[image]") for block in result["content"])
+    mark, colour = ("✗", RED) if result["isError"] else ("✓", GREEN)
+    print(f"\n  {paint(mark, colour)} {paint(call['toolName'], CYAN)} {in_short(call)}")
+    text = "\n".join(block.get("text", "[image]") for block in result["result"]["content"])
     lines = text.removeprefix(f"$ {call['args'].get('command')}\n\n").rstrip("\n").split("\n")
     most = 10
     for line in lines[:most]:
@@ -156,32 +151,28 @@ def show_run(agent: Agent) -> float:
     """The events of one prompt: words flow together, a call is shown with its result. Returns the seconds in tools."""
     words: list[str] = []
     calls: dict[str, Frame] = {}
-    stop = ""
-    in_tools, since = 0.0, 0.0
+    last: Frame = {}
+    turns, in_tools, since = 0, 0.0, 0.0
     for event in agent.events():
-        match event["type"]:
-            case "turn_start":
-                print(f"\n{paint('step ' + str(event['step']), DIM)}")
-            case "text_delta":
-                words.append(event["delta"])
-            case "assistant_message":
-                text = "".join(words)
-                print(textwrap.fill(text, WIDTH, initial_indent="  ", subsequent_indent="  "))
+        match event:
+            case {"type": "turn_start"}:
+                turns += 1
+                print(f"\n{paint(f'step {turns}', DIM)}")
+            case {"assistantMessageEvent": {"type": "text_delta", "delta": delta}}:
+                words.append(delta)
+            case {"type": "message_end", "message": {"role": "assistant"} as last}:
+                print(textwrap.fill("".join(words), WIDTH, initial_indent="  ", subsequent_indent="  "))
                 words.clear()
-            case "tool_call":
-                calls[event["id"]] = event
-            case "tool_result":
-                show_result(calls[event["id"]], event)
-                now = perf_counter()
-                in_tools, since = in_tools + now - since, now
-            case "turn_end":
-                stop, since = event["stop"], perf_counter()
-            case "error":
-                raise DemoFailed(event["message"])
+            case {"type": "tool_execution_start", "toolCallId": id}:
+                since = since if calls else perf_counter()
+                calls[id] = event
+            case {"type": "tool_execution_end", "toolCallId": id}:
+                show_result(calls.pop(id), event)
+                in_tools += 0.0 if calls else perf_counter() - since
             case _:
                 pass
-    if stop != "end_turn":
-        raise DemoFailed(f"the turn ended with {stop!r}")
+    if last.get("stopReason") != "stop":
+        raise DemoFailed(last.get("errorMessage") or f"the run ended with {last.get('stopReason')!r}")
     return in_tools
 
 
@@ -200,21 +191,19 @@ def demo(folder: Path) -> None:
         f"{paint('linnet', BOLD)}: a coding agent on a pipe. The process is real, the model a script: no key is needed."
     )
 
-    heading("Spawn it, and say hello")
+    heading("Spawn it, and ask how it is")
     print(f"$ cd {folder} && linnet {' '.join(FLAGS)}")
-    token = secrets.token_hex(4)
-    agent = Agent(folder, token)
+    agent = Agent(folder)
     watchdog = Timer(PATIENCE, agent.process.kill)
     watchdog.start()
     try:
-        agent.ask(id="1", type="hello", token=token)
+        agent.ask(id="1", type="get_state")
         answered = perf_counter()
-        agent.ask(id="2", type="ping")
-        agent.ask(id="3", type="get_state")
+        agent.ask(id="2", type="set_thinking_level", level="low")
 
         heading("Give it work")
         asked = perf_counter()
-        agent.ask(id="4", type="prompt", message=PROMPT)
+        agent.ask(id="3", type="prompt", message=PROMPT)
         in_tools = show_run(agent)
         done = perf_counter()
 
@@ -222,23 +211,23 @@ def demo(folder: Path) -> None:
         show_folder(folder)
 
         heading("What it took")
-        state = agent.ask(id="5", type="get_state")
+        stats = agent.ask(id="4", type="get_session_stats")
         agent.finish()
     finally:
         watchdog.cancel()
         agent.close()
-    usage = state["usage"]
+    tokens = stats["tokens"]
     counted = ", ".join(f"{count}\u00a0{name}" for name, count in agent.frames.most_common())
     rows = {
         "spawn to first answer": f"{(answered - agent.spawned) * 1000:.0f} ms",
-        "prompt to done": f"{(done - asked) * 1000:.0f} ms, {in_tools * 1000:.0f} of them in tools",
-        "tokens": f"{usage['input']} in, {usage['output']} out, ${usage['cost_usd']:.4f}",
+        "prompt to settled": f"{(done - asked) * 1000:.0f} ms, {in_tools * 1000:.0f} of them in tools",
+        "tokens": f"{tokens['input']} in, {tokens['output']} out, ${stats['cost']:.4f}",
         "frames": counted,
     }
     for name, value in rows.items():
         print(textwrap.fill(value, WIDTH, initial_indent=f"  {name:<23}", subsequent_indent=" " * 25))
 
-    print(f"\n{paint('Embed it:', BOLD)} spawn `linnet rpc`, write lines, read lines. Clients to copy: examples/rpc/")
+    print(f"\n{paint('Embed it:', BOLD)} spawn it, write lines, read lines. docs/pi-1-protocol.md has them all")
 
 
 def main() -> int:

@@ -21,6 +21,7 @@ LAYERS: dict[str, set[str]] = {
     "providers": {"core", "files"},
     "tools": {"core", "files", "logs.py", "concurrency", "processes"},
     "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
+    "eventlog": {"core", "wire", "files"},
     "export": {"core", "store"},
     # Extensions for pi are told of a session in pi's words, which are those of its wire.
     "extensions": {"core", "wire", "files", "logs.py", "concurrency", "processes", "tools"},

@@ -8,35 +8,35 @@ from linnet.core.messages import ToolCall, UserPart
 from linnet.errors import BadInput
 
 
-class Confirm(Struct, frozen=True):
+class Confirm(Struct, frozen=True, tag="confirm"):
     """Ask for yes or no."""
 
     title: str
     message: str = ""
 
 
-class Select(Struct, frozen=True):
+class Select(Struct, frozen=True, tag="select"):
     """Ask for one of these options."""
 
     title: str
     options: tuple[str, ...]
 
 
-class EnterText(Struct, frozen=True):
+class EnterText(Struct, frozen=True, tag="enter_text"):
     """Ask for a line of text."""
 
     title: str
     placeholder: str = ""
 
 
-class EditText(Struct, frozen=True):
+class EditText(Struct, frozen=True, tag="edit_text"):
     """Ask for a longer text."""
 
     title: str
     prefill: str = ""  # The text to begin with.
 
 
-class Permit(Struct, frozen=True):
+class Permit(Struct, frozen=True, tag="permit"):
     """Ask whether a tool may be run with these arguments."""
 
     call: ToolCall
@@ -44,7 +44,7 @@ class Permit(Struct, frozen=True):
     preview: str = ""  # What to show: a command, a diff.
 
 
-class RunClientTool(Struct, frozen=True):
+class RunClientTool(Struct, frozen=True, tag="run_client_tool"):
     """Ask the client to run a tool that it declared."""
 
     call: ToolCall

@@ -71,9 +71,14 @@ class Opening:
 
     def _join(self) -> None:
         """Make one event of the pieces of a part."""
-        if self._growing is not None:
-            self._parts.append(replace(self._growing, text="".join(self._pieces)))
-            self._end_of_parts()
+        if self._growing is None:
+            return
+        before = self._parts[-1] if self._parts else None
+        if isinstance(before, Growing) and before.index == self._growing.index and type(before) is type(self._growing):
+            self._parts.pop()  # It was joined before, and has grown since.
+            self._pieces.insert(0, before.text)
+        self._parts.append(replace(self._growing, text="".join(self._pieces)))
+        self._end_of_parts()
 
     def _end_of_parts(self) -> None:
         self._growing = None
@@ -110,7 +115,10 @@ class Opening:
                 self._questions[id] = event
             case events.QuestionClosed(id):
                 self._questions.pop(id, None)
-            case events.JobStarted() | events.JobInterrupted() | events.RunStarted():
+            case events.JobStarted() | events.JobInterrupted():
+                self._job.append(event)
+            case events.RunStarted():
+                self._forget_step()  # What came before it was in no step.
                 self._job.append(event)
             case events.CompactionStarted() | events.RetryScheduled():
                 self._drop_from_job(type(event))
@@ -121,7 +129,9 @@ class Opening:
                 self._drop_from_job(events.RetryScheduled)
             case events.RunEnded():
                 self._drop_from_job(events.RunStarted)
-                self._job.append(event)  # Whole: where all runs of a prompt are one to a client, it is told of it at last.
+                self._job.append(
+                    event
+                )  # Whole: where all runs of a prompt are one to a client, it is told of it at last.
             case events.Settled():
                 self._job.clear()
                 self._forget_step()

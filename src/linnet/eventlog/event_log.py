@@ -1,0 +1,211 @@
+"""All events of one agent, numbered and kept for some time, for whoever wants to be told from some number on.
+
+One thread at a time writes; any number of readers follow at their own speed (`cursor.py`). Who keeps up is handed the
+events that are still in memory; who does not reads the files, and costs the writer nothing.
+"""
+
+import os
+from collections import deque
+from collections.abc import Callable, Sequence
+from itertools import groupby
+from threading import Lock
+
+from msgspec import Struct
+
+from linnet.core.events import Event
+from linnet.core.loop.opening import Opening
+from linnet.eventlog.reserved import Reserved, boot
+from linnet.eventlog.retention import drop
+from linnet.eventlog.segment import Header, Numbered, Reading, Segment, firsts
+from linnet.eventlog.spelling import UNTOLD, VERSION, Unreadable
+from linnet.files.folders import make
+
+MOST_RECENT = 4096  # Events in memory, for those who keep up.
+_untold = frozenset(UNTOLD)
+
+
+class Limits(Struct, frozen=True):
+    """How much is kept of one agent."""
+
+    bytes: int = 64 * 1024 * 1024
+    milliseconds: int = 24 * 60 * 60 * 1000
+    segment: int = 4 * 1024 * 1024
+    """A file that has more bytes is followed by another: files are dropped whole."""
+
+
+class EventLog:
+    """Invariants: numbers only grow, over restarts too. What readers are handed is in a file before. An event that
+    could not be written has no number, and the next file says that something is missing.
+
+    `_lock` guards all of it. It is held for as long as a write to a file takes; whoever appends may hold the session's.
+    """
+
+    def __init__(self, folder: str, reserved: Reserved, clock: Callable[[], int], limits: Limits | None = None) -> None:
+        """`clock` tells milliseconds since 1970. Raises OSError."""
+        self.folder = folder
+        self._reserved = reserved
+        self._clock = clock
+        self._limits = limits or Limits()
+        self._boot = boot()
+        self._lock = Lock()
+        self._opening = Opening()  # Of the agent itself: its children have encoders of their own.
+        self._recent: deque[Numbered] = deque()
+        self._recent_events = 0
+        self._listeners: list[Callable[[], None]] = []
+        self._segment: Segment | None = None
+        self._whole = True  # Nothing was lost since the last event in the files.
+        self._lost_after = -1  # Something was lost after the event with this number; -1 if nothing ever was.
+        self._head = 0
+        self._filed = 0  # Of events up to this number, those that are told are in the files.
+        self._resume()
+
+    @property
+    def head(self) -> int:
+        """Return the number of the last event; 0 if there was none."""
+        return self._head
+
+    def append(self, batch: Sequence[Event], parent: str = "") -> int:
+        """Write these events, then have readers told. Return the number of the last. Never raises: what cannot be
+        written is lost, and readers hear of a gap as soon as something can be.
+        """
+        with self._lock:
+            numbered = _told(batch, self._head + 1, parent)
+            if self._write(numbered, self._head + len(batch)):
+                self._head += len(batch)
+                self._remember(numbered)
+            if not parent:
+                self._opening.apply(batch)
+            for tell in self._listeners:
+                tell()
+            return self._head
+
+    def live(self) -> tuple[int, list[Event]]:
+        """Return the number of the last event, and what an encoder has to skip to go on after it."""
+        with self._lock:
+            return self._head, self._opening.kept
+
+    def opening_after(self, number: int) -> list[Event] | None:
+        """Return what an encoder has to skip to go on after this number, if nothing that is told came after it; None if
+        something did, or no event has had the number yet.
+        """
+        with self._lock:
+            return self._opening.kept if self._filed <= number <= self._head else None
+
+    def listen(self, tell: Callable[[], None]) -> None:
+        """Have this function called when there is more to read. It must neither block nor read."""
+        with self._lock:
+            self._listeners.append(tell)
+
+    def unlisten(self, tell: Callable[[], None]) -> None:
+        """Have it called no more."""
+        with self._lock:
+            self._listeners.remove(tell)
+
+    def recent(self, after: int) -> list[Numbered] | None:
+        """Return what came after this number, if all of that is in memory; None if it is not."""
+        with self._lock:
+            if after >= self._filed:
+                return []
+            if after <= self._lost_after or not self._recent or after < self._recent[0].first - 1:
+                return None
+            found: list[Numbered] = []
+            for batch in reversed(self._recent):
+                if batch.last <= after:
+                    break
+                found.append(batch)
+            return found[::-1]
+
+    def readable(self, first: int) -> int | None:
+        """Return how many bytes are whole lines of the file that begins with this number; None: all of them."""
+        segment = self._segment
+        return segment.size if segment is not None and segment.first == first else None
+
+    def close(self) -> None:
+        """Write no more, and have what was written on disk. Idempotent."""
+        with self._lock:
+            if self._segment is not None:
+                self._segment.finish()
+                self._segment = None
+
+    def _write(self, numbered: Sequence[Numbered], last: int) -> bool:
+        """Return whether they are written."""
+        if not numbered:
+            return True
+        try:
+            self._reserved.reach(last)
+            segment = self._segment
+            if segment is None or segment.added >= self._limits.segment:
+                segment = self._next_segment(self._filed + 1)
+            segment.append(numbered, self._clock())
+            self._filed = last
+        except OSError:
+            self._lose()
+            return False
+        return True
+
+    def _lose(self) -> None:
+        """Go on in another file, which says that something is missing."""
+        self._whole, self._lost_after = False, self._head
+        self._recent.clear()
+        self._recent_events = 0
+        if self._segment is not None:
+            self._segment.close()
+            self._segment = None
+
+    def _next_segment(self, first: int) -> Segment:
+        segment = Segment(self.folder, first)
+        try:
+            segment.begin(Header(VERSION, first, self._boot, self._whole), self._opening.kept, self._clock())
+        except OSError:
+            segment.close()
+            raise
+        if self._segment is not None:
+            self._segment.close()
+        self._segment, self._whole = segment, True
+        drop([self.folder], self._limits.bytes, self._clock() - self._limits.milliseconds)
+        return segment
+
+    def _remember(self, numbered: Sequence[Numbered]) -> None:
+        self._recent.extend(numbered)
+        self._recent_events += sum(len(batch.events) for batch in numbered)
+        while self._recent_events > MOST_RECENT and len(self._recent) > 1:
+            self._recent_events -= len(self._recent.popleft().events)
+
+    def _resume(self) -> None:
+        """Go on where an earlier process was; above all that any has told, if nobody can say where that was."""
+        if not os.path.isdir(self.folder):
+            make(self.folder, 0o700)
+            return
+        found = firsts(self.folder)
+        try:
+            self._head = self._resumed(found[-1]) if found else self._reserved.given
+        except (OSError, Unreadable):
+            self._opening = Opening()
+            self._head, self._whole = self._reserved.given, False
+        self._filed = self._head
+
+    def _resumed(self, first: int) -> int:
+        """Read the newest file, and return the number of the last event. Raises OSError, Unreadable."""
+        reading = Reading(self.folder, first)
+        last = first - 1
+        try:
+            for batch in reading.batches(None):
+                if not batch.parent:
+                    self._opening.apply(batch.events)
+                last = max(last, batch.last)
+            if reading.header.boot != self._boot and not reading.closed:
+                raise Unreadable("the machine was started anew, and may have lost the end of it")
+            if reading.whole_lines < self._limits.segment:
+                self._segment = Segment(self.folder, first, reading.whole_lines, reading.messages)
+        finally:
+            reading.close()
+        return last
+
+
+def _told(batch: Sequence[Event], first: int, parent: str) -> list[Numbered]:
+    """Return the events with their numbers, without those that nobody is told of: each run of others by itself."""
+    if _untold.isdisjoint(map(type, batch)):
+        return [Numbered(first, batch, parent)] if batch else []
+    runs = groupby(enumerate(batch, first), lambda pair: type(pair[1]) in _untold)
+    told = [list(pairs) for untold, pairs in runs if not untold]
+    return [Numbered(pairs[0][0], [event for _, event in pairs], parent) for pairs in told]

@@ -1,6 +1,8 @@
 """Events are kept with their numbers, and read from any of them on: over restarts, losses and power cuts."""
 
+import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
@@ -18,11 +20,13 @@ from linnet.core.events import Event, TextGrew
 from linnet.eventlog import event_log, segment
 from linnet.eventlog.cursor import Cursor, Gap
 from linnet.eventlog.event_log import EventLog, Limits
+from linnet.eventlog.follower import Follower
 from linnet.eventlog.reserved import BLOCK, Reserved
 from linnet.eventlog.retention import drop
 from linnet.eventlog.segment import Numbered
 from linnet.eventlog.spelling import UNTOLD
 from linnet.wire.numbered import numbered_lines
+from linnet.wire.pi.dialect import Pi
 from tests.wire.stories import story
 from tests.wire.test_encoders import DIALECTS
 
@@ -100,18 +104,20 @@ def test_any_reader_gets_from_any_number_what_one_got_that_never_left(
     if restarted:
         kept.again()
     for after in {0, kept.log.head, *(random.randint(0, kept.log.head) for _ in range(5))}:
-        cursor = Cursor(kept.log)
-        skipped = cursor.seek(after)
-        assert not isinstance(skipped, Gap)
-        fresh = dialect.encoder()
-        fresh.skip(skipped)
-        told: list[tuple[int, bytes]] = []
-        while batches := cursor.take():
-            assert not isinstance(batches, Gap)
-            for each in batches:
-                told += lines(numbered_lines(fresh, each.first, each.events))
-        cursor.close()
-        assert told == [(number, line) for number, line in record if number > after]
+        for numbered in (True, False):
+            follower = Follower(kept.log, dialect.encoder, numbered=numbered)
+            assert follower.seek(after) is None
+            told = b""
+            while made := follower.take():
+                assert not isinstance(made, Gap)
+                told += b"".join(bytes(buffer) for buffers in made for buffer in buffers)
+            assert follower.position >= after
+            follower.close()
+            expected = [line for number, line in record if number > after]
+            assert told == b"".join(expected if numbered else [SEQ.sub(b"}", line) for line in expected])
+
+
+SEQ = re.compile(rb',"seq":\d+}$', re.MULTILINE)
 
 
 def lines(printed: "Sequence[tuple[bytes]] | object") -> list[tuple[int, bytes]]:
@@ -351,6 +357,23 @@ def test_a_long_reply_does_not_begin_a_file_with_every_piece(kept: Kept) -> None
     for _ in range(200):
         kept.log.append(words("x" * 100))
     assert len(kept.files()) < 20
+
+
+def test_who_joins_is_told_what_comes_with_all_that_is_open(kept: Kept) -> None:
+    before: list[Event] = [events.JobStarted("prompt"), events.RunStarted(), events.StepStarted(1)]
+    before += [events.ReplyStarted("api", "p", "m", 1), events.PartStarted(0, "text"), events.TextGrew(0, "Hello")]
+    kept.log.append(before)
+    follower = Follower(kept.log, Pi().encoder, numbered=True)
+    assert follower.take() is not None  # One that has not said from where is told everything.
+    follower.join()
+    kept.log.append(words(" there"))
+    told = follower.take()
+    assert told is not None
+    assert not isinstance(told, Gap)
+    [line] = [json.loads(b"".join(buffers)) for buffers in told]
+    assert line["message"]["content"] == [{"type": "text", "text": "Hello there"}]
+    assert line["seq"] == len(before) + 1
+    assert follower.seek(99) == Gap(99)
 
 
 def test_a_number_that_nobody_was_told_is_a_gap(kept: Kept) -> None:

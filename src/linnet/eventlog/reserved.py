@@ -10,8 +10,9 @@ from contextlib import suppress
 from threading import Lock
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder, encode
+from msgspec.json import encode
 
+from linnet.decoding import decoder_of
 from linnet.errors import ConfigError
 from linnet.files.reading import contents
 from linnet.files.replacing import replace
@@ -54,6 +55,6 @@ def boot() -> str:
 
 def _decoded(content: bytes, path: str) -> _Block:
     try:
-        return Decoder(_Block).decode(content)
+        return decoder_of(_Block).decode(content)
     except DecodeError as error:
         raise ConfigError(f"{path} does not say which numbers were given: {error}") from None

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 
 from msgspec import DecodeError, Struct
-from msgspec.json import Decoder, encode
+from msgspec.json import encode
 
 from linnet.core.events import Event
 from linnet.core.messages import Message
+from linnet.decoding import decoder_of
 from linnet.eventlog.spelling import VERSION, Reader, Unreadable, Writer
 from linnet.files.replacing import write_all
 from linnet.wire.jsonl import Lines, Overlong
@@ -165,7 +166,7 @@ class Reading:
 
 def _header(line: bytes) -> Header:
     try:
-        header = Decoder(Header).decode(line)
+        header = decoder_of(Header).decode(line)
     except DecodeError as error:
         raise Unreadable(f"it does not begin as a file of events: {error}") from None
     if header.version != VERSION:

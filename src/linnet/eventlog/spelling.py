@@ -12,12 +12,12 @@ from itertools import groupby, starmap
 from operator import attrgetter
 from typing import Any, TypeAlias, get_args, get_type_hints
 
-from msgspec import DecodeError, Raw, Struct, ValidationError, convert
-from msgspec.json import Decoder
+from msgspec import DecodeError, Raw, Struct, ValidationError
 from msgspec.structs import replace
 
 from linnet.core import events, ui_events
 from linnet.core.messages import Message, ToolResult, Verbatim
+from linnet.decoding import converted, decoder_of
 from linnet.errors import LinnetError
 from linnet.wire.jsonl import encode_lines
 
@@ -112,6 +112,7 @@ UNTOLD: tuple[type[events.Event], ...] = (
 
 _rows = {row.kind: row for row in ROWS}
 _words = {row.word: row for row in ROWS}
+_decoder_of = cache(decoder_of)
 _getters = {row.kind: attrgetter(*row.fields) for row in ROWS if len(row.fields) > 1 and not row.referring}
 
 
@@ -236,11 +237,11 @@ class Reader:
 
 def _parsed(line: bytes) -> Line:
     try:
-        parsed: Line = _decoder(Line).decode(line)
+        parsed: Line = _decoder_of(Line).decode(line)
     except ValidationError:
         raise
     except DecodeError:  # JSON can spell half a surrogate pair, as file names have it, and msgspec does not read that.
-        parsed = convert(json.loads(line), Plain)
+        parsed = converted(json.loads(line), Plain)
     return parsed
 
 
@@ -254,13 +255,8 @@ def _type_of(word: str) -> Any:
     return list[of_one]
 
 
-@cache
-def _decoder(type: Any) -> Decoder[Any]:
-    return Decoder(type)
-
-
 def _decoded(values: Any, type: Any) -> Any:
-    return _decoder(type).decode(values) if isinstance(values, Raw) else convert(values, type)
+    return _decoder_of(type).decode(values) if isinstance(values, Raw) else converted(values, type)
 
 
 def _message(spelled: Any, *, verbatim: bool) -> Message:

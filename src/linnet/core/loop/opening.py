@@ -4,8 +4,9 @@ Since the last mark (`open_work.py`) much may have happened: a prompt may work f
 as soon as a step has ended, and a reply that is being written is the same whether its pieces come one by one or joined.
 """
 
-from collections.abc import Iterable
-from typing import TypeAlias
+from collections.abc import Sequence
+from itertools import groupby
+from typing import TypeAlias, get_args
 
 from msgspec.structs import replace
 
@@ -14,8 +15,13 @@ from linnet.core import events
 LONGEST_TAIL = 64 * 1024
 """Letters of what a running tool has printed last. No dialect shows more."""
 
-Growing: TypeAlias = events.TextGrew | events.ThinkingGrew | events.CallGrew
+MOST_PIECES = 4096
+"""So many events of a reply are kept as they came before they are joined: joining costs more than a piece does."""
 
+Growing: TypeAlias = events.TextGrew | events.ThinkingGrew | events.CallGrew
+_GROWING = frozenset(get_args(Growing))
+_OF_REPLY = _GROWING | {events.PartStarted, events.PartEnded, events.UsageGrew}
+"""Kinds of events that are forgotten when their reply has ended. Nearly all events are of these."""
 _OF_STEP = frozenset(
     (
         events.UserSaid,
@@ -41,55 +47,38 @@ class Opening:
         self._questions: dict[str, events.Event] = {}
         self._job: list[events.Event] = []  # What is open of the job, around its step.
         self._step: list[events.Event] = []
-        self._parts: list[events.Event] = []  # Of the open reply: what it has said by now.
-        self._growing: Growing | None = None  # The first piece of a part that goes on,
-        self._pieces: list[str] = []  # and all of them.
+        self._reply: list[events.Event] = []  # What the open reply has said by now.
+        self._most = MOST_PIECES  # When that is joined next.
         self._printed: dict[str, events.ToolProgressed] = {}  # By call: what running tools have printed last.
 
     @property
     def kept(self) -> list[events.Event]:
         """Return what is to be skipped, in an order in which it could have happened."""
-        self._join()
-        return [*self._questions.values(), *self._job, *self._step, *self._parts, *self._printed.values()]
+        self._reply = _joined(self._reply)
+        return [*self._questions.values(), *self._job, *self._step, *self._reply, *self._printed.values()]
 
-    def apply(self, batch: Iterable[events.Event]) -> None:
+    def apply(self, batch: Sequence[events.Event]) -> None:
         """Change as these events say."""
+        if _OF_REPLY.issuperset(map(type, batch)):
+            self._reply += batch
+            if len(self._reply) > self._most:
+                self._reply = _joined(self._reply)
+                self._most = max(MOST_PIECES, 2 * len(self._reply))
+            return
         for event in batch:
-            if isinstance(event, Growing):
-                self._grow(event)
+            if type(event) in _OF_REPLY:
+                self._reply.append(event)
             elif type(event) in _OF_STEP:
                 self._add_to_step(event)
             else:
                 self._change(event)
 
-    def _grow(self, event: Growing) -> None:
-        first = self._growing
-        if first is None or first.index != event.index or type(first) is not type(event):
-            self._join()
-            self._growing = event
-        self._pieces.append(event.text)
-
-    def _join(self) -> None:
-        """Make one event of the pieces of a part."""
-        if self._growing is None:
-            return
-        before = self._parts[-1] if self._parts else None
-        if isinstance(before, Growing) and before.index == self._growing.index and type(before) is type(self._growing):
-            self._parts.pop()  # It was joined before, and has grown since.
-            self._pieces.insert(0, before.text)
-        self._parts.append(replace(self._growing, text="".join(self._pieces)))
-        self._end_of_parts()
-
-    def _end_of_parts(self) -> None:
-        self._growing = None
-        self._pieces.clear()
-
     def _add_to_step(self, event: events.Event) -> None:
         match event:
             case events.ReplyStarted():
-                self._forget_reply()
+                self._reply.clear()
             case events.ReplyEnded(reply):
-                self._forget_reply()
+                self._reply.clear()
                 if reply.stop not in ("error", "aborted"):
                     self._drop_from_job(events.RetryScheduled)
             case events.ToolReturned(result) | events.ToolFinished(result):
@@ -100,12 +89,6 @@ class Opening:
 
     def _change(self, event: events.Event) -> None:
         match event:
-            case events.PartStarted() | events.PartEnded():
-                self._join()
-                self._parts.append(event)
-            case events.UsageGrew():  # The last one says it all.
-                self._parts = [each for each in self._parts if not isinstance(each, events.UsageGrew)]
-                self._parts.insert(0, event)
             case events.ToolProgressed(id, _, text):
                 before = self._printed[id].text if id in self._printed else ""
                 self._printed[id] = replace(event, text=(before + text)[-LONGEST_TAIL:])
@@ -141,11 +124,21 @@ class Opening:
     def _drop_from_job(self, kind: type[events.Event]) -> None:
         self._job = [each for each in self._job if not isinstance(each, kind)]
 
-    def _forget_reply(self) -> None:
-        self._parts.clear()
-        self._end_of_parts()
-
     def _forget_step(self) -> None:
-        self._forget_reply()
+        self._reply.clear()
         self._step.clear()
         self._printed.clear()
+
+
+def _joined(reply: Sequence[events.Event]) -> list[events.Event]:
+    """Return what a reply has said with one event for all pieces that follow each other in a part."""
+    used = [event for event in reply if isinstance(event, events.UsageGrew)]
+    joined: list[events.Event] = [*used[-1:]]  # The last one says it all.
+    said = [event for event in reply if isinstance(event, Growing | events.PartStarted | events.PartEnded)]
+    for (kind, _), same in groupby(said, lambda event: (type(event), event.index)):
+        if kind in _GROWING:
+            pieces = [event for event in same if isinstance(event, Growing)]
+            joined.append(replace(pieces[0], text="".join([piece.text for piece in pieces])))
+        else:
+            joined += same
+    return joined

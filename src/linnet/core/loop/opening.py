@@ -15,7 +15,7 @@ from linnet.core import events
 LONGEST_TAIL = 64 * 1024
 """Letters of what a running tool has printed last. No dialect shows more."""
 
-MOST_PIECES = 4096
+MOST_PIECES = 32 * 1024
 """So many events of a reply are kept as they came before they are joined: joining costs more than a piece does."""
 
 Growing: TypeAlias = events.TextGrew | events.ThinkingGrew | events.CallGrew

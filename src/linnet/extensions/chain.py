@@ -79,10 +79,9 @@ class Chain:
         """Return those extensions that are told more, and say more about their tools."""
         return self._hearing
 
-    @property
-    def one_at_a_time(self) -> bool:
-        """Whether an extension has a tool during which no other may run."""
-        return any(extension.sequential for extension in self._hearing)
+    def runs_alone(self, tool: str) -> bool:
+        """Return whether no other call may run while this tool does."""
+        return any(tool in extension.sequential for extension in self._hearing)
 
     @property
     def hears_all(self) -> bool:
@@ -99,6 +98,32 @@ class Chain:
             except Exception as fault:
                 cancel.check()
                 self._failed(extension.path, "agent_end", explained(fault))
+
+    def ended(self, message: Message, cancel: Cancel) -> Message:
+        """Have those who want it hear the end of a message, and return it as they want it. Raises only Cancelled."""
+        for extension in self._hearing:
+            try:
+                message = extension.ended(message, cancel, self._patience)
+            except Cancelled:
+                raise
+            except Exception as fault:
+                cancel.check()
+                self._failed(extension.path, "message_end", explained(fault))
+        return message
+
+    def headers(self, headers: dict[str, str], cancel: Cancel) -> dict[str, str | None]:
+        """Return the headers with which a request is to be sent; None for one that is not. Raises only Cancelled."""
+        after: dict[str, str | None] = {**headers}
+        for extension in self._hearing:
+            try:
+                given = {name: value for name, value in after.items() if value is not None}
+                after |= extension.headers(given, cancel, self._patience)
+            except Cancelled:
+                raise
+            except Exception as fault:
+                cancel.check()
+                self._failed(extension.path, "before_provider_headers", explained(fault))
+        return after
 
     def wants(self, name: str) -> bool:
         """Return whether any extension wants to be told of an event of pi's that is not the session's own."""

@@ -125,6 +125,16 @@ class Hearing(Protocol):
         before this returns, it goes on with. Raises Cancelled, and whatever goes wrong.
         """
 
+    def ended(self, message: Message, cancel: Cancel, patience: float) -> Message:
+        """Hear the end of a message that nobody was told yet, and return it as it is to be: of the same role, and with
+        the same id if it has one. Raises Cancelled, and whatever goes wrong.
+        """
+
+    def headers(self, headers: dict[str, str], cancel: Cancel, patience: float) -> dict[str, str | None]:
+        """Return the headers with which a request is to be sent; None for one that is not to be sent. Given are those
+        that the user has set, without secrets. Raises Cancelled, and whatever goes wrong.
+        """
+
     def wants(self, name: str) -> bool:
         """Return whether it wants to be told of an event of pi's that is not the session's own."""
 

@@ -22,6 +22,9 @@ class ChainWatch:
             return payload
         return self._chain.ask(ProviderAsking(payload), cancel).event.payload
 
+    def headers(self, headers: dict[str, str], cancel: Cancel) -> Mapping[str, str | None]:
+        return self._chain.headers(headers, cancel) if self._chain.wants("before_provider_headers") else headers
+
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         self._chain.told_of("after_provider_response", {"status": status, "headers": dict(headers)})
 
@@ -38,5 +41,5 @@ class ChainWatch:
 
 def watch_of(chain: Chain) -> ChainWatch | None:
     """Return what sees requests and replies; None if no extension wants that now."""
-    told = ("after_provider_response", "provider_stream_event")
+    told = ("before_provider_headers", "after_provider_response", "provider_stream_event")
     return ChainWatch(chain) if chain.handles("before_provider_request") or any(map(chain.wants, told)) else None

@@ -103,7 +103,7 @@ class HttpProvider:
             watch = self._endpoint.watch() if self._endpoint.watch is not None else None
             while call is not None:
                 if watch is not None:
-                    call = _watched(call, request, watch, cancel)
+                    call = self._watched(_watched(call, request, watch, cancel), request, watch, cancel)
                 if self._authorize is not None:
                     call = replace(call, headers={**call.headers, **self._authorize(call, cancel)})
                 reply = self._client.post(call, cancel)
@@ -143,6 +143,21 @@ class HttpProvider:
         sentence = without(str(error), [*self._client.secrets, *endpoint.secrets, *written])
         return f"{sentence} ({endpoint.advice})" if endpoint.advice and error.status == 401 else sentence
 
+    def _watched(self, call: HttpCall, request: Request, watch: "Watch", cancel: Cancel) -> HttpCall:
+        """Return the call with the headers that extensions want. They see none that may be a secret."""
+        from linnet.core.text.known_secrets import of_headers
+
+        given = {**self._endpoint.headers, **request.model.headers}
+        before = {name: value for name, value in given.items() if not of_headers({name: value})}
+        after = {name: value for name, value in watch.headers(before, cancel).items() if name.lower() not in _FRAMING}
+        changed = {name: value for name, value in after.items() if value != before.get(name, "")}
+        if not changed:
+            return call
+        named = {name.lower() for name in changed}
+        kept = {name: value for name, value in call.headers.items() if name.lower() not in named}
+        added = {name: value for name, value in changed.items() if value is not None}
+        return replace(call, headers={**kept, **added}, without=frozenset(named - {name.lower() for name in added}))
+
     def _batches(
         self, reply: HttpReply, reader: Reader, request: Request, watch: "Watch | None"
     ) -> Iterator[Sequence[Delta]]:
@@ -165,6 +180,10 @@ class HttpProvider:
                     watch.heard(payload, request.model)
             if deltas := reader.feed(payloads) if data else reader.end():
                 yield merged(deltas) if reply.heard > LONG else deltas
+
+
+_FRAMING = frozenset(("connection", "content-length", "host", "transfer-encoding"))
+"""Headers that say where a request goes and where it ends, which are nobody's to change."""
 
 
 def _watched(call: HttpCall, request: Request, watch: "Watch", cancel: Cancel) -> HttpCall:

@@ -13,6 +13,11 @@ class Watch(Protocol):
     def asked(self, payload: Any, model: Model, cancel: Cancel) -> Any:
         """Return the JSON that is sent instead of this. Raises Cancelled."""
 
+    def headers(self, headers: dict[str, str], cancel: Cancel) -> Mapping[str, str | None]:
+        """Return the headers that are sent as well as those of the API; None for one that is not to be sent at all.
+        Given are those that the user has set, without secrets. Raises Cancelled.
+        """
+
     def answered(self, status: int, headers: Mapping[str, str]) -> None:
         """Take note of how a reply begins."""
 

@@ -1,5 +1,6 @@
 """What handlers of extensions for pi are asked and told, and what becomes of what they return."""
 
+import json
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,7 @@ from tests.extensions.node.bench import Driven, errors, notices, results
 
 Start = Callable[..., Driven]
 pytestmark = pytest.mark.foreign
+TODAY = ("--pi-version", "1.5.0")
 
 
 @pytest.mark.parametrize(
@@ -169,3 +171,69 @@ def test_a_command_of_the_client_is_answered_by_an_extension(extended: Start) ->
     agent.ask("get_commands")
     answer = agent.ask("bash", command="vim")[-1]["data"]
     assert (answer["output"], answer["exitCode"]) == ("no terminal", 1)
+
+
+def test_the_end_of_a_message_may_replace_it_one_handler_after_the_other(extended: Start, server: ModelServer) -> None:
+    body = """
+    const order = [];
+    for (const name of ["agent_start", "message_start", "message_end", "tool_execution_end"])
+      pi.on(name, (event) => void order.push(`${name} ${event.message?.role ?? ""}`.trim()));
+    const text = (message, text) => ({ message: { ...message, content: [{ type: "text", text }] } });
+    pi.on("message_end", ({ message }) => {
+      if (message.role === "user") return text(message, message.content[0].text.replace("asked", "changed"));
+      if (message.role === "toolResult") return text(message, "result changed");
+      const content = message.content.map((part) =>
+        part.type === "text" ? { ...part, text: part.text + "+" } :
+        part.type === "toolCall" ? { ...part, arguments: { command: "echo other" } } : part);
+      return { message: { ...message, content } };
+    });
+    pi.on("message_end", ({ message }) => {
+      if (message.role === "assistant") return { message: { ...message, content: message.content.map((part) =>
+        part.type === "text" ? { ...part, text: part.text + "-" } : part) } };
+    });
+    pi.on("agent_end", (event, ctx) => ctx.ui.notify(JSON.stringify(order)));
+    """
+    agent = extended(body, *TODAY)
+    frames = agent.run('!tool bash {"command": "echo asked"}')
+    assert results(frames) == [("bash", False, "other\n")]
+    ends = [f["message"] for f in frames if f["type"] == "message_end"]
+    said = [(end["role"], end["content"][0].get("text")) for end in ends if end["role"] != "system"]
+    assert said == [
+        ("user", '!tool bash {"command": "echo changed"}'),
+        ("assistant", "Running.+-"),
+        ("toolResult", "result changed"),
+        ("assistant", "tool done+-"),
+    ]
+    assert "result changed" in str(server.requests[-1].body["messages"])
+    assert "echo other" in str(server.requests[-1].body["messages"])
+    assert "result changed" in str(agent.ask("get_messages")[-1]["data"]["messages"])
+    heard = [each for each in json.loads(notices(frames)[0]) if "system" not in each]
+    assert heard == [
+        "agent_start",
+        *("message_start user", "message_end user", "message_start assistant", "message_end assistant"),
+        *("tool_execution_end", "message_start toolResult", "message_end toolResult"),
+        *("message_start assistant", "message_end assistant"),
+    ]
+
+
+def test_a_message_of_another_role_replaces_none(extended: Start, server: ModelServer) -> None:
+    body = 'pi.on("message_end", ({ message }) => ({ message: { ...message, role: "custom", content: "x" } }));'
+    frames = extended(body).run("hello")
+    wrong = ("message_end", "message_end handlers must return a message with the same role")
+    assert errors(frames) == [wrong, wrong]
+    assert "hello" in str(server.requests[-1].body["messages"])
+
+
+def test_headers_of_a_request_are_added_and_taken_away(extended: Start, server: ModelServer) -> None:
+    body = """
+    pi.on("before_provider_headers", (event, ctx) => {
+      ctx.ui.notify(JSON.stringify(event.headers));
+      Object.assign(event.headers, { "x-mine": "1", "user-agent": null, host: "elsewhere" });
+    });
+    """
+    frames = extended(body).run("hello")
+    assert notices(frames) == ["{}"]
+    headers = {name.lower(): value for name, value in server.requests[-1].headers.items()}
+    assert headers["x-mine"] == "1"
+    assert "user-agent" not in headers
+    assert headers["host"] != "elsewhere"

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from linnet.testing.model_server import ModelServer
-from tests.extensions.node.bench import Driven, results
+from tests.extensions.node.bench import Driven, notices, results
 
 Start = Callable[..., Driven]
 pytestmark = pytest.mark.foreign
@@ -137,3 +137,30 @@ def test_pis_own_tools_can_be_made_wrapped_and_registered_instead(
         ("bash", True, "1\n\n\nCommand exited with code 3")
     ]
     assert len([tool for tool in server.requests[-1].body["tools"] if tool["name"] == "read"]) == 1
+
+
+ONE_BY_ONE = """
+let running = 0, met = 0;
+for (const [name, executionMode] of [["one", "parallel"], ["two", "parallel"], ["alone", "sequential"]])
+  pi.registerTool({ name, executionMode, parameters: {}, async execute(id, params, signal, onUpdate, ctx) {
+    running += 1;
+    met += params.meet ? 1 : 0;
+    while (params.meet && met < 2) await new Promise((done) => setImmediate(done));
+    ctx.ui.notify(`${name} ${running}`);
+    await new Promise((done) => setImmediate(done));
+    running -= 1;
+    return { content: [{ type: "text", text: name }] };
+  } });
+"""
+
+
+def test_calls_run_one_after_the_other_only_beside_a_tool_that_wants_it(extended: Start) -> None:
+    agent = extended(ONE_BY_ONE, "--pi-version", "1.5.0")
+    frames = agent.run('!tools [["one", {}], ["alone", {}], ["two", {}]]')
+    assert notices(frames) == ["one 1", "alone 1", "two 1"]
+    told = [frame["type"] for frame in frames if frame["type"].startswith("tool_")]
+    assert told == ["tool_execution_start", "tool_execution_end"] * 3
+    at = [frame["type"] for frame in frames].index("tool_execution_end")
+    assert frames[at + 1]["message"]["role"] == "toolResult"  # Before the next call begins.
+    frames = agent.run('!tools [["one", {"meet": true}], ["two", {"meet": true}]]')  # Each waits for the other.
+    assert len(results(frames)) == 2

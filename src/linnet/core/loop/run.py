@@ -3,7 +3,7 @@
 It never waits and does nothing by itself, so any order of facts can be tried.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, assert_never
 
 from linnet.core.context import cost
@@ -100,12 +100,14 @@ class Run:
         reviews: bool = False,
         skips: bool = True,
         makes_room: bool = False,
+        alone: Callable[[str], bool] = lambda tool: False,
     ) -> None:
         """`spent` is what the session has cost so far, `earlier` what it had cost before this prompt.
 
         `reviews`: an answer is reviewed before it is the last. `skips`: somebody who steers keeps calls from being
         begun; otherwise all of them run, and what waits as the run begins is said with the prompt. `makes_room`: a
-        conversation that has become too long is shortened between two steps.
+        conversation that has become too long is shortened between two steps. `alone`: whether a tool minds others; if
+        one of a reply minds, its calls run one after the other.
         """
         self._skips = skips
         self._makes_room = makes_room
@@ -117,7 +119,7 @@ class Run:
         self._total = spent
         self._earlier = (spent if earlier is None else earlier).cost.total
         self._queues = queues
-        self._calls_at_once = calls_at_once
+        self._calls_at_once, self._alone = calls_at_once, alone
         self._step = 0
         self._asked = self._preparing = False
         self._reply: AssistantMessage | None = None
@@ -146,8 +148,8 @@ class Run:
                 return self._prepared(messages) if self._preparing else []
             case Replied(message):
                 return self._replied(message) if self._asked else []
-            case Answered(index, result):
-                return self._answer(index, result) if index in self._running else []
+            case Answered(index, result, said):
+                return self._answer(index, result, said) if index in self._running else []
             case Aborted(index, result, reply):
                 if index not in self._running:
                     return []
@@ -234,9 +236,9 @@ class Run:
             return [ended, *self._next(message.time)]
         return [ended, self._step_ended(), *self._leave_step(message)]
 
-    def _answer(self, index: int, result: ToolResult) -> list[Effect]:
+    def _answer(self, index: int, result: ToolResult, said: ToolResult | None = None) -> list[Effect]:
         self._running.remove(index)
-        self._answered[index] = result
+        self._answered[index] = said or result
         self._returned.add(index)
         return [Emit(ToolReturned(result)), *self._tell_results(), *self._next(result.time)]
 
@@ -250,7 +252,8 @@ class Run:
             self._skip(SKIPPED, time)
         effects += self._tell_results()
         calls = self._calls
-        while self._begun < len(calls) and len(self._running) < self._calls_at_once:
+        at_once = 1 if any(self._alone(call.name) for call in calls) else self._calls_at_once
+        while self._begun < len(calls) and len(self._running) < at_once:
             if self._begun in self._answered:
                 break  # It was skipped, and so were those after it.
             call = calls[self._begun]

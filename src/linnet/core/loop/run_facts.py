@@ -50,6 +50,7 @@ class Answered(Struct, frozen=True):
 
     index: int  # The one that RunTool had.
     result: ToolResult
+    said: ToolResult | None = None  # What the model is told instead, if that is something else.
 
 
 class Aborted(Struct, frozen=True):

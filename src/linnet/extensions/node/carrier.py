@@ -9,9 +9,10 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any
 
 from linnet.concurrency.cancel import CancelToken
+from linnet.core import events
 from linnet.core.extensions import hooks
 from linnet.core.extensions.extension_events import Observed, SessionEnded, SessionStarted
-from linnet.core.messages import Message
+from linnet.core.messages import AssistantMessage, Message, ToolResult
 from linnet.core.slash import Location
 from linnet.errors import Cancelled, Closed, ConfigError, LinnetError
 from linnet.extensions.node import frames, questions
@@ -19,12 +20,11 @@ from linnet.extensions.node.actions import Actions
 from linnet.extensions.node.link import HOST, Link
 from linnet.extensions.node.node_extension import NodeExtension
 from linnet.extensions.node.node_program import age_problem, node_program
-from linnet.extensions.node.pi_words import spelled_all
-from linnet.extensions.node.told import UPDATES, Telling
+from linnet.extensions.node.pi_words import replaced, spelled, spelled_all
+from linnet.extensions.node.told import UPDATES, Telling, tool_ended
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
-    from linnet.core.events import Event
     from linnet.extensions.host import PiHost
     from linnet.extensions.programs.log import ExtensionLog
 
@@ -73,6 +73,8 @@ class Carrier:
         self._updates = False
         self._actions = Actions(host, self)
         self._telling: Telling | None = None
+        self._ended: list[Message] = []  # Messages whose end extensions have heard of; nobody else has yet.
+        self._started = False  # They have heard that a run starts; nobody else has yet.
 
     def start(self, environ: Mapping[str, str]) -> None:
         """Start the host, and have it load all of them. Why it cannot be is raised by `wait_ready`."""
@@ -132,13 +134,79 @@ class Carrier:
             case _:
                 pass
 
-    def hear(self, extension: NodeExtension, event: "Event") -> None:
+    def hear(self, extension: NodeExtension, event: events.Event) -> None:
         """Tell all extensions what happened. Returns at once: the session's lock is held."""
         if extension is not self._first or self._telling is None or self.link.how:
             return
+        known = {"agent_end"}  # Which was waited for.
+        if isinstance(event, events.RunStarted) and self._started:
+            self._started = False
+            known.add("agent_start")
+        if self._was_ended(event):
+            known |= {"message_start", "message_end", "tool_execution_end"}
         for name, payload in self._telling.tell(event, self._updates):
-            if name in self._wanted and name != "agent_end":  # Which was waited for.
+            if name in self._wanted and name not in known:
                 self.link.send(frames.Tell(name, payload))
+        if isinstance(event, events.RunEnded):
+            self._ended.clear()
+
+    def _was_ended(self, event: events.Event) -> bool:
+        """Return whether extensions have heard of the end of this message before."""
+        match event:
+            case (
+                events.UserSaid(message)
+                | events.NoteAdded(message)
+                | events.ReplyEnded(message)
+                | events.ToolFinished(message)
+            ):
+                before = len(self._ended)
+                self._ended = [each for each in self._ended if each is not message]
+                return len(self._ended) < before
+            case _:
+                return False
+
+    def ended(self, extension: NodeExtension, message: Message, cancel: "Cancel", patience: float) -> Message:
+        """Have all extensions hear the end of a message that nobody was told yet, and return it as they want it. Raises
+        Cancelled, TimeoutError, LinnetError.
+        """
+        if extension is not self._first or not self.wants("message_end") or self._telling is None:
+            return message
+        told = spelled(message)
+        if not self._telling.running and not self._started:
+            self._started = True
+            self._say("agent_start", {})
+        if isinstance(message, ToolResult):
+            self._say("tool_execution_end", tool_ended(message))
+        if not isinstance(message, AssistantMessage) or not self._telling.replying:
+            self._say("message_start", {"message": told})
+        after = message
+        try:
+            made = self._decided("message_end", {"message": told}, cancel, patience)
+            if "message" in made:
+                after = replaced(message, made["message"])
+        finally:
+            self._ended.append(after)
+        return after
+
+    def headers(
+        self, extension: NodeExtension, headers: dict[str, str], cancel: "Cancel", patience: float
+    ) -> dict[str, str | None]:
+        """Return the headers that extensions want a request to have; None for one that it is not to have. Raises
+        Cancelled, TimeoutError, LinnetError.
+        """
+        if extension is not self._first or not self.wants("before_provider_headers"):
+            return {**headers}
+        made = self._decided("before_provider_headers", {"headers": headers}, cancel, patience).get("headers", headers)
+        return {str(name): None if value is None else str(value) for name, value in made.items()}
+
+    def _say(self, name: str, payload: dict[str, Any]) -> None:
+        if name in self._wanted:
+            self.link.send(frames.Tell(name, payload))
+
+    def _decided(self, name: str, payload: dict[str, Any], cancel: "Cancel", patience: float) -> dict[str, Any]:
+        """Return what all extensions together make of an event."""
+        made = self.link.ask(lambda number: frames.Await(number, name, payload), cancel, patience)
+        return made if isinstance(made, dict) else {}
 
     def ending(self, extension: NodeExtension, messages: Sequence[Message], cancel: "Cancel", patience: float) -> None:
         """Tell all extensions that a run has ended, and wait until they have heard it: the agent goes on if one of them

@@ -137,6 +137,14 @@ class NodeExtension:
         """Tell all extensions of the host that a run has ended, and wait until they have heard it."""
         self._carrier.ending(self, messages, cancel, patience)
 
+    def ended(self, message: Message, cancel: "Cancel", patience: float) -> Message:
+        """Have all extensions of the host hear the end of a message, and return it as they want it."""
+        return self._carrier.ended(self, message, cancel, patience)
+
+    def headers(self, headers: dict[str, str], cancel: "Cancel", patience: float) -> dict[str, str | None]:
+        """Return the headers that all extensions of the host want a request to have."""
+        return self._carrier.headers(self, headers, cancel, patience)
+
     def wants(self, name: str) -> bool:
         """Return whether an extension of the host wants to be told of this event."""
         return self._carrier.wants(name)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from msgspec import ValidationError, json
+from msgspec.structs import replace
 
 from linnet.core import messages, models
 from linnet.core.slash import SlashCommand
@@ -46,6 +47,27 @@ def read_all(said: Any) -> list[messages.Message]:
     except ValidationError as error:
         raise BadInput(f"these are no messages: {error}") from None
     return [found for each in spoken if (found := read_message(each)) is not None]
+
+
+def replaced(message: messages.Message, said: dict[str, Any]) -> messages.Message:
+    """Return the message as an extension wants it, which says it in pi's words; the same one if nothing is different.
+
+    Raises BadInput if that is no message of the same role.
+    """
+    if said == spelled(message):
+        return message
+    match message, read_all([said]):
+        case messages.AssistantMessage(), [messages.AssistantMessage() as new]:
+            return replace(message, content=new.content, usage=new.usage, stop=new.stop, error=new.error)
+        case messages.ToolResult(), [messages.ToolResult() as new]:
+            details = None if new.details is None else messages.Verbatim(new.details)
+            return replace(message, content=new.content, is_error=new.is_error, details=details)
+        case messages.UserMessage(), [messages.UserMessage() as new]:
+            return replace(message, content=new.content)
+        case messages.Note(), [messages.Note() as new]:
+            return replace(message, content=new.content, display=new.display, details=new.details)
+        case _:
+            raise BadInput("this is no message of the same role")
 
 
 def read_content(said: Any) -> tuple[messages.UserPart, ...]:

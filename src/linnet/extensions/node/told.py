@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any, TypeAlias
 
 from linnet.core import events
-from linnet.core.messages import AssistantMessage, Message, ReplyPart, ToolCall
+from linnet.core.messages import AssistantMessage, Message, ReplyPart, ToolCall, ToolResult
 from linnet.core.models import Model, Reasoning
 from linnet.extensions.node.pi_words import content, model, spelled, spelled_all
 
@@ -23,11 +23,18 @@ class Telling:
     def __init__(self, model: Model, thinking: Reasoning) -> None:
         self._model = model
         self._thinking = thinking
+        self.running = False
+        """Whether a run goes on."""
         self._turn = 0
         self._reply: AssistantMessage | None = None
         self._parts: dict[int, list[str]] = {}
         self._kinds: dict[int, events.PartStarted] = {}
         self._running: dict[str, tuple[ToolCall, list[str]]] = {}
+
+    @property
+    def replying(self) -> bool:
+        """Whether a reply has begun that has not ended."""
+        return self._reply is not None
 
     def tell(self, event: events.Event, updates: bool) -> Iterator[Told]:
         """Yield what extensions are told of this event; of pieces, only if they want `updates`."""
@@ -39,8 +46,10 @@ class Telling:
                 if updates:
                     yield self._part_ended(index, part)
             case events.RunStarted():
+                self.running = True
                 yield "agent_start", {}
             case events.RunEnded(_, _, messages):
+                self.running = False
                 yield "agent_end", {"messages": spelled_all(messages)}
             case events.StepStarted(step):
                 self._turn = step - 1
@@ -73,9 +82,7 @@ class Telling:
                     yield self._progressed(call_id, name, text)
             case events.ToolFinished(result):
                 self._running.pop(result.call_id, None)
-                outcome = {"content": content(result.content), "details": result.details}
-                ended = {"toolCallId": result.call_id, "toolName": result.name, "isError": result.is_error}
-                yield "tool_execution_end", {**ended, "result": outcome}
+                yield "tool_execution_end", tool_ended(result)
                 yield from self._whole(result)
             case _:
                 yield from self._outside(event)
@@ -164,6 +171,13 @@ class Telling:
         partial = {"content": [{"type": "text", "text": "".join(output)}], "details": {}}
         told = {"toolCallId": call_id, "toolName": name, "args": call.args, "partialResult": partial}
         return "tool_execution_update", told
+
+
+def tool_ended(result: ToolResult) -> dict[str, Any]:
+    """Return what extensions are told of a call that has its result."""
+    outcome = {"content": content(result.content), "details": result.details}
+    ended = {"toolCallId": result.call_id, "toolName": result.name, "isError": result.is_error}
+    return {**ended, "result": outcome}
 
 
 _SPELLED = {"text": "text", "thinking": "thinking", "tool_call": "toolcall"}

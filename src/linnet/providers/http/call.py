@@ -18,6 +18,8 @@ class HttpCall(Struct, frozen=True):
     body: Sequence[Bytes] = ()
     """Sent in this order. `Content-Length` is the sum of their lengths."""
     method: str = "POST"
+    without: frozenset[str] = frozenset()
+    """Headers of every request that this one does not have, in lower case."""
 
     @property
     def size(self) -> int:

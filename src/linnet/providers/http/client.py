@@ -144,9 +144,9 @@ class HttpClient:
         path = call.path
         if not (path.startswith("/") and path.isascii() and path.isprintable() and " " not in path):
             raise ConfigError(f"the path {path!r} cannot be asked for; check the base URL and the name of the model")
-        if not call.headers:
+        if not call.headers and not call.without:
             return self._lines
-        named = {name.lower() for name in call.headers}
+        named = {name.lower() for name in call.headers} | call.without
         kept = {name: value for name, value in self._headers.items() if name.lower() not in named}
         return _lines({**kept, **call.headers})
 

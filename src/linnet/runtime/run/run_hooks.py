@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -13,6 +14,7 @@ from linnet.core.slash import to_fetch
 from linnet.errors import Cancelled
 from linnet.extensions.chain import Chain
 
+AnyMessage = TypeVar("AnyMessage", bound=Message)
 BLOCKED = "turn blocked by an extension"
 
 
@@ -50,6 +52,16 @@ class RunHooks:
         """Have extensions hear that a run has ended, before it is told. An abort is left for the job to notice."""
         with suppress(Cancelled):
             self._chain.ending(messages, self._cancel)
+
+    def ended(self, message: AnyMessage) -> AnyMessage:
+        """Return a message as extensions want it that hear of its end, before it is told. An abort is left for the run
+        to notice.
+        """
+        if self._chain.wants("message_end"):
+            with suppress(Cancelled):
+                after = self._chain.ended(message, self._cancel)
+                return after if type(after) is type(message) else message
+        return message
 
     def refusal(self, step: int) -> str:
         """Return why the model is not to be asked in this step; empty if it is. Raises Cancelled."""

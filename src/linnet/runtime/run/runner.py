@@ -4,7 +4,7 @@ All of it happens in the thread of the job, or in those of `ParallelTasks`, and 
 """
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, assert_never
+from typing import TYPE_CHECKING, TypeVar, assert_never
 
 from msgspec.structs import replace
 
@@ -35,6 +35,7 @@ from linnet.core.loop.run_facts import (
 )
 from linnet.core.messages import (
     AssistantMessage,
+    Message,
     Note,
     StopReason,
     SystemMessage,
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from linnet.core.left_off import OpenRun
     from linnet.runtime.run.run_hooks import RunHooks
 
+AnyMessage = TypeVar("AnyMessage", bound=Message)
 NOT_USED = "appeared while the agent worked in a sandbox, and is not used: {}"
 MOST_NAMED = 5
 MOST_UNTOLD = 64 * 1024  # Characters of a tool's progress that are kept for a reader who is behind.
@@ -105,6 +107,7 @@ class Runner:
                 messages = (*messages, *self._hooks.starting(messages, self._system, self._job.now()))
             except Cancelled:
                 return messages  # The run notices the abort by itself.
+            messages = tuple(map(self._hooks.ended, messages))
         if not self._keeps_system or (self._settings.mcp and self._resources.known_servers is None):
             return messages  # Servers are waited for when the run has begun: the first step tells what they bring.
         change = self._system_change(self._session_tools.tools.specs)
@@ -123,11 +126,12 @@ class Runner:
             job.limits,
             job.spent,
             job.queues,
-            1 if chain is not None and chain.one_at_a_time else self._settings.calls_at_once,
+            self._settings.calls_at_once,
             job.earlier,
             reviews=self._form is not None,
             skips=self._settings.steering_skips,
             makes_room=self._settings.compact_between_steps,
+            alone=_never if chain is None else chain.runs_alone,
         )
         tasks = ParallelTasks(self._carry_out)
         following = self._job.advance(run, prompted)  # Tells that the run has started, before anything takes time.
@@ -170,13 +174,15 @@ class Runner:
         """
         match task:
             case Prepare(inputs):
-                return Prepared(self.prepare(inputs, queued=True))
+                return Prepared(tuple(map(self._ended, self.prepare(inputs, queued=True))))
             case AskModel(step):
-                return Replied(self._ask(step))
+                return Replied(self._ended(self._ask(step)))
             case RunTool(index, call):
                 result = self._run_tool(call)
                 aborted = self._job.cancel.is_set
-                return Aborted(index, result, self._not_asked()) if aborted else Answered(index, result)
+                if aborted:
+                    return Aborted(index, result, self._not_asked())
+                return Answered(index, result, self._ended(result))
             case Review(text):
                 return self.review(text)
             case MakeRoom():
@@ -184,6 +190,10 @@ class Runner:
                 return RoomMade(self._not_asked() if self._job.cancel.is_set else None)
             case _:
                 assert_never(task)
+
+    def _ended(self, message: AnyMessage) -> AnyMessage:
+        """Return a message as extensions want it, before it is told."""
+        return message if self._hooks is None else self._hooks.ended(message)
 
     def review(self, text: str) -> Reviewed:
         """Read the answer in the form that was asked for, into `reading`. The check may be a function of the program's:
@@ -331,6 +341,11 @@ class Runner:
             content, details = output.content, output.details
             result = ToolResult(call.id, call.name, content, ended, output.is_error, details, ends_run=output.ends_run)
         return replace(result, duration=ended - began) if self._keeps_system and begun else result
+
+
+def _never(tool: str) -> bool:
+    """Return that a tool does not mind others."""
+    return False
 
 
 def _hooks(session_tools: SessionTools, job: ActiveJob) -> "RunHooks | None":

@@ -134,8 +134,9 @@ class PiEncoder:
             case events.ReplyEnded(reply):
                 return [*self._replied(reply), *self._asides.retried(reply)]
             case events.ToolStarted(call):
+                one_by_one = self._release() if not self._running else []
                 running = self._running[call.id] = _Running(call)
-                return [frames.ToolExecutionStart(call.id, call.name, running.args)]
+                return [*one_by_one, frames.ToolExecutionStart(call.id, call.name, running.args)]
             case events.ToolProgressed():
                 return self._progressed(event)
             case events.ToolReturned(result):

@@ -49,10 +49,12 @@ const FOLDS = {
     for await (const _ of each(event));
     return { headers: event.headers };
   },
-  async message_end(event, each) {
+  async message_end(event, each, failed) {
     let changed = false;
     for await (const result of each(event)) {
-      if (result?.message) [event.message, changed] = [result.message, true];
+      if (!result?.message) continue;
+      if (result.message.role === event.message.role) [event.message, changed] = [result.message, true];
+      else failed(new Error("message_end handlers must return a message with the same role"));
     }
     return changed ? { message: event.message } : {};
   },
@@ -98,12 +100,15 @@ async function operated(operations, event) {
   return { output: Buffer.concat(chunks).toString("utf8"), exitCode: exitCode ?? 0, cancelled: false, truncated: false };
 }
 
-/** Ask an instance about an event; return what its handlers decide. A guard throws what a handler threw. */
-export async function decide(instance, event, ctx, { guard, failed }) {
+/**
+ * Ask an instance about an event; return what its handlers decide. A guard throws what a handler threw. `wait` is given
+ * what a handler returns, and returns when it is waited for no longer.
+ */
+export async function decide(instance, event, ctx, { guard, failed, wait = (done) => done }) {
   async function* each(about) {
     for (const handler of [...(instance.handlers.get(event.type) ?? [])]) {
       try {
-        yield await handler(about, ctx);
+        yield await wait(handler(about, ctx));
       } catch (fault) {
         if (guard) throw fault;
         failed(fault);
@@ -111,7 +116,7 @@ export async function decide(instance, event, ctx, { guard, failed }) {
     }
   }
   const fold = FOLDS[event.type];
-  if (fold) return fold(event, each);
+  if (fold) return fold(event, each, failed);
   for await (const _ of each(event));
   return {};
 }

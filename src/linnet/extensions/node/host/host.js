@@ -12,6 +12,7 @@ import { validated } from "./validation.js";
 
 const SETTLING = 5000; // Milliseconds that a question waits for handlers of earlier events.
 const GUARDS = new Set(["tool_call", "user_bash"]);
+const SHARED = new Set(["message_end", "before_provider_headers"]); // Decided by all extensions, one after the other.
 const settings = {};
 const sources = []; // { path, factory } of each extension.
 const instances = [];
@@ -37,7 +38,8 @@ const FRAMES = {
       await tell("session_start", frame.start);
       await discover(frame.start.reason === "reload" ? "reload" : "startup");
     }),
-  await: (frame) => answer(frame, () => enqueue(() => tell(frame.event, frame.payload))),
+  await: (frame) =>
+    answer(frame, () => enqueue(() => (SHARED.has(frame.event) ? share : tell)(frame.event, frame.payload))),
   enter: (frame) => void enqueue(() => enter(frame)),
   ask: (frame) => answer(frame, () => ask(frame)),
   tool: (frame) => answer(frame, () => runTool(frame)),
@@ -109,14 +111,25 @@ async function tell(type, payload) {
   if (type === "agent_end") inRun = false;
 }
 
+/** Ask all instances about an event, and return what their handlers make of it. Each gets what those before it made. */
+async function share(type, payload) {
+  const event = { type, ...payload };
+  const made = {};
+  for (const instance of instances.filter((each) => each?.handlers.has(type))) {
+    const failed = (fault) => report(instance.index, type, fault);
+    Object.assign(made, await decide(instance, event, context(instance, signal), { guard: false, failed, wait: inTime }));
+  }
+  return made;
+}
+
 /** Wait for a handler as long as it may take; then the others go on, and it goes on beside them. */
 async function inTime(done) {
-  if (typeof done?.then !== "function") return;
+  if (typeof done?.then !== "function") return done;
   let timer;
   const late = new Promise((_, reject) => {
     timer = setTimeout(() => reject(new Error(`it took longer than ${settings.patience} s`)), settings.patience * 1000);
   });
-  await Promise.race([done, late]).finally(() => clearTimeout(timer));
+  return Promise.race([done, late]).finally(() => clearTimeout(timer));
 }
 
 /** Go on in another session: the old instances hear of it and become stale, and each factory is called again. */

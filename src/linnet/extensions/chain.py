@@ -111,6 +111,23 @@ class Chain:
                 self._failed(extension.path, "message_end", explained(fault))
         return message
 
+    def settling(self, messages: Sequence[Message], outcome: str, cancel: Cancel) -> tuple[list[Note], bool]:
+        """Return notes to add before the agent is done with a prompt, and whether it goes on. Raises only Cancelled."""
+        added: list[Note] = []
+        goes_on = False
+        for extension in self._hearing:
+            try:
+                notes, more = extension.settling([*messages, *added], outcome, cancel, self._patience)
+            except Cancelled:
+                raise
+            except Exception as fault:
+                cancel.check()
+                self._failed(extension.path, "agent_before_settle", explained(fault))
+            else:
+                added += notes
+                goes_on = goes_on or more
+        return added, goes_on
+
     def headers(self, headers: dict[str, str], cancel: Cancel) -> dict[str, str | None]:
         """Return the headers with which a request is to be sent; None for one that is not. Raises only Cancelled."""
         after: dict[str, str | None] = {**headers}

@@ -8,7 +8,7 @@ from msgspec import Struct
 from linnet.core.cancel import Cancel
 from linnet.core.events import Event
 from linnet.core.extensions import extension_events, hooks
-from linnet.core.messages import Message
+from linnet.core.messages import Message, Note
 from linnet.core.models import NOTHING
 from linnet.core.slash import Location
 
@@ -128,6 +128,13 @@ class Hearing(Protocol):
     def ended(self, message: Message, cancel: Cancel, patience: float) -> Message:
         """Hear the end of a message that nobody was told yet, and return it as it is to be: of the same role, and with
         the same id if it has one. Raises Cancelled, and whatever goes wrong.
+        """
+
+    def settling(
+        self, messages: Sequence[Message], outcome: str, cancel: Cancel, patience: float
+    ) -> tuple[Sequence[Note], bool]:
+        """Return notes to add before the agent is done with a prompt, of which this came, and whether it is to go on
+        with them. Raises Cancelled, and whatever goes wrong.
         """
 
     def headers(self, headers: dict[str, str], cancel: Cancel, patience: float) -> dict[str, str | None]:

@@ -237,3 +237,48 @@ def test_headers_of_a_request_are_added_and_taken_away(extended: Start, server: 
     assert headers["x-mine"] == "1"
     assert "user-agent" not in headers
     assert headers["host"] != "elsewhere"
+
+
+def test_before_the_agent_is_done_an_extension_may_have_it_go_on(extended: Start, server: ModelServer) -> None:
+    body = """
+    let times = 0;
+    pi.on("agent_before_settle", (event, ctx) => {
+      times += 1;
+      ctx.ui.notify(`${event.outcome} ${event.context.canContinue} ${event.context.contextMessages.at(-1).role}`);
+      if (times > 1) return { continue: true };
+      const message = { type: "custom_message", customType: "k", content: "once more", display: true };
+      return { entries: [message, { type: "custom", customType: "kept", data: { a: 1 } }], continue: true };
+    });
+    """
+    agent = extended(body, *TODAY)
+    agent.agent.send({"type": "prompt", "message": "hello"})
+    frames = agent.until(lambda frame: frame["type"] == "agent_settled")
+    assert notices(frames) == ["completed false assistant"] * 2
+    assert types(frames).count("agent_start") == types(frames).count("agent_end") == 2
+    assert "once more" in str(server.requests[-1].body["messages"])
+    assert len(server.requests) == 2
+    why = "agent_before_settle requested continuation without runnable model context"
+    assert errors(frames) == [("agent_before_settle", why)]
+    kept = [each for each in agent.ask("get_entries")[-1]["data"]["entries"] if each["type"] == "custom"]
+    assert [(each["customType"], each["data"]) for each in kept] == [("kept", {"a": 1})]
+
+
+def test_extensions_hear_that_somebody_is_asked(extended: Start) -> None:
+    body = """
+    for (const name of ["ui_prompt_start", "ui_prompt_end"])
+      pi.on(name, ({ reason, kind, title }, ctx) => ctx.ui.notify([name, reason, kind, title].join(" ")));
+    pi.registerCommand("ask", { handler: async (args, ctx) => ctx.ui.notify(String(await ctx.ui.confirm("T", "m"))) });
+    """
+    assert extended(body).command("/ask") == [
+        "ui_prompt_start ui_prompt confirm T",
+        "ui_prompt_end ui_prompt confirm T",
+        "true",
+    ]
+
+
+def test_what_never_happens_here_is_said_once(extended: Start) -> None:
+    body = 'for (const each of [1, 2]) pi.on("project_trust", () => ({ trusted: "yes" })); pi.on("no_such", () => {});'
+    agent = extended(body)
+    agent.run("hello")
+    agent.agent.end()
+    assert agent.agent.stderr.count("project_trust never happens here") == 1

@@ -2,6 +2,7 @@
 
 import os
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from threading import Condition
@@ -12,7 +13,7 @@ from linnet.concurrency.cancel import CancelToken
 from linnet.core import events
 from linnet.core.extensions import hooks
 from linnet.core.extensions.extension_events import Observed, SessionEnded, SessionStarted
-from linnet.core.messages import AssistantMessage, Message, ToolResult
+from linnet.core.messages import AssistantMessage, Message, Note, ToolResult
 from linnet.core.slash import Location
 from linnet.errors import Cancelled, Closed, ConfigError, LinnetError
 from linnet.extensions.node import frames, questions
@@ -22,6 +23,7 @@ from linnet.extensions.node.node_extension import NodeExtension
 from linnet.extensions.node.node_program import age_problem, node_program
 from linnet.extensions.node.pi_words import replaced, spelled, spelled_all
 from linnet.extensions.node.told import UPDATES, Telling, tool_ended
+from linnet.logs import warn
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
@@ -74,6 +76,7 @@ class Carrier:
         self._actions = Actions(host, self)
         self._telling: Telling | None = None
         self._ended: list[Message] = []  # Messages whose end extensions have heard of; nobody else has yet.
+        self._said: set[str] = set()  # Events that never happen, of which that was said.
         self._started = False  # They have heard that a run starts; nobody else has yet.
 
     def start(self, environ: Mapping[str, str]) -> None:
@@ -199,6 +202,27 @@ class Carrier:
         made = self._decided("before_provider_headers", {"headers": headers}, cancel, patience).get("headers", headers)
         return {str(name): None if value is None else str(value) for name, value in made.items()}
 
+    def settling(
+        self, extension: NodeExtension, messages: Sequence[Message], outcome: str, cancel: "Cancel", patience: float
+    ) -> tuple[Sequence[Note], bool]:
+        """Return what extensions add before the agent is done with a prompt, and whether it is to go on. Raises
+        Cancelled, TimeoutError, LinnetError.
+        """
+        name = "agent_before_settle"
+        if extension is not self._first or not self.wants(name):
+            return (), False
+        made = self._decided(name, questions.settling(messages, outcome), cancel, patience)
+        notes, data, others = questions.proposed(made.get("entries"), time.time_ns() // 1_000_000)
+        for kind, each in data:
+            self.host.keep(kind, each)
+        for kind in others:
+            self.host.failed("<boundary>", name, f"linnet adds no entry of the type {kind} here")
+        goes_on = made.get("continue") is True
+        if goes_on and not notes and isinstance(messages[-1] if messages else None, AssistantMessage | None):
+            self.host.failed("<boundary>", name, f"{name} requested continuation without runnable model context")
+            goes_on = False
+        return notes, goes_on
+
     def _say(self, name: str, payload: dict[str, Any]) -> None:
         if name in self._wanted:
             self.link.send(frames.Tell(name, payload))
@@ -264,6 +288,9 @@ class Carrier:
                 self._wanted = frozenset(event for each in self.extensions for event in each.offers.events)
                 self._updates = not UPDATES.isdisjoint(self._wanted)
                 self._mark(at)
+                for name in sorted(questions.NEVER_TOLD.keys() & set(frame.events) - self._said):
+                    self._said.add(name)
+                    warn("linnet.extensions", f"{name} never happens here: {questions.NEVER_TOLD[name]}")
                 for problem in problems:
                     self.host.failed(extension.path, "register_tool", problem)
                 if self._begun:

@@ -5,7 +5,7 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from linnet.core.extensions import extension_events, hooks
-from linnet.core.messages import Message
+from linnet.core.messages import Message, Note
 from linnet.core.toolspec import MOST_TOOLS, ToolSpec, excess, name_problem
 from linnet.errors import ConfigError
 from linnet.extensions.extension import AddedProvider, ExtensionCommand
@@ -140,6 +140,12 @@ class NodeExtension:
     def ended(self, message: Message, cancel: "Cancel", patience: float) -> Message:
         """Have all extensions of the host hear the end of a message, and return it as they want it."""
         return self._carrier.ended(self, message, cancel, patience)
+
+    def settling(
+        self, messages: Sequence[Message], outcome: str, cancel: "Cancel", patience: float
+    ) -> tuple[Sequence[Note], bool]:
+        """Return what all extensions of the host add before the agent is done, and whether it is to go on."""
+        return self._carrier.settling(self, messages, outcome, cancel, patience)
 
     def headers(self, headers: dict[str, str], cancel: "Cancel", patience: float) -> dict[str, str | None]:
         """Return the headers that all extensions of the host want a request to have."""

@@ -1,5 +1,6 @@
 """What extensions for pi are asked before something happens: hooks as pi's events, answers as decisions. Pure."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from linnet.core.extensions import hooks
@@ -21,6 +22,12 @@ HOOKS: dict[str, hooks.Name] = {
     "user_bash": "user_bash",
 }
 """The hook that each of pi's events is asked for."""
+NEVER_TOLD = {
+    "project_trust": "whether a project is trusted is linnet's and the user's to say",
+    "cache_warming_decision": "linnet keeps no cache warm",
+    "mcp_servers_change": "MCP servers are in linnet's settings",
+}
+"""Events of pi's that never happen here, and why."""
 BLOCKED = "Tool execution was blocked"
 
 
@@ -136,6 +143,35 @@ def decision(event: hooks.Hook, answer: dict[str, Any], time: int) -> hooks.Deci
         case _:
             pass
     return hooks.Replace(changes) if changes else None
+
+
+def settling(messages: Sequence[Message], outcome: str) -> dict[str, Any]:
+    """Return what extensions are told before the agent is done with a prompt."""
+    said = pi_words.spelled_all(_said(tuple(messages)))
+    context = {
+        "contextEntries": [],
+        "contextMessages": said,
+        "llmMessages": said,
+        "pendingMessages": [],
+        "canContinue": bool(said) and said[-1]["role"] != "assistant",
+    }
+    return {"outcome": outcome, "entries": [], "continue": False, "context": context}
+
+
+def proposed(entries: Any, time: int) -> tuple[list[Note], list[tuple[str, Any]], list[str]]:
+    """Return the messages and the data among entries that extensions want to add, and what cannot be added."""
+    notes: list[Note] = []
+    data: list[tuple[str, Any]] = []
+    others: list[str] = []
+    for entry in entries if isinstance(entries, list) else ():
+        match entry:
+            case {"type": "custom_message"}:
+                notes.append(_note(entry, time))
+            case {"type": "custom", "customType": str(kind)}:
+                data.append((kind, entry.get("data")))
+            case _:
+                others.append(str(entry.get("type") if isinstance(entry, dict) else entry))
+    return notes, data, others
 
 
 def _said(messages: tuple[Message, ...]) -> list[Message]:

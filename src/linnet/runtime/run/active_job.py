@@ -180,6 +180,11 @@ class ActiveJob:
         self._broadcast.pace(self.cancel)
         return ended if isinstance(ended, RunEnded) else tasks
 
+    @property
+    def waits(self) -> bool:
+        """Whether something is queued for this prompt."""
+        return bool(self.queues.steering or self.queues.follow_ups)
+
     def settle(self, events: Sequence[Event], settled: Settled, outcome: Outcome) -> tuple[Input, ...]:
         """Publish these last events, and end the job. If something is queued for a prompt, the job goes on instead, and
         that is returned; unless a limit is reached: then the queue is dropped, which is told, and the job has failed

@@ -63,6 +63,17 @@ class RunHooks:
                 return after if type(after) is type(message) else message
         return message
 
+    @property
+    def settles(self) -> bool:
+        """Whether an extension has a say before the agent is done with a prompt."""
+        return self._chain.wants("agent_before_settle")
+
+    def settling(self, messages: Sequence[Message], outcome: str) -> tuple[list[Note], bool]:
+        """Return notes to add before the agent is done with a prompt, and whether it is to go on."""
+        with suppress(Cancelled):
+            return self._chain.settling(messages, outcome, self._cancel)
+        return [], False
+
     def refusal(self, step: int) -> str:
         """Return why the model is not to be asked in this step; empty if it is. Raises Cancelled."""
         if not self._chain.handles("turn_start"):

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from linnet.core.context.cost import priced
 from linnet.core.context.history import repaired
-from linnet.core.events import Event, ReplyStarted, RunEnded, SystemTold, ToolProgressed, UsageGrew
+from linnet.core.events import Event, NoteAdded, ReplyStarted, RunEnded, SystemTold, ToolProgressed, UsageGrew
 from linnet.core.form import Form, Reading
 from linnet.core.inputs import Input
 from linnet.core.loop.draft import Draft
@@ -147,6 +147,19 @@ class Runner:
         if self._hooks is not None:
             self._hooks.ending(following.messages)
         return following
+
+    @property
+    def settles(self) -> bool:
+        """Whether an extension has a say before the agent is done with a prompt."""
+        return self._hooks is not None and self._hooks.settles
+
+    def goes_on(self, outcome: str) -> bool:
+        """Return whether an extension wants the agent to go on, which would be done otherwise; tell what it adds."""
+        assert self._hooks is not None
+        notes, more = self._hooks.settling(self._job.conversation.messages, outcome)
+        if notes:
+            self._job.emit([NoteAdded(note) for note in notes])
+        return more and not self._job.cancel.is_set
 
     def prepared(self, input: Input) -> UserMessage | Note:
         """Return the message that the model is sent for one input. If the MCP server that it names refuses, the message

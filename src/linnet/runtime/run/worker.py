@@ -141,9 +141,16 @@ class Worker:
         self, fact: Prompted | TakenUp, attempt: int = 0, *, overflowed: bool = False
     ) -> tuple[Input, ...]:
         """Run until there is an answer, and settle the prompt. Returns what is queued, if the prompt goes on."""
-        ended, failure, closing = self._answer(fact, attempt, overflowed=overflowed)
-        done = self._done(ended, failure)
-        return self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
+        while True:
+            ended, failure, closing = self._answer(fact, attempt, overflowed=overflowed)
+            done = self._done(ended, failure)
+            if self._runner.settles and done.stop != "aborted" and self._job.over is None and not self._job.waits:
+                self._job.emit(closing)
+                closing = []
+                if self._runner.goes_on("error" if done.stop == "error" else "completed"):
+                    fact, attempt, overflowed = Prompted(), 0, False
+                    continue
+            return self._job.settle(closing, Settled("prompt", done.stop, done.error), done)
 
     def _command(self, chain: "Chain", run: RunNamed) -> tuple[Input, ...]:
         """Run a command of an extension, and settle the prompt. Returns what is queued, if the prompt goes on."""

@@ -58,6 +58,19 @@ const FOLDS = {
     }
     return changed ? { message: event.message } : {};
   },
+  /** Each handler sees what those before it propose, and replaces what it names of that. */
+  async agent_before_settle(event, each) {
+    const said = event.context.contextMessages;
+    for await (const result of each(event)) {
+      if (Array.isArray(result?.entries)) event.entries = result.entries;
+      if (typeof result?.continue === "boolean") event.continue = result.continue;
+      const added = event.entries.filter((entry) => entry.type === "custom_message");
+      const messages = [...said, ...added.map(({ type, ...entry }) => ({ role: "custom", ...entry, timestamp: Date.now() }))];
+      const canContinue = messages.length > 0 && messages.at(-1).role !== "assistant";
+      event.context = { ...event.context, contextMessages: messages, llmMessages: messages, canContinue };
+    }
+    return { entries: event.entries, continue: event.continue };
+  },
   session_before_switch: cancellable,
   session_before_fork: cancellable,
   session_before_tree: cancellable,

@@ -8,11 +8,12 @@ import { decide, words } from "./handlers.js";
 import { Instance } from "./instance.js";
 import { factoryOf } from "./modules.js";
 import { serve } from "./providers.js";
+import { onPrompt } from "./ui.js";
 import { validated } from "./validation.js";
 
 const SETTLING = 5000; // Milliseconds that a question waits for handlers of earlier events.
 const GUARDS = new Set(["tool_call", "user_bash"]);
-const SHARED = new Set(["message_end", "before_provider_headers"]); // Decided by all extensions, one after the other.
+const SHARED = new Set(["message_end", "before_provider_headers", "agent_before_settle"]); // Decided by all together.
 const settings = {};
 const sources = []; // { path, factory } of each extension.
 const instances = [];
@@ -25,6 +26,8 @@ for (const name of ["log", "info", "debug"]) console[name] = console.error; // s
 process.on("uncaughtException", (fault) => report(-1, "uncaught", fault));
 process.on("unhandledRejection", (fault) => report(-1, "uncaught", fault));
 
+// At once, and beside all else: the handler that asks somebody may be one that others wait for.
+onPrompt((type, payload) => void tell(type, payload));
 open((frame) => {
   if (frame === null) process.exit(0);
   FRAMES[frame.type]?.(frame);

@@ -3,6 +3,12 @@ import { call, send } from "./channel.js";
 import { theme } from "./theme.js";
 
 let told = false;
+let prompted = () => {};
+
+/** Have this called with an event when somebody is asked something, and when nobody waits for that any more. */
+export function onPrompt(handler) {
+  prompted = handler;
+}
 
 /** Say once, on stderr, that something draws in a terminal, and that there is none. */
 export function drawsNothing(what) {
@@ -20,11 +26,16 @@ export function ui(instance) {
   const ask = async (method, fields, options = {}) => {
     instance.checkActive();
     if (options.signal?.aborted) return undefined;
+    const event = { reason: "ui_prompt", kind: method, title: fields.title };
     try {
-      return await call(instance.index, "ask", { method, ...fields, timeout: options.timeout }, options.signal);
+      const answer = call(instance.index, "ask", { method, ...fields, timeout: options.timeout }, options.signal);
+      prompted("ui_prompt_start", event);
+      return await answer;
     } catch (fault) {
       instance.check();
       throw fault;
+    } finally {
+      prompted("ui_prompt_end", event);
     }
   };
   const nothing = (what) => () => {

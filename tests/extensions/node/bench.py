@@ -64,20 +64,20 @@ class Driven:
     def say(self, line: str | Frame) -> None:
         """Send a prompt or a command, and read until it is answered and no run goes on; or until the agent is gone."""
         command = {"type": "prompt", "message": line} if isinstance(line, str) else line
+        id = f"said-{next(self._asked)}"
         running = answered = False
 
         def over(frame: Frame) -> bool:
             nonlocal running, answered
             running = (running or frame["type"] == "agent_start") and frame["type"] not in ENDS
-            answered = answered or (frame["type"] == "response" and frame.get("id") == "said")
+            answered = answered or (frame["type"] == "response" and frame.get("id") == id)
             return answered and not running
 
         with suppress(EOFError, BrokenPipeError):
-            self.agent.send({**command, "id": "said"})
+            self.agent.send({**command, "id": id})
             self.until(over)
             while True:  # A command may have begun a run, and a run may go on.
-                self.agent.send({"type": "get_state", "id": "state"})
-                frames = self.until(lambda frame: frame["type"] == "response" and frame.get("id") == "state")
+                frames = self.ask("get_state")
                 if frames[-1]["data"]["isStreaming"]:
                     self.until(lambda frame: frame["type"] in ENDS)
                 elif not any(frame["type"] == "agent_start" for frame in frames):

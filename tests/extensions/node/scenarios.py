@@ -1,4 +1,4 @@
-"""What is done with each of pi's own example extensions: prompts, commands of extensions, and other requests."""
+"""What is done with pi's own example extensions, and a few of ours: prompts, commands, and other requests."""
 
 import subprocess
 from collections.abc import Callable
@@ -32,6 +32,11 @@ def holding(name: str, text: str) -> Callable[[Path], object]:
         (folder / name).write_text(text)
 
     return put
+
+
+def written(name: str) -> str:
+    """Return where an extension is that was written for these tests."""
+    return str(Path(__file__).parent / "written" / name)
 
 
 NEW = {"type": "new_session"}
@@ -91,8 +96,11 @@ SCENARIOS = (
     Scenario("custom-provider-gitlab-duo", ("hi",)),
     Scenario("snake.ts", ("/snake",)),
     Scenario("overlay-test.ts", ("/overlay-test",)),
+    Scenario(written("replaces.ts"), ('!tool bash {"command":"echo asked"}', "wrong", "throwing")),
+    Scenario(written("settles.ts"), ("hi", "/ask")),
+    Scenario(written("sequential.ts"), ('!tools [["parallel",{}],["sequential",{}],["parallel",{}]]',)),
 )
-"""Those of which the same is expected as of pi itself. docs/pi-extensions.md tells of all."""
+"""Those of which the same is expected as of pi itself. docs/pi-extensions.md tells of all of pi's own."""
 
 FIRST = 12
 """So many of them, the first, are tried by `make test`."""

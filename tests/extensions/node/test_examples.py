@@ -107,6 +107,8 @@ def _told(frame: Frame) -> Iterator[tuple[str, Any]]:
             blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
             parts = [block.get("text", block.get("name")) for block in blocks]
             yield "said", [message["role"], parts, message.get("stopReason"), message.get("customType")]
+        case "entry_appended" if frame["entry"]["type"] == "custom_message":  # linnet tells of it as a message.
+            yield "said", ["custom", [frame["entry"]["content"]], None, frame["entry"]["customType"]]
         case "response" if frame["command"] not in ("extension_ui_response", "get_state", "set_model", "get_commands"):
             data = frame.get("data") or {}
             data = {name: data[name] for name in ("cancelled", "output", "exitCode") if name in data}
@@ -115,7 +117,7 @@ def _told(frame: Frame) -> Iterator[tuple[str, Any]]:
 
 LINNET_PI = [str(Path(sys.executable).with_name("linnet-pi"))]
 ALL = [
-    pytest.param(each, id=f"{at}-{each.name}", marks=[pytest.mark.judge] if at >= FIRST else [])
+    pytest.param(each, id=f"{at}-{Path(each.name).name}", marks=[pytest.mark.judge] if at >= FIRST else [])
     for at, each in enumerate(SCENARIOS)
 ]
 

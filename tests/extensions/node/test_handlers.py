@@ -263,6 +263,13 @@ def test_before_the_agent_is_done_an_extension_may_have_it_go_on(extended: Start
     assert [(each["customType"], each["data"]) for each in kept] == [("kept", {"a": 1})]
 
 
+def test_what_cannot_be_done_at_the_end_of_a_turn_is_said(extended: Start) -> None:
+    agent = extended('pi.on("turn_end", () => ({ continue: true }));')
+    agent.agent.send({"type": "prompt", "message": "hello"})
+    [(event, error)] = errors(agent.until(lambda frame: bool(errors([frame]))))
+    assert (event, error.endswith("agent_before_settle can do both")) == ("turn_end", True)
+
+
 def test_extensions_hear_that_somebody_is_asked(extended: Start) -> None:
     body = """
     for (const name of ["ui_prompt_start", "ui_prompt_end"])

@@ -146,6 +146,23 @@ def test_a_file_that_is_no_extension_is_refused(
 
 
 @pytest.mark.foreign
+def test_packages_that_are_installed_beside_an_extension_are_found(pi: Callable[..., Agent], tmp_path: Path) -> None:
+    folder = tmp_path / "with-deps"
+    put(folder / "package.json", json.dumps({"pi": {"extensions": ["./src/index.ts"]}, "dependencies": {"old": "1"}}))
+    put(folder / "node_modules" / "old" / "package.json", '{"name": "old", "main": "old.js"}')
+    put(folder / "node_modules" / "old" / "old.js", "module.exports = (text) => `old ${text}`;")
+    put(folder / "node_modules" / "@new" / "one" / "package.json", '{"type": "module", "exports": "./one.js"}')
+    put(folder / "node_modules" / "@new" / "one" / "one.js", "export const one = (text) => `one ${text}`;")
+    source = """
+import old from "old";
+import { one } from "@new/one";
+export default (pi: any) => pi.registerCommand("try", { handler: async (args, ctx) => ctx.ui.notify(one(old(args))) });
+"""
+    put(folder / "src" / "index.ts", source)
+    assert Driven(pi("-e", str(folder), env={"LINNET_NODE": node()})).command("/try this") == ["one old this"]
+
+
+@pytest.mark.foreign
 def test_flags_of_extensions_are_known_once_they_are_loaded(extended: Start, tmp_path: Path) -> None:
     body = """
     pi.registerFlag("plan", { type: "boolean", default: false });

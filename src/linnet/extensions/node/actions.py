@@ -341,6 +341,8 @@ class Actions:
         return self._moved(commands.Branch(entry), cancel)
 
     def _do_navigate_tree(self, frame: frames.Call, args: dict[str, Any], cancel: CancelToken) -> Any:
+        if args.get("summarize") or args.get("label"):
+            warn("linnet.extensions", "navigateTree makes no summary of the branch that it leaves, and no label")
         return self._moved(commands.Navigate(str(args["targetId"])), cancel)
 
     def _do_reload(self, frame: frames.Call, args: dict[str, Any], cancel: CancelToken) -> None:

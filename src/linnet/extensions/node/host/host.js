@@ -14,6 +14,7 @@ import { validated } from "./validation.js";
 const SETTLING = 5000; // Milliseconds that a question waits for handlers of earlier events.
 const GUARDS = new Set(["tool_call", "user_bash"]);
 const SHARED = new Set(["message_end", "before_provider_headers", "agent_before_settle"]); // Decided by all together.
+const NOT_AT_TURN_END = "linnet adds nothing and goes on with nothing at turn_end; agent_before_settle can do both";
 const settings = {};
 const sources = []; // { path, factory } of each extension.
 const instances = [];
@@ -105,7 +106,8 @@ async function tell(type, payload) {
   for (const instance of instances.filter(Boolean)) {
     for (const handler of [...(instance.handlers.get(type) ?? [])]) {
       try {
-        await inTime(handler(event, context(instance, signal)));
+        const made = await inTime(handler(event, context(instance, signal)));
+        if (type === "turn_end" && (made?.entries?.length || made?.continue)) throw new Error(NOT_AT_TURN_END);
       } catch (fault) {
         report(instance.index, type, fault);
       }

@@ -618,6 +618,18 @@ def test_what_waits_is_kept_and_shown_if_an_abort_says_so() -> None:
     assert queues.steering == [Input("more")]
 
 
+def test_what_was_kept_is_dropped_and_told_where_the_conversation_goes_on_elsewhere() -> None:
+    schedule = Schedule(Queues())
+    submitted(schedule, 1, Prompt("one"))
+    submitted(schedule, 2, Prompt("more", when_busy="steer"), listening=True)
+    schedule.feed(AbortAsked(keep=True))
+    schedule.feed(JobEnded())
+    dropped = Tell(QueueChanged((), (), (Input("more"),)))
+    assert submitted(schedule, 3, NewSession()) == [Accept(3), dropped, Begin(Job(3, NewSession()), doomed=False)]
+    schedule.feed(JobEnded())
+    assert submitted(schedule, 4, Prompt("two")) == [Accept(4), Begin(Job(4, Prompt("two")), doomed=False)]
+
+
 def test_a_command_belongs_to_the_session_it_began_in() -> None:
     run = BashRun("true", "", 0, 0)
     schedule = Schedule(Queues())

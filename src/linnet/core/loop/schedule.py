@@ -230,7 +230,8 @@ class Schedule:
         self._active = job
         self._is_ending = job.number in self._doomed
         self._doomed.discard(job.number)
-        return [Begin(job, self._is_ending)]
+        left = self._queues.clear() if isinstance(job.work, Move) else []  # After an abort that kept them.
+        return [*([self._tell_queue(tuple(left))] if left else ()), Begin(job, self._is_ending)]
 
     @property
     def next_aborted(self) -> int | None:

@@ -127,6 +127,10 @@ def test_linnet_stays_as_it_is_unless_a_flag_says_otherwise(run: Run) -> None:
         (["--session", "ffffffff"], {}, "No session found matching 'ffffffff'"),
         (["--fork", "ffffffff"], {}, "No session found matching 'ffffffff'"),
         (["--name", " "], {}, "--name requires a non-empty value"),
+        (["--name"], {}, "--name requires a value"),
+        (["--mode", "bogus"], {}, 'Invalid mode "bogus". Valid values: text, json, rpc'),
+        (["--mode"], {}, "--mode requires text, json, or rpc"),
+        (["-e", "builtin:x"], {}, 'Failed to load extension "builtin:x": Unknown built-in extension: builtin:x'),
         (
             ["--provider", "nope", "--model", "x"],
             {},
@@ -167,12 +171,73 @@ def test_what_cannot_be_done_is_one_sentence_and_exit_code_1(
         (["--session", "a.jsonl", "--continue"], "--continue is ignored: --session comes first"),
         (["--session", "nowhere", "--no-session"], "--session is ignored: --no-session comes first"),
         (["hello"], "rpc mode takes prompts on stdin, so this one is ignored: 'hello'"),
+        (["--models", "claude-*,nosuch"], 'No models match pattern "nosuch"'),
+        (["--skill", "/nowhere/x"], "--skill /nowhere/x is not there"),
+        (["--prompt-template", "/nowhere/x"], "--prompt-template /nowhere/x is not there"),
+        (
+            ["-e", "builtin:codemode", "-e", "builtin:mcp"],
+            "--extension builtin:codemode is ignored: it is a part of pi, and linnet has none of it",
+        ),
     ],
 )
 def test_what_pi_only_warns_of_is_a_warning_and_the_start_goes_on(run: Run, flags: list[str], warning: str) -> None:
     done = run("--mode", "rpc", *flags, say=GET_STATE)
     assert (frames(done)[0]["success"], done.returncode) == (True, 0)
     assert done.stderr == f"Warning: {warning}\n"
+
+
+MODELS = {
+    "providers": {
+        "ours": {
+            "baseUrl": "http://127.0.0.1:9",
+            "apiKey": "x",
+            "api": "anthropic-messages",
+            "models": [
+                {"id": "scripted"},
+                {"id": "thinker", "reasoning": True},
+                {"id": "small", "name": "The little one"},
+            ],
+        }
+    }
+}
+PIS_DEFAULT = {"defaultProvider": "ours", "defaultModel": "scripted"}
+
+
+@pytest.mark.parametrize("settings", [{}, PIS_DEFAULT])
+@pytest.mark.parametrize(
+    ("flags", "model"),
+    [
+        (["--model", "little"], "ours/small:off"),
+        (["--model", "thin"], "ours/thinker:medium"),
+        (["--model", "ours/thin:high"], "ours/thinker:high"),
+        (["--provider", "ours", "--model", "smal"], "ours/small:off"),
+        (["--model", "claude-haiku-4-5:low"], "anthropic/claude-haiku-4-5:low"),
+        (["--models", "thinker:high,small"], "ours/thinker:high"),
+    ],
+)
+def test_a_name_is_looked_for_in_what_every_provider_lists_whatever_pis_settings_suggest(
+    run: Run, tmp_path: Path, settings: dict[str, str], flags: list[str], model: str
+) -> None:
+    pis_files(tmp_path, settings)
+    [answer] = frames(run("--mode", "rpc", "--no-session", *flags, say=GET_STATE))
+    chosen, level = answer["data"]["model"], answer["data"]["thinkingLevel"]
+    assert f"{chosen['provider']}/{chosen['id']}:{level}" == model
+
+
+@pytest.mark.parametrize("word", ["nosuch", "no/such", "thinker:bogus"])
+def test_a_name_that_no_provider_lists_is_refused_though_pis_settings_suggest_a_provider(
+    run: Run, tmp_path: Path, word: str
+) -> None:
+    pis_files(tmp_path, PIS_DEFAULT)
+    done = run("--mode", "rpc", "--no-session", "--model", word, say=GET_STATE)
+    why = f'Error: Model "{word}" not found. Use --list-models to see available models.\n'
+    assert (done.stdout, done.stderr, done.returncode) == ("", why, 1)
+
+
+def pis_files(home: Path, settings: dict[str, str]) -> None:
+    (home / ".pi" / "agent").mkdir(parents=True)
+    (home / ".pi" / "agent" / "models.json").write_text(json.dumps(MODELS))
+    (home / ".pi" / "agent" / "settings.json").write_text(json.dumps(settings))
 
 
 def test_a_model_that_nobody_lists_is_asked_for_by_the_id_that_was_given(run: Run, server: ModelServer) -> None:
@@ -279,6 +344,13 @@ def test_json_mode_prints_the_header_first_and_what_went_wrong_is_the_exit_code(
     done = run("--mode", "json", "!fail 401 1")
     assert types(frames(done))[-1] == "agent_settled"
     assert done.returncode == 1
+
+
+@pytest.mark.parametrize("flags", [["-p"], ["--mode", "json"]])
+def test_a_prompt_that_fails_is_told_of_as_every_other_error(run: Run, flags: list[str]) -> None:
+    done = run(*flags, "!fail 400 1", "--no-session")
+    assert done.stderr.startswith("Error: "), done.stderr
+    assert (done.stderr.count("\n"), done.returncode) == (1, 1)
 
 
 def test_json_mode_without_a_message_prints_the_header_alone(run: Run) -> None:

@@ -5,7 +5,7 @@ of words; the parser is the one in `flags`.
 """
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LARGEST = 64 << 20  # Bytes of a file that is shown to the model.
 _UNPICKED = "is ignored: nobody can be asked here; --continue takes the newest session, --session names one"
 _UNDRAWN = "is ignored: nothing is drawn here"
+_BUILTIN = "builtin:"
+_BUILT_INTO_PI = ("codemode", "llama.cpp", "mcp", "tool-search")
+_NOT_BUILT_IN = "is ignored: it is a part of pi, and linnet has none of it"
 _UNFILTERED = "is ignored, as by pi 0.37; --skill names a skill or a folder of them, --no-skills leaves the others out"
 
 
@@ -64,7 +67,9 @@ def _amend(flags: Flags) -> None:
 
 
 def _amend_config(config: dict[str, Any], notes: list[str]) -> None:
-    """Read what is said of thinking and of sessions as pi does. Raises ConfigError."""
+    """Read what is said of thinking, extensions and sessions as pi does. Raises ConfigError."""
+    if any(path.startswith(_BUILTIN) for path in config.get("extensions", ())):
+        config["extensions"] = list(_without_built_in(config["extensions"], notes))
     level = config.get("reasoning", "off")
     if level not in LEVELS:
         notes.append(f'Invalid thinking level "{level}". Valid values: {", ".join(LEVELS)}')
@@ -78,6 +83,20 @@ def _amend_config(config: dict[str, Any], notes: list[str]) -> None:
         why = "--no-session" if config.get("save") is False else "--session"
         notes.append(f"--{'continue' if each == 'resume' else each} is ignored: {why} comes first")
         del config[each]
+
+
+def _without_built_in(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
+    """Yield what is not the name of a part of pi. linnet has MCP servers without being told. Raises ConfigError if pi
+    has no such part.
+    """
+    for path in paths:
+        name = path.removeprefix(_BUILTIN)
+        if name == path:
+            yield path
+        elif name not in _BUILT_INTO_PI:
+            raise ConfigError(f'Failed to load extension "{path}": Unknown built-in extension: {path}')
+        elif name != "mcp":
+            notes.append(f"--extension {path} {_NOT_BUILT_IN}")
 
 
 def _in_pis_words(error: Exception) -> str:

@@ -45,6 +45,15 @@ class UsageError(ConfigError):
     code = "usage"
 
 
+class BadValue(UsageError):
+    """A flag whose value is missing, or is not one of those that it may have."""
+
+    def __init__(self, name: str, value: str | None, sentence: str) -> None:
+        super().__init__(sentence)
+        self.name = name
+        self.value = value
+
+
 class UnknownFlag(UsageError):
     """A flag that linnet does not know, but an extension may."""
 
@@ -301,12 +310,12 @@ def parse(argv: Sequence[str], program: Program = LINNET, *, tolerant: bool = Fa
             continue
         if not equals:
             if not rest:
-                raise UsageError(f"{name} needs a value: {flag.word}")
+                raise BadValue(name, None, f"{name} needs a value: {flag.word}")
             value = rest.pop(0)
         try:
             flags.put(flag, flag.parse(value))
         except ValueError as error:
-            raise UsageError(f"{name} must be {error}, not {value!r}") from None
+            raise BadValue(name, value, f"{name} must be {error}, not {value!r}") from None
     program.amend(flags)
     return flags
 

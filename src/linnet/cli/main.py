@@ -222,6 +222,7 @@ def _once(flags: Flags, program: Program) -> int:
         prints="result" if flags.mode == "result" else "text" if form is None else "value",
         names_session=program is LINNET,  # The others are as quiet as their namesakes.
         draws=not flags.debug,
+        leads=(program.errors[0] or LINNET.name, program.errors[1] or LINNET.name),
     )
 
 

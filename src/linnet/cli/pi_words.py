@@ -1,6 +1,6 @@
 """Says what is wrong with a command line, or with what it names, as pi does: clients look for its words on stderr."""
 
-from linnet.cli.flags import UnknownFlag
+from linnet.cli.flags import BadValue, UnknownFlag
 from linnet.errors import Contradiction, UnknownModel, UnknownProvider
 from linnet.runtime.settings.session_options import BadSessionId
 from linnet.store.session_folder import NoSuchSession
@@ -13,6 +13,12 @@ def in_pis_words(error: Exception) -> str:
     match error:
         case UnknownFlag(name=name):
             return f"Unknown option: {name}"
+        case BadValue(name="--mode", value=None):
+            return "--mode requires text, json, or rpc"
+        case BadValue(name="--mode", value=value):
+            return f'Invalid mode "{value}". Valid values: text, json, rpc'
+        case BadValue(name="--name" | "-n" as name, value=None):
+            return f"{name} requires a value"
         case Contradiction(flags=flags) if any(flag in _LEADING for flag in flags):
             first = next(flag for flag in _LEADING if flag in flags)
             return f"{first} cannot be combined with {', '.join(flag for flag in flags if flag != first)}"

@@ -31,7 +31,7 @@ class KnownModels:
         is named may have any model, as pi has it.
         """
         self.accounts = accounts
-        self._lenient = lenient
+        self.lenient = lenient
         self.custom = ""
         """The id of the model that was chosen, if nobody lists it."""
         self.providers = accounts.providers
@@ -41,22 +41,22 @@ class KnownModels:
         self._unlisted: tuple[catalog.ProviderInfo, Model] | None = None
         # The model that was chosen, if nobody lists it, and what its provider was then.
 
-    def begin(self, provider: str | None, model: str | None) -> Model:
-        """Choose a provider and return the model, by what was said and by which keys there are. Raises ConfigError if
-        there is none of that name.
+    def begin(self, provider: str | None, model: str | None, *, suggested: str | None = None) -> Model:
+        """Choose a provider and return the model, by what was said and by which keys there are. `suggested` is a
+        provider whose models come first if none is said. Raises ConfigError if there is none of that name.
         """
         if model is None or (provider is not None and not model):
             name, id, self.level = self._default(provider)
         else:
             from linnet.runtime.models.model_choice import chosen
 
-            choice = chosen(self, provider, model)
+            choice = chosen(self, provider, model, suggested)
             name, id, self.level = choice.provider, choice.id, choice.level
         self.accounts.guessed = provider is None and model is None
         self.accounts.chosen = name
         anywhere = self.providers.infos if provider is None and model and model.startswith(id) else (name,)
         said = provider is not None or (model or "").startswith(f"{name}/")
-        found = self._found(name, id, anywhere, lenient=self._lenient and said)
+        found = self._found(name, id, anywhere, lenient=self.lenient and said)
         if all(each.id != id for each in self.of(name)):
             self.custom = "" if self.lists(name, id) else id
             self._unlisted = self.providers.info(name), found  # So that it can be seen in a list, and chosen again.

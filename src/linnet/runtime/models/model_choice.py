@@ -7,6 +7,7 @@ from typing import get_args
 from msgspec import Struct
 
 from linnet.core.models import Model, Reasoning
+from linnet.errors import UnknownModel
 from linnet.providers.apis import api_named
 from linnet.runtime.models.known_models import KnownModels, Offer
 
@@ -21,14 +22,15 @@ class Choice(Struct, frozen=True):
     level: Reasoning | None = None
 
 
-def chosen(models: KnownModels, provider: str | None, model: str) -> Choice:
-    """Return the provider and the id of the model that are meant. The provider need not have such a model.
+def chosen(models: KnownModels, provider: str | None, model: str, suggested: str | None = None) -> Choice:
+    """Return the provider and the id of the model that are meant. The provider need not have such a model, unless it
+    was only `suggested`.
 
     `model` may be an id, `provider/id`, or a word of a listed model's id or name, each with `:level` behind it. Raises
-    UnknownProvider.
+    UnknownProvider, or UnknownModel if nobody lists what may be any provider's.
     """
     if provider is None:
-        return _anywhere(models, model)
+        return _anywhere(models, model, suggested)
     models.providers.info(provider)
     return _within(models, provider, model)
 
@@ -74,16 +76,17 @@ def _at(models: KnownModels, provider: str, model: str) -> Choice:
     id, level = _split(model)
     if level and models.lists(provider, id):
         return Choice(provider, id, level)
-    if not models.accounts.has_own_server(provider) and (found := _by_word(models, provider, id)):
+    searched = models.lenient or not models.accounts.has_own_server(provider)
+    if searched and (found := _by_word(models, provider, id)):
         return Choice(provider, found, level)
     return Choice(provider, id, level)
 
 
-def _anywhere(models: KnownModels, model: str) -> Choice:
+def _anywhere(models: KnownModels, model: str, suggested: str | None) -> Choice:
     """Return the choice for a model whose provider was not said: one that lists it, before one that may have it
     unlisted.
     """
-    default = models.accounts.default_provider(named=True)
+    default = suggested or models.accounts.default_provider(named=True)
     first, _, rest = model.partition("/")
     named = bool(rest) and first in models.providers.infos
     id, level = _split(model)
@@ -97,14 +100,19 @@ def _anywhere(models: KnownModels, model: str) -> Choice:
             return Choice(each, name, said)
     if named:
         return _at(models, first, rest)
-    if models.accounts.open_ended(default) and models.accounts.has_own_server(default):
+    own = models.accounts.open_ended(default) and models.accounts.has_own_server(default)
+    if own and not models.lenient:
         return Choice(default, id, level)
     names = [default, *(each for each in models.providers.infos if each != default and models.accounts.usable(each))]
-    if not models.accounts.open_ended(default):
+    listed_only = models.lenient and (suggested is not None or models.providers.info(default).own)
+    if listed_only or not models.accounts.open_ended(default):
         names += [each for each in models.providers.infos if each not in names]
     for each in names:
         if found := _by_word(models, each, id):
             return Choice(each, found, level)
+    if listed_only:
+        known = [each.id for each in models.available()]
+        raise UnknownModel(model, default, [*known, *words(known)])
     return Choice(default, id, level)
 
 
@@ -125,13 +133,18 @@ def words(ids: Iterable[str]) -> list[str]:
 
 def _by_word(models: KnownModels, provider: str, word: str) -> str:
     """Return the id of the provider's first model that has this in its id or its name, one that does not end before one
-    that does; empty if none has. Where any id may be right, what has a digit or a slash is taken for one.
+    that does; empty if none has. Where any id may be right, what has a digit or a slash is taken for one. As pi has it,
+    a part of a word will do if no model has it whole: of an id rather than of a name.
     """
     if not word.strip() or not api_named(models.providers.info(provider).api).remote:
         return ""
     if models.accounts.open_ended(provider) and any(each.isdigit() or each == "/" for each in word):
         return ""
-    found = [each for each in models.of(provider) if _has_word(each, word.lower())]
+    listed, part = models.of(provider), word.lower()
+    found = [each for each in listed if _has_word(each, part)]
+    if models.lenient and not found:
+        found = [each for each in listed if part in each.id.lower()]
+        found = found or [each for each in listed if part in each.name.lower()]
     return next((each.id for each in sorted(found, key=lambda each: bool(each.ends))), "")
 
 

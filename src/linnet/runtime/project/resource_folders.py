@@ -1,7 +1,7 @@
 """The folders in which instructions, templates and skills are looked for: the user's, the project's, other agents'."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -124,14 +124,23 @@ class ResourceFolders(Struct, frozen=True, kw_only=True):
         return shared
 
 
-def resource_folders(
-    config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling = flag
-) -> ResourceFolders:
-    """Return where to look, as the configuration says. Raises ConfigError if `asked` names a file that is not there."""
+def missing_resources(asked: Config, spelled: Spelling = flag) -> Iterator[str]:
+    """Yield a sentence for each template and each skill that `asked` names and that is not there."""
     for field, named in (("template_paths", asked.template_paths), ("skill_paths", asked.skill_paths)):
         for path in named or ():
             if not os.path.exists(os.path.expanduser(path)):
-                raise ConfigError(f"{spelled(field)} {os.fspath(path)} is not there")
+                yield f"{spelled(field)} {os.fspath(path)} is not there"
+
+
+def resource_folders(
+    config: Config, asked: Config, environ: Mapping[str, str], home: str, project: Project, spelled: Spelling = flag
+) -> ResourceFolders:
+    """Return where to look, as the configuration says. Raises ConfigError if `asked` names a file that is not there,
+    but not in place of pi, which goes on without it.
+    """
+    if config.stands_in_for != "pi":
+        for sentence in missing_resources(asked, spelled):
+            raise ConfigError(sentence)
     return ResourceFolders(
         project=project,
         home=home,

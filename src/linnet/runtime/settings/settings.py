@@ -22,7 +22,7 @@ from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.known_models import KnownModels
 from linnet.runtime.models.known_providers import KnownProviders
 from linnet.runtime.project.project import FOLDER, Project
-from linnet.runtime.project.resource_folders import ResourceFolders, peer_home, resource_folders
+from linnet.runtime.project.resource_folders import ResourceFolders, missing_resources, peer_home, resource_folders
 from linnet.runtime.settings.checks import check_reasoning, check_word, checked_seconds, limits_of
 from linnet.runtime.settings.folders import home_folder, work_folder
 from linnet.runtime.settings.layers import Layers, found, without_pis
@@ -221,6 +221,8 @@ def resolve(
     try:
         return _resolved(layers, asked, environ, below, home, project, spelled, client_tools)
     except ConfigError as error:
+        if isinstance(error, UnknownModel) and asked.model is not None:
+            raise  # Whatever the files say.
         for fewer in without_pis(layers, error):
             with suppress(ConfigError):
                 return _resolved(fewer, asked, environ, below, home, project, spelled, client_tools)
@@ -274,7 +276,10 @@ def _resolved(
         providers.expect(provider)
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = provider or (PLAYERS["script"] if config.script is not None else None)
-        model = models.play(recording, asked.model) if recording else models.begin(named, config.model)
+        if as_pi and recording is None:
+            model = _begun_as_pi(layers, models, named, config.model)
+        else:
+            model = models.play(recording, asked.model) if recording else models.begin(named, config.model)
     if models.level is not None and asked.reasoning is None:
         config = replace(config, reasoning=models.level)
         asked = asked if asked.model is None else replace(asked, reasoning=models.level)
@@ -290,9 +295,14 @@ def _resolved(
     remarks = [*layers.remarks, *providers.remarks]
     if as_pi and models.custom:
         remarks.append(f'Model "{models.custom}" not found for provider "{model.provider}". Using custom model id.')
+    if as_pi:
+        remarks += missing_resources(asked, spelled)
     if config.models:
-        lost = ", ".join(models.unmatched())
-        remarks += [f"{spelled('models')}: no model that can be used is meant by {lost}"] if lost else []
+        lost = models.unmatched()
+        if as_pi:
+            remarks += [f'No models match pattern "{pattern}"' for pattern in lost]
+        elif lost:
+            remarks.append(f"{spelled('models')}: no model that can be used is meant by {', '.join(lost)}")
     if config.provider is not None or not sessions.remembers:  # Or else the session's own provider may be another.
         remarks += lacking_key(accounts, model, needed=bool(config.needs_key))
     if chosen.unheard and not (config.extensions or config.find_extensions or config.mcp_servers):
@@ -334,6 +344,21 @@ def _resolved(
     from linnet.runtime.settings.rules import ruled  # For those who have any.
 
     return ruled(settings, layers)
+
+
+def _begun_as_pi(layers: Layers, models: KnownModels, provider: str | None, model: str | None) -> Model:
+    """Return the model to begin with. What pi's settings say is only a suggestion: a model that is named elsewhere
+    may be another provider's, and a scope that is without the one of the settings begins with its first.
+    """
+    suggested = {key for key in ("provider", "model") if (layer := layers.saying(key)) and layer.source == "pi"}
+    if suggested == {"provider"} and model:
+        return models.begin(None, model, suggested=provider)
+    if suggested == {"model"} and provider:
+        return models.begin(provider, None)
+    offers = models.offers() if suggested == {"provider", "model"} and models.scope else []
+    if offers and all((each.provider, each.id) != (provider, model) for each, _ in offers):
+        return models.begin(None, None)
+    return models.begin(provider, model)
 
 
 def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:

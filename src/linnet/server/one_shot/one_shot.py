@@ -52,8 +52,11 @@ class _Asking(Requester):
 class _Listener(Listener):
     """Writes events as they come, if there is a dialect, and remembers what came of the last prompt."""
 
-    def __init__(self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None") -> None:
+    def __init__(
+        self, outlet: Outlet, wakeup: Wakeup, dialect: Dialect | None, terminal: "Terminal | None", note: str
+    ) -> None:
         self._outlet = outlet
+        self._note = note
         self._wakeup = wakeup
         self._encoder = None if dialect is None else dialect.encoder()
         self._terminal = terminal
@@ -83,7 +86,7 @@ class _Listener(Listener):
             elif isinstance(event, Displayed | EditorTextSet):
                 self.shown.append(event.text)
             elif isinstance(event, Notified) and self._encoder is None:
-                say(f"{event.extension}: {event.message}")
+                say(f"{event.extension}: {event.message}", self._note)
             elif isinstance(event, HookFailed):
                 self._hook_failed(event)
             elif isinstance(event, SessionFailed) and self._encoder is None:
@@ -93,10 +96,10 @@ class _Listener(Listener):
         if failed.event == "command":
             self.broken = failed.error
         elif failed.event != "load" and self._encoder is None:  # What cannot be loaded is on stderr already.
-            say(f"{failed.path}: {failed.event}: {failed.error}")
+            say(f"{failed.path}: {failed.event}: {failed.error}", self._note)
 
     def warned(self, sentence: str) -> None:
-        say(sentence)
+        say(sentence, self._note)
 
     def idle(self) -> None:
         self._wakeup.wake()
@@ -116,12 +119,14 @@ def once(
     prints: Prints = "text",
     names_session: bool = False,
     draws: bool = True,
+    leads: tuple[str, str] = ("linnet", "linnet"),
 ) -> int:
     """Run the prompts that `prompts` returns for what was piped in, and return the exit code.
 
     With a dialect, events are printed as its lines. Without one, `prints` is printed at the end: the final text, the
     value of an answer that has a form, or a JSON object with all that came of it. `names_session`: say on stderr where
-    the session is kept, if it is. `draws`: show progress there, if that is a terminal.
+    the session is kept, if it is. `draws`: show progress there, if that is a terminal. `leads`
+    are what an error and a note there begin with.
 
     The exit code says how the last prompt went: 0 done, 1 failed, 3 cut at the model's output limit, 4 a limit was
     reached, 5 refused, 6 nothing was said, 128 plus the number of a signal that ended it.
@@ -137,7 +142,7 @@ def once(
     outlet = Outlet(stdio.sink, wakeup.wake)
     outlet.watch()
     terminal = _terminal() if draws and dialect is None else None
-    listener = _Listener(outlet, wakeup, dialect, terminal)
+    listener = _Listener(outlet, wakeup, dialect, terminal, leads[1])
     session = open_session(listener)
     before = session.spent
     if dialect is not None and session.header is not None:
@@ -171,9 +176,9 @@ def once(
     while outlet.unread and not (wakeup.signal or outlet.broken):
         wakeup.wait()
     if listener.unsaved:
-        say(listener.unsaved)
+        say(listener.unsaved, leads[1])
     if ended is not None and ended.error:
-        say(ended.error)
+        say(ended.error, leads[0])
     if dialect is None and names_session and kept is not None and prints != "result":
         say(f"this session is kept in {kept}")
     if wakeup.signal:

@@ -224,6 +224,49 @@ def test_a_name_is_looked_for_in_what_every_provider_lists_whatever_pis_settings
     assert f"{chosen['provider']}/{chosen['id']}:{level}" == model
 
 
+@pytest.mark.parametrize(
+    ("words", "lines"),
+    [
+        (
+            ["ours/"],
+            [
+                "provider  model     context  max-out  thinking  images",
+                "ours      scripted  128K     16.4K    no        no    ",
+                "ours      small     128K     16.4K    no        no    ",
+                "ours      thinker   128K     16.4K    yes       no    ",
+            ],
+        ),
+        (["nosuch"], ['No models matching "nosuch"']),
+    ],
+)
+def test_models_are_listed_in_pis_table(run: Run, tmp_path: Path, words: list[str], lines: list[str]) -> None:
+    pis_files(tmp_path, {})
+    done = run("--list-models", *words)
+    assert (done.stdout.splitlines(), done.stderr, done.returncode) == (lines, "", 0)
+
+
+@pytest.mark.parametrize("command", ["install", "update", "auth", "mcp"])
+def test_a_command_of_pis_is_no_prompt(run: Run, command: str) -> None:
+    done = run(command, "something")
+    why = f"Error: linnet-pi has no command {command}: the pi it stands in for has it\n"
+    assert (done.stdout, done.stderr, done.returncode) == ("", why, 1)
+    assert run("-p", command, "--no-session").stdout == f"{HELLO}\n"
+
+
+def test_a_dialect_comes_before_the_variable(run: Run) -> None:
+    assert run("--version", "--dialect", "pi-1", LINNET_PI_VERSION="0.73").stdout == "1.5.0\n"
+
+
+def test_a_provider_of_pis_settings_that_is_not_there_is_not_blamed_for_a_key_that_is_missing(
+    run: Run, tmp_path: Path
+) -> None:
+    pis_files(tmp_path, {"defaultProvider": "gone", "defaultModel": "x"})
+    (tmp_path / ".pi" / "agent" / "models.json").unlink()
+    done = run("-p", "hi", ANTHROPIC_API_KEY="", ANTHROPIC_BASE_URL="")
+    assert done.stderr.startswith("Error: no credential"), done.stderr
+    assert (done.stdout, done.returncode) == ("", 1)
+
+
 @pytest.mark.parametrize("word", ["nosuch", "no/such", "thinker:bogus"])
 def test_a_name_that_no_provider_lists_is_refused_though_pis_settings_suggest_a_provider(
     run: Run, tmp_path: Path, word: str

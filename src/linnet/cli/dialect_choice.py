@@ -27,7 +27,9 @@ def stood_in_for(flags: Flags, program: Program) -> str:
     """Return the version of pi that it speaks as: the one that was asked for, if all of it was said."""
     from linnet.wire.pi.generations import GENERATIONS, NAMES, named, spoken_by
 
-    if version := _asked_version(flags, program):
+    chosen(flags, program, "")  # What contradicts itself has no version.
+    version = _asked_version(flags, program) if flags.pi_version is not None or flags.dialect is None else None
+    if version is not None:
         return version if version.count(".") == 2 else spoken_by(version).version
     name = flags.dialect or program.dialect
     return named(name).version if name in NAMES else GENERATIONS[-1].version

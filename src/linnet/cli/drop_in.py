@@ -157,6 +157,7 @@ Flags
     ),
     dialect="pi-1",
     stands_in_for="pi",
+    elsewhere=("install", "remove", "uninstall", "update", "list", "config", "auth", "mcp"),
     version="{pi}",
     errors=("Error", "Warning"),
     misuse=1,

@@ -258,6 +258,8 @@ class Program(Struct, frozen=True):
     """The agent that whoever spawns it means."""
     version: str = "{name} {version}"
     """What `--version` prints; `{pi}` stands for the version of pi that it speaks as."""
+    elsewhere: tuple[str, ...] = ()
+    """Commands of its namesake that it has not: what begins with one is not meant as a prompt."""
     errors: tuple[str, str] = ("", "")
     """What is written before an error and before a note, instead of its name."""
     misuse: int = 2

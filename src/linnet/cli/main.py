@@ -93,6 +93,10 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet.cli import auth_command
 
         return auth_command.run(argv[0], argv[1:])
+    if argv and argv[0] in program.elsewhere:
+        raise UsageError(
+            f"{program.name} has no command {argv[0]}: the {program.stands_in_for} it stands in for has it"
+        )
     try:
         flags = parse(argv, program)
     except UnknownFlag:

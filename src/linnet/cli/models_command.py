@@ -89,7 +89,9 @@ def list_models(flags: Flags, program: str) -> int:
         for row in _rows(known, named or "", default, everywhere=flags.everywhere)
         if wanted in f"{row.model.provider}/{row.model.id} {row.model.name}".lower()
     ]
-    if flags.json:
+    if theirs is not None:
+        tell("\n".join(map(one_line, _pis_table([row.model for row in found]))) if found else _none_for_pi(flags.words))
+    elif flags.json:
         _print_json(found)
     elif found:
         tell("\n".join(map(one_line, table(found))))
@@ -114,6 +116,34 @@ def table(rows: Sequence[ModelRow]) -> list[str]:
     lines = [HEADER, *map(_line, rows)]
     widths = [max(len(line[column]) for line in lines) for column in range(len(HEADER))]
     return ["  ".join(_padded(line, widths)).rstrip() for line in lines]
+
+
+def _pis_table(models: Sequence[Model]) -> list[str]:
+    """Return the lines that pi prints for these models, for programs that read them."""
+    lines: list[tuple[str, ...]] = [("provider", "model", "context", "max-out", "thinking", "images")]
+    for each in sorted(models, key=lambda each: (each.provider, each.id)):
+        sizes = _rounded(each.context_window), _rounded(each.max_output)
+        lines.append(
+            (each.provider, each.id, *sizes, *("yes" if has else "no" for has in (each.reasoning, each.images)))
+        )
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return ["  ".join(word.ljust(width) for word, width in zip(line, widths, strict=True)) for line in lines]
+
+
+def _rounded(tokens: int) -> str:
+    for size, unit in ((1_000_000, "M"), (1_000, "K")):
+        if tokens >= size:
+            return f"{tokens / size:.1f}".removesuffix(".0") + unit if tokens % size else f"{tokens // size}{unit}"
+    return str(tokens)
+
+
+def _none_for_pi(words: Sequence[str]) -> str:
+    why = (
+        f'matching "{words[0]}"'
+        if words
+        else "available. Set the variable of a provider's key, or keep it in auth.json."
+    )
+    return f"No models {why}"
 
 
 def _rows(known: "KnownModels", named: str, default: Model | None, *, everywhere: bool) -> list[ModelRow]:

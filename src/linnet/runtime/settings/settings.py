@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from contextlib import suppress
 from itertools import count
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -223,10 +222,13 @@ def resolve(
     except ConfigError as error:
         if isinstance(error, UnknownModel) and asked.model is not None:
             raise  # Whatever the files say.
+        reason = error
         for fewer in without_pis(layers, error):
-            with suppress(ConfigError):
+            try:
                 return _resolved(fewer, asked, environ, below, home, project, spelled, client_tools)
-        raise
+            except ConfigError as other:
+                reason = other  # Which has nothing to do with pi's settings.
+        raise reason from None
 
 
 def _resolved(

@@ -1,6 +1,8 @@
 """The entry points of the three executables. They prepare the process such that the first answer comes soon."""
 
+import _datetime  # type: ignore[import-not-found]
 import _signal  # type: ignore[import-not-found]  # `signal` takes 5 ms more, for names of constants.
+import _sre  # type: ignore[import-not-found]
 import gc
 import os
 import sys
@@ -50,17 +52,28 @@ def prepare() -> None:
 
 
 def _import_msgspec() -> None:
-    """Import it without what it imports for others: that is 15 ms where typing_extensions is installed, otherwise 5."""
+    """Import it, and typing, without what they import for others: 20 ms where typing_extensions is installed, else 10.
+
+    What is hidden can be imported afterwards, by whoever needs it.
+    """
     absent: Any = None  # For type hints that linnet does not use.
-    system, schemas = ModuleType("platform"), ModuleType("msgspec._json_schema")
+    system, schemas, patterns = ModuleType("platform"), ModuleType("msgspec._json_schema"), ModuleType("re")
     vars(system)["system"] = lambda: os.uname().sysname  # All that `uuid` asks it.
     vars(schemas).update({name: _later(schemas.__name__, name) for name in ("schema", "schema_components")})
+    matching = _sre.compile("", 0, [1], 0, {}, ())  # One that only succeeds: the types are all that is asked for.
+    vars(patterns).update(Pattern=type(matching), Match=type(matching.match("")), compile=_later("re", "compile"))
     others = [_Later(f"msgspec.{name}") for name in ("inspect", "msgpack", "toml", "yaml")]
-    instead = {"typing_extensions": absent, **{each.__name__: each for each in (system, schemas, *others)}}
+    instead = {"typing_extensions": absent, "datetime": _datetime}  # `datetime` is that, and the same in Python.
+    instead |= {each.__name__: each for each in (system, schemas, patterns, *others)}
     hiding = [name for name in instead if name not in sys.modules]
     sys.modules.update({name: instead[name] for name in hiding})
+    import typing
+
+    real = typing.ForwardRef
+    vars(typing)["ForwardRef"] = lambda *args, **kwargs: None  # Only what it takes is tried; to make one takes 2 ms.
     import msgspec  # noqa: F401
 
+    vars(typing)["ForwardRef"] = real
     for name in hiding:
         del sys.modules[name]
 

@@ -275,6 +275,10 @@ class ToolFailed(Exception):
     """A tool could not do what it was called for; the sentence is for the model to read."""
 
 
+class ToolNotRun(ToolFailed):
+    """A call was answered without running anything: nobody has the tool, or its arguments do not fit."""
+
+
 def nearest(word: str, known: Iterable[str], likeness: float = 0.6) -> str:
     """Return the known word that was probably meant; empty if none is near."""
     from difflib import get_close_matches  # 1 ms that only a typo should pay for

@@ -5,7 +5,7 @@ from typing import Any
 
 from linnet.core.messages import ToolCall
 from linnet.core.toolspec import ToolSpec
-from linnet.errors import Cancelled, ToolFailed
+from linnet.errors import Cancelled, ToolFailed, ToolNotRun
 from linnet.logs import broke
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import Tool, ToolOutput, check_args, failed
@@ -24,11 +24,11 @@ class Registry:
         try:
             if tool is None:
                 pi = context.wording != "zot"
-                raise ToolFailed(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
+                raise ToolNotRun(f"Tool {call.name} not found" if pi else f'unknown tool "{call.name}"')
             check_args(call)
             return tool.run(call.args, context)
         except ToolFailed as failure:
-            return failed(str(failure))
+            return failed(failure)
         except Cancelled:
             raise
         except Exception as fault:

@@ -9,7 +9,7 @@ import msgspec
 from linnet.core.messages import Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec
 from linnet.decoding import converted, schema_components
-from linnet.errors import ToolFailed
+from linnet.errors import ToolNotRun
 from linnet.tools.context import ToolContext
 
 Args = TypeVar("Args", bound=msgspec.Struct)
@@ -26,11 +26,13 @@ class ToolOutput(msgspec.Struct, frozen=True):
     """What only clients are sent."""
     ends_run: bool = False
     """Whether the model need not be asked again: if all results of a step say so, the run ends with it."""
+    ran: bool = True
+    """Whether anything was run. Calls of unknown tools, with wrong arguments, and refused ones are only answered."""
 
 
-def failed(text: str) -> ToolOutput:
+def failed(failure: Exception | str) -> ToolOutput:
     """Return a sentence as the output of a call that failed."""
-    return ToolOutput((Text(text),), is_error=True)
+    return ToolOutput((Text(str(failure)),), is_error=True, ran=not isinstance(failure, ToolNotRun))
 
 
 class Tool(Generic[Args]):
@@ -61,12 +63,12 @@ class Tool(Generic[Args]):
         except msgspec.ValidationError as error:
             problem = error
         except RecursionError:
-            raise ToolFailed("invalid args: they are nested too deeply") from None
+            raise ToolNotRun("invalid args: they are nested too deeply") from None
         try:
             # Models write "2" for 2 now and then. Tried second, so that it never changes what is right as it is.
             return converted(args, self._args, strict=False)
         except msgspec.ValidationError:
-            raise ToolFailed(f"invalid args: {problem}") from None
+            raise ToolNotRun(f"invalid args: {problem}") from None
 
 
 def tool(
@@ -79,7 +81,7 @@ def tool(
 def check_args(call: ToolCall) -> None:
     """Raise ToolFailed if what the model wrote was no JSON object: a call must not run with arguments left out."""
     if call.unparsed:
-        raise ToolFailed(f"invalid args: not a JSON object: {call.unparsed[:200]}")
+        raise ToolNotRun(f"invalid args: not a JSON object: {call.unparsed[:200]}")
 
 
 def described(docstring: str) -> str:

@@ -91,7 +91,7 @@ class Selected:
         if self._without is not None:
             return self._without.run(call, context)
         if any(spec.name == call.name for spec in self._inner.specs):
-            return ToolOutput((Text(f"Tool {call.name} not found"),), is_error=True)
+            return ToolOutput((Text(f"Tool {call.name} not found"),), is_error=True, ran=False)
         return self._inner.run(call, context)  # Nobody has it, and that is what it says.
 
 
@@ -150,4 +150,4 @@ class Guarded:
 
 def refused(reason: str) -> ToolOutput:
     """Return the output of a refused call: a sentence for the model, and a mark for clients, since it is no failure."""
-    return ToolOutput((Text(reason),), is_error=True, details={"denied": True})
+    return ToolOutput((Text(reason),), is_error=True, details={"denied": True}, ran=False)

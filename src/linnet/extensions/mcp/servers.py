@@ -118,7 +118,7 @@ class McpServers:
                 lambda: server.call(tool, call.args, news.put, context.begin), context.cancel, news, context.progress
             )
         except ToolFailed as failure:
-            return failed(str(failure))
+            return failed(failure)
         details = {"server": server.name, "tool": tool}
         return ToolOutput(shortened(content(result)), is_error=bool(result.is_error), details=details)
 

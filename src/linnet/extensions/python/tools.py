@@ -54,7 +54,7 @@ class ExtensionTools:
             context.cancel.check()
             return failed(f"{call.name} was cancelled")
         except (ToolFailed, BadInput) as failure:
-            return failed(str(failure))
+            return failed(failure)
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
             return failed(f"{type(fault).__name__}: {fault}")

@@ -350,7 +350,7 @@ class Runner:
             begun = context.has_begun
             result = cut_off(call, ended, begun=begun, late=late)
         else:
-            begun, ended = not (output.details or {}).get("denied"), self._job.now()
+            begun, ended = output.ran, self._job.now()
             content, details = output.content, output.details
             result = ToolResult(call.id, call.name, content, ended, output.is_error, details, ends_run=output.ends_run)
         return replace(result, duration=ended - began) if self._keeps_system and begun else result

@@ -10,7 +10,7 @@ from linnet.runtime.settings.settings import LiveSettings
 from linnet.runtime.tools.open_questions import OpenQuestions
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.shorten import shortened
-from linnet.tools.spec import ToolOutput, check_args
+from linnet.tools.spec import ToolOutput, check_args, failed
 
 NO_ANSWER = "The client did not answer: {} was not run to its end."
 
@@ -35,7 +35,7 @@ class ClientTools:
         try:
             check_args(call)
         except ToolFailed as failure:
-            return ToolOutput((Text(str(failure)),), is_error=True)
+            return failed(failure)
         context.begin()
         timeout = self._live.now.question_timeout
         reply = self._questions.ask(RunClientTool(call), context.cancel, timeout, context.progress)

@@ -14,7 +14,7 @@ from linnet.core.json import typed
 from linnet.core.messages import Image, Text, ToolCall, UserPart
 from linnet.core.toolspec import ToolSpec, name_problem
 from linnet.decoding import converted
-from linnet.errors import BadInput, Cancelled, ToolFailed
+from linnet.errors import BadInput, Cancelled, ToolFailed, ToolNotRun
 from linnet.tools.context import ToolContext
 from linnet.tools.functions.call_context import AnyContext, AsyncContext, Context, Given
 from linnet.tools.functions.shorten import shortened
@@ -67,7 +67,7 @@ class FunctionTool:
         try:
             checked = converted(args, self._args, strict=False, dec_hook=typed.dec_hook)
         except msgspec.ValidationError as error:
-            raise ToolFailed(f"invalid args: {error}") from None
+            raise ToolNotRun(f"invalid args: {error}") from None
         given = {self._context: context()} if self._context else {}
         if self._whole:
             return {self._whole: checked, **given}
@@ -96,7 +96,7 @@ class FunctionTools:
         except Cancelled:
             raise
         except (ToolFailed, BadInput) as failure:
-            return failed(str(failure))
+            return failed(failure)
         except Exception as fault:
             context.cancel.check()  # What it raised because it was interrupted is no failure of its own.
             return failed(f"{type(fault).__name__}: {fault}")

@@ -42,6 +42,7 @@ from linnet.core.session_events import Cleared as Cleared
 from linnet.core.session_events import Compaction as Compaction
 from linnet.core.session_events import Entered as Entered
 from linnet.core.session_events import EntryAppended as EntryAppended
+from linnet.core.session_events import FailureForgotten as FailureForgotten
 from linnet.core.session_events import Navigated as Navigated
 from linnet.core.session_events import Past as Past
 from linnet.core.session_events import SessionEntered as SessionEntered
@@ -356,6 +357,7 @@ Event: TypeAlias = (
     | NoteAdded
     | StateKept
     | EntryAppended
+    | FailureForgotten
     | HookFailed
     | Shown
     | Settled
@@ -365,7 +367,15 @@ Setting: TypeAlias = (
     ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # How the agent is set. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
-    Setting | JobEvent | BashHeld | Cleared | Navigated | SessionEntered | StateKept | ProjectTrustSet
+    Setting
+    | JobEvent
+    | BashHeld
+    | Cleared
+    | Navigated
+    | SessionEntered
+    | StateKept
+    | ProjectTrustSet
+    | FailureForgotten
 )  # Events that no dialect tells, so far.
 
 Fine: TypeAlias = UsageGrew | ToolReturned | BashPrinted | SystemTold | EntryAppended | SummaryRetry | LevelChanged

@@ -79,6 +79,10 @@ class StateKept(Struct, frozen=True):
     data: Any
 
 
+class FailureForgotten(Struct, frozen=True):
+    """The last reply failed for want of room, and is left out of the conversation from here on."""
+
+
 class EntryAppended(Struct, frozen=True):
     """The session has an entry that no other event shows to clients: what an extension keeps, or a change of what the
     model is shown.

@@ -109,12 +109,14 @@ class Broadcast:
                 if kinds is None or not kinds.isdisjoint(map(type, events)):
                     listener.hear(events)
 
-    def emit(self, events: Sequence[Event], cancel: "Cancel") -> None:
-        """Publish these events, then wait until listeners have room for more. Not to be called under the lock. Never
-        raises.
+    def emit(self, events: Sequence[Event], cancel: "Cancel", then: Sequence[Event] = ()) -> None:
+        """Publish these events, and in the same step `then`, after the entries that the first ones left in the session;
+        wait until listeners have room for more. Not to be called under the lock. Never raises.
         """
         with self.lock:
             self.publish_locked(events)
+            if then:
+                self.publish_locked(then)
         self.pace(cancel)
 
     def _identified(self, event: Event) -> Event:

@@ -175,11 +175,17 @@ class Store:
         if last is None or not last.failed:
             return False
         if self.format != "0.73":
-            self.append(Edited(last.id))
+            if not self._is_edited(last):
+                self.append(Edited(last.id))
             return False
         left = last.id != self.tree.leaf
         self.move(last.parent)
         return left
+
+    def _is_edited(self, said: Node) -> bool:
+        """Return whether a later entry changes what the model is shown of this one."""
+        later = [node for node in self.tree.nodes[said.index :] if node.type == "context_edit"]
+        return any(isinstance(each.content, Edited) and each.content.target == said.id for each in self.entries(later))
 
     def entries(self, nodes: Iterable[Node] | None = None) -> list[Entry]:
         """Return the entries of these nodes; without any, all in the order of the file. Raises SessionError."""

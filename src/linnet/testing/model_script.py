@@ -160,10 +160,14 @@ def newest_prompt(body: dict[str, Any]) -> Prompt:
     return Prompt(text, replies)
 
 
-def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
-    """Return how a request is answered. `seen` counts the earlier requests that had this prompt."""
+def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int], summary: Callable[[], str] = str) -> Plan:
+    """Return how a request is answered. `seen` counts the earlier requests that had this prompt; `summary` returns the
+    directive for a request that asks for one, or nothing.
+    """
     prompt = newest_prompt(body)
     if _summarising(body, prompt):
+        if directive := summary():
+            return _directed(api, directive, seen)
         held = re.search(r"HOLD SUMMARY (\w+)", prompt.text)
         failing = re.search(r"FAIL SUMMARY (\d+)", prompt.text)
         if failing and seen(failing[0]) < int(failing[1]):
@@ -171,10 +175,14 @@ def plan(api: Api, body: dict[str, Any], seen: Callable[[str], int]) -> Plan:
         return Plan((*([Gate(held[1])] if held else []), Say("SUMMARY: scripted"), Stop()))
     if not prompt.text.startswith("!"):
         return Plan(HELLO)
-    line = prompt.text.splitlines()[0]
+    return _directed(api, prompt.text.splitlines()[0], seen, prompt.replies)
+
+
+def _directed(api: Api, line: str, seen: Callable[[str], int], replies: int = 0) -> Plan:
+    """Return the plan of a directive."""
     word, *args = line[1:].split(" ")
     special = _special(api, word, args, lambda: seen(line))
-    return special or Plan(_steps(word, args, prompt.replies))
+    return special or Plan(_steps(word, args, replies))
 
 
 def _summarising(body: dict[str, Any], prompt: Prompt) -> bool:

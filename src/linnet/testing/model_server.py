@@ -54,8 +54,9 @@ At `/model/ID/converse-stream` it is Bedrock, and checks signatures, with the ke
 
 Anything else is answered `Hello from the scripted model.` in two deltas, and a request to summarise (no tools, `summar`
 in the system prompt or the newest text) with `SUMMARY: scripted`; if what is to be summarised says `HOLD SUMMARY NAME`,
-when `release(NAME)` is called, and if it says `FAIL SUMMARY K`, after K that failed with 529. A request that the real
-API would refuse is refused with status 400: calls without results, results without calls, empty text, roles out of
+when `release(NAME)` is called, and if it says `FAIL SUMMARY K`, after K that failed with 529. `summaries` has a
+directive for each of those that are asked for next; an empty one is for the usual answer. A request that the real API
+would refuse is refused with status 400: calls without results, results without calls, empty text, roles out of
 order, a reply that ends in a thought, a thought of another model's or without its neighbours. So is a missing key, with
 status 401, and the key `bad-key`.
 """
@@ -121,6 +122,7 @@ class ModelServer:
         self._log = open(log, "ab", buffering=0) if log else None  # noqa: SIM115
         self._changed = Condition()
         self._prompts: Counter[str] = Counter()
+        self.summaries: list[str] = []
         self._gates: set[str] = set()
         self._bells: dict[str, list[socket.socket]] = {}
         self._floods: dict[tuple[bytes, int], list[bytes]] = {}
@@ -263,7 +265,7 @@ class ModelServer:
         body = unwrapped(path, body)
         if refusal := refusal_of(api, path, headers, body):
             return refuse(connection, api, refusal)
-        found = plan(api, as_asked(api, body), self._count)
+        found = plan(api, as_asked(api, body), self._count, self._next_summary)
         if found.refusal:
             return refuse(connection, api, found.refusal)
         return self._play(connection, found, wire_of(api, path, body, len(raw), cached=found.cached))
@@ -274,6 +276,10 @@ class ModelServer:
         listing = encode({"object": "list", "data": [{"id": "scripted", "object": "model", "created": 1}]})
         connection.sendall(head(200, len(listing)) + listing)
         return True
+
+    def _next_summary(self) -> str:
+        with self._lock:
+            return self.summaries.pop(0) if self.summaries else ""
 
     def _count(self, prompt: str) -> int:
         with self._lock:

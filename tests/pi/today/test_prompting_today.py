@@ -257,3 +257,34 @@ def test_a_call_that_was_denied_took_no_time(today: Start) -> None:
     [end] = [frame for frame in frames if frame["type"] == "tool_execution_end"]
     assert end["isError"] is True
     assert "durationMs" not in end
+
+
+def test_a_compaction_that_is_aborted_while_it_waits_was_cancelled(today: Start, server: ModelServer) -> None:
+    agent = today("--compact-keep", "1", "--retry-delay", "30")
+    for text in ("one", "two"):
+        agent.send({"type": "prompt", "message": text})
+        settled(agent)
+    server.summaries.append("!err 529 overloaded")
+    agent.send({"id": "c", "type": "compact"})
+    agent.until("summarization_retry_scheduled")
+    agent.send({"id": "a", "type": "abort"})
+    frames = agent.until(lambda frame: frame.get("id") == "c")
+    [ended] = [frame for frame in frames if frame["type"] == "compaction_end"]
+    assert ended["aborted"] is True
+    assert "errorMessage" not in ended
+    assert frames[-1]["error"] == "Compaction cancelled"
+
+
+def test_a_reply_that_was_too_long_is_left_out_although_there_is_nothing_to_compact(today: Start) -> None:
+    agent = today()
+    agent.send({"type": "prompt", "message": "!overflow 9"})
+    frames = settled(agent)
+    assert types(frames)[-5:] == [
+        "agent_end",
+        "entry_appended",
+        "compaction_start",
+        "compaction_end",
+        "agent_settled",
+    ]
+    said = agent.ask("get_messages")["data"]["messages"]
+    assert [message["role"] for message in said if message["role"] != "system"] == ["user"]

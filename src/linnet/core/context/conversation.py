@@ -11,6 +11,7 @@ from linnet.core.events import (
     Compaction,
     CompactionEnded,
     Event,
+    FailureForgotten,
     Interrupted,
     NoteAdded,
     Past,
@@ -128,7 +129,7 @@ class Conversation:
                 self._add(note, event.id)
             case SystemTold(message):
                 self._tell_system(message, event.id)
-            case RetryScheduled():
+            case RetryScheduled() | FailureForgotten():
                 self._forget_failure()
             case CompactionEnded() if event.result is not None:
                 if event.will_retry:
@@ -178,7 +179,7 @@ class Conversation:
 ADDING = frozenset((UserSaid, ReplyEnded, ToolFinished, Interrupted, BashRan, NoteAdded, SystemTold, CompactionEnded))
 """Kinds of events that may add a message to the conversation."""
 
-CHANGING = ADDING | {RetryScheduled}
+CHANGING = ADDING | {RetryScheduled, FailureForgotten}
 """Events that may change it at all."""
 
 

@@ -60,6 +60,7 @@ class OpenWork:
                 | events.RetryScheduled()
                 | events.RetryEnded()
                 | events.CompactionStarted()
+                | events.FailureForgotten()
                 | events.CompactionEnded()
                 | events.UserSaid()
                 | events.SystemTold()

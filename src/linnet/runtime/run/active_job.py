@@ -147,9 +147,11 @@ class ActiveJob:
         with self._lock:
             self._requester.heard(handled=handled)
 
-    def emit(self, events: Sequence[Event]) -> None:
-        """Publish these events, then wait until listeners have room for more. Never raises."""
-        self._broadcast.emit(events, self.cancel)
+    def emit(self, events: Sequence[Event], then: Sequence[Event] = ()) -> None:
+        """Publish these events, and in the same step `then`, after the entries that the first ones left in the session;
+        wait until listeners have room for more. Never raises.
+        """
+        self._broadcast.emit(events, self.cancel, then)
 
     def preview(self, event: Event) -> bool:
         """Publish an event that may be left out, unless a listener is behind. Return whether it was published."""

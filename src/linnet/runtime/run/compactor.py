@@ -48,7 +48,7 @@ class Compactor:
         if conversation.compacted:
             raise NothingToCompact("Already compacted")
         plan = self._plan(messages, reason)
-        self._job.emit([*before, CompactionStarted(reason)])
+        self._job.emit(before, [CompactionStarted(reason)])
         decided = None
         if self._chain is not None and self._chain.handles("session_before_compact"):
             try:
@@ -88,7 +88,7 @@ class Compactor:
             scheduled = SummaryRetry("scheduled", reason, attempt, most, milliseconds, reply.error)
             if not self._retries.wait(delay, [scheduled]):
                 aborted = self._job.cancel.is_set
-                reply = replace(reply, stop="aborted") if aborted else reply
+                reply = replace(reply, stop="aborted", error="") if aborted else reply
                 break
             self._job.emit([SummaryRetry("begun", reason)])
             reply = self._runner.ask_apart(SYSTEM, question)

@@ -13,6 +13,7 @@ from linnet.core.events import (
     CompactionStarted,
     CompactReason,
     Event,
+    FailureForgotten,
     OutputRead,
     RetryEnded,
     RetryScheduled,
@@ -174,7 +175,8 @@ class Worker:
             settled, outcome = Settled("compact", "end"), Compacted(ended.result)
         else:
             settled = Settled("compact", "aborted" if ended.aborted else "error", ended.error)
-            outcome = failure or LinnetError(ended.error or COMPACTION_CANCELLED)
+            reason = None if ended.aborted else failure  # What failed before was to be tried again.
+            outcome = reason or LinnetError(ended.error or COMPACTION_CANCELLED)
         self._job.settle([ended], settled, outcome)
 
     def _done(self, ended: RunEnded, failure: ProviderError | None) -> Done:
@@ -266,6 +268,8 @@ class Worker:
         start. A compaction that would change nothing is not told, unless a run failed for want of room.
         """
         going_on = [replace(each, again=True) if isinstance(each, RunEnded) else each for each in before]
+        if reason == "overflow" and self._settings.session_format != "0.73":
+            before, going_on = [*before, FailureForgotten()], [*going_on, FailureForgotten()]
         try:
             ended = self._compactor.compact(reason, before=going_on if reason == "overflow" else before)
         except NothingToCompact as error:
@@ -273,7 +277,7 @@ class Worker:
                 if before:
                     self._job.emit(before)
                 return False
-            self._job.emit([*before, CompactionStarted(reason)])
+            self._job.emit(before, [CompactionStarted(reason)])
             ended = CompactionEnded(reason, None, error=str(error))
         self._job.emit([ended])
         return ended.result is not None

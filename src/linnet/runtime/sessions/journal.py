@@ -12,6 +12,7 @@ from linnet.core.events import (
     Cleared,
     CompactionEnded,
     Event,
+    FailureForgotten,
     Interrupted,
     JobStarted,
     ModelSet,
@@ -210,7 +211,7 @@ class Journal(Listener):
             case ReplyEnded(message):
                 self._said(message, event.id)
                 self._note_settings()  # What was set while it went on is still what is set.
-            case RetryScheduled():
+            case RetryScheduled() | FailureForgotten():
                 self._forget_failure()
                 self._note_settings()
             case CompactionEnded():

@@ -30,30 +30,34 @@ def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
     """
     began = time.monotonic()
     assert process.stdout
-    _pass_signals(process)
+    woken = _pass_signals(process)
     tap = open_tap(process.stdout.fileno(), 1)
     with suppress(BrokenPipeError):  # Whoever read has seen enough.
-        _pump(process.stdout.fileno(), tap, stream, began)
+        _pump(process.stdout.fileno(), woken, tap, stream, began)
     while _look(tap, stream, began):
         pass
     tap.close()
     process.stdout.close()
     _close_stdout()
+    _await_end(process.pid, woken)
     code = exit_code(process.wait())
     stream.finish(time.monotonic() - began, code)
     return code
 
 
-def _pump(source: int, tap: Tap, stream: Stream, began: float) -> None:
+def _pump(source: int, woken: int, tap: Tap, stream: Stream, began: float) -> None:
     """Pass on and look until the stream ends. Raises BrokenPipeError when our reader is gone, also in a pause."""
     poll = select.poll()
     poll.register(source, select.POLLIN)
+    poll.register(woken, select.POLLIN)
     poll.register(1, 0)
     rested, paused = 0.0, False
     while True:
         wait = None if not tap.waiting else 0 if paused else _PACE * 1000
         ready = dict(poll.poll(wait))
         paused = not ready
+        if woken in ready:
+            os.read(woken, 4096)  # The signal is passed on before the next line.
         if source not in ready and ready.get(1, 0) & (select.POLLERR | select.POLLNVAL):
             raise BrokenPipeError
         if source in ready and not tap.forward():
@@ -85,8 +89,25 @@ def _close_stdout() -> None:
     os.close(nowhere)
 
 
-def _pass_signals(process: "subprocess.Popen[bytes]") -> None:
-    """Pass on the signals that we get to the agent, but for those that a terminal sends to both."""
+def _await_end(pid: int, woken: int) -> None:
+    """Wait until the agent has ended, and pass on signals meanwhile."""
+    try:
+        ended = os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return  # Not every system can say it so; whoever waits next does so without.
+    poll = select.poll()
+    for fd in (ended, woken):
+        poll.register(fd, select.POLLIN)
+    while ended not in dict(poll.poll()):
+        os.read(woken, 4096)
+    os.close(ended)
+
+
+def _pass_signals(process: "subprocess.Popen[bytes]") -> int:
+    """Pass on the signals that we get to the agent, but for those that a terminal sends to both.
+
+    Return what can be read from when there was one: one that comes just before a wait would not end that otherwise.
+    """
 
     def pass_on(number: int, _: object) -> None:
         if number in (signal.SIGINT, signal.SIGQUIT) and _in_the_foreground():
@@ -97,6 +118,10 @@ def _pass_signals(process: "subprocess.Popen[bytes]") -> None:
     for number in _SIGNALS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, pass_on)
+    woken, waker = os.pipe()
+    os.set_blocking(waker, False)
+    signal.set_wakeup_fd(waker, warn_on_full_buffer=False)
+    return woken
 
 
 def _in_the_foreground() -> bool:

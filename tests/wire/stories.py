@@ -419,6 +419,7 @@ class Story:
             lambda: ui_events.EditorTextSet("ext", text),
             lambda: events.HookFailed("ext.py", "input", text),
             lambda: events.StateKept("ext", {"a": text}),
+            lambda: events.FailureForgotten(),
             lambda: events.EntryAppended(b'{"type":"custom","id":"a"}'),
             lambda: events.BashPrinted(self._random.choice((b"", b'"b1"')), text),
             lambda: events.ModelSet(MODEL),

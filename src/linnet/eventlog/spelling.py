@@ -107,6 +107,7 @@ UNTOLD: tuple[type[events.Event], ...] = (
     events.ProjectTrustSet,
     events.Cleared,
     events.Navigated,
+    events.FailureForgotten,
 )
 """Kinds that are not written: nobody is told of them, and some hold what only this process knows."""
 

@@ -393,9 +393,7 @@ def _mcp(
         return ()
     from linnet.extensions.mcp.files import load
 
-    inside = os.path.join(project.root, FOLDER, "")
-
     def read(path: str) -> bytes | None:
-        return project.read(path) if path.startswith(inside) else None
+        return project.read(path) if path.startswith(os.path.join(project.root, FOLDER, "")) else None
 
     return load(files, config.mcp_servers, {**environ, "LINNET_CWD": project.root}, spelled, read)

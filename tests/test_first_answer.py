@@ -1,7 +1,11 @@
 """What a process has imported when it gives its first answer: the time that takes is a feature."""
 
+import os
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 PREPARED = """
 from linnet.cli.entry_points import prepare
@@ -30,3 +34,46 @@ assert "^a+$" in str(msgspec.json.schema(Found))
 def test_what_is_hidden_while_msgspec_is_imported_is_whole_afterwards() -> None:
     done = subprocess.run([sys.executable, "-c", PREPARED], capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+NOT_NEEDED = (
+    "re",
+    "datetime",
+    "inspect",
+    "linnet.store",
+    "linnet.tools",
+    "linnet.runtime.run",
+    "linnet.providers.http",
+)
+FLAGS = ("--provider", "anthropic", "--api-key", "x")
+
+
+@pytest.mark.parametrize(
+    ("command", "asked"),
+    [(("linnet-pi", "--mode", "rpc", "--no-session"), "get_state"), (("linnet", "rpc"), "ping")],
+    ids=["pi", "zot"],
+)
+def test_the_first_answer_waits_for_nothing_that_it_does_not_need(
+    command: tuple[str, ...], asked: str, tmp_path: Path
+) -> None:
+    program = Path(sys.executable).with_name(command[0])
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "PYTHONPROFILEIMPORTTIME": "1"}
+    reading, writing = os.pipe()
+    os.write(writing, f'{{"id":"1","type":"{asked}"}}\n'.encode())  # Before it starts: else it would not lie idle.
+    os.close(writing)
+    done = subprocess.run(
+        [program, *command[1:], *FLAGS],
+        stdin=reading,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,  # In one stream, it shows what was imported before the answer.
+        text=True,
+        env=env,
+        cwd=tmp_path,
+        timeout=60,
+    )
+    os.close(reading)
+    before, answered, _ = done.stdout.partition('"type":"response"')
+    assert answered
+    imported = {line.rpartition("|")[2].strip() for line in before.splitlines() if line.startswith("import time:")}
+    assert "linnet.server.serve" in imported
+    assert not {name for name in imported if any(f"{name}.".startswith(f"{each}.") for each in NOT_NEEDED)}

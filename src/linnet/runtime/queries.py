@@ -78,7 +78,7 @@ class Queries:
         )
 
     def _get_state(self, *, busy: bool) -> commands.AgentState:
-        state, journal, settings = self._state, self._storage.journal, self._live.now
+        state, storage, settings = self._state, self._storage, self._live.now
         return commands.AgentState(
             model=state.model,
             cwd=settings.cwd,
@@ -97,8 +97,8 @@ class Queries:
             pending=len(state.queues),
             session_id=state.session_id,
             session_file=state.session_file,
-            session_name=journal.store.name if journal is not None else "",
-            session_error=journal.problem if journal is not None else "",
+            session_name=storage.name,
+            session_error=storage.problem,
             waiting_for=self._questions.open,
             sandbox=_sandbox(settings),
         )

@@ -5,7 +5,7 @@ It knows no protocol: listeners and requesters do.
 
 import time
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, TypeGuard
 
@@ -68,10 +68,16 @@ class Session:
         self._broadcast = storage.broadcast = Broadcast(state, [*keeping, *listeners], storage.new_id, ended)
         self.tell = self._broadcast.tell  # Calls a function in its turn among all that is told.
         if settings.sessions.wanted:
-            from linnet.runtime.sessions.first import open_first, sessions_of
+            from linnet.runtime.sessions.first import begin_unsaved, open_first, sessions_of
 
-            storage.sessions = sessions_of(live, clock, new_id, new_session_id, logs, self._broadcast.telling)
-            self.remarks = [*settings.remarks, *open_first(settings, state, storage)]
+            if settings.session_format != "0.73":
+                self._broadcast.asides = storage.asides
+            sessions = partial(sessions_of, live, clock, new_id, new_session_id, logs, self._broadcast.telling)
+            if settings.sessions.begins_unsaved:
+                remarks = begin_unsaved(settings, state, storage, sessions, new_session_id(), clock())
+            else:
+                remarks = open_first(settings, state, storage, sessions())
+            self.remarks = [*settings.remarks, *remarks]
         else:
             state.apply(SessionEntered(session_id=new_session_id()))
         if settings.sessions.kept_in is not None:
@@ -156,8 +162,7 @@ class Session:
     @property
     def name(self) -> str:
         """Return what the open session was named; empty if it was not."""
-        journal = self._storage.journal
-        return journal.store.name if journal is not None else ""
+        return self._storage.name
 
     @property
     def spent(self) -> Usage:

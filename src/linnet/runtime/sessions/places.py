@@ -108,6 +108,12 @@ class Sessions:
         self._begun = True
         return place
 
+    def begin_unsaved(self, id: str, now: int) -> Place:
+        """Begin a new session in memory, with this id. `now` is when that was, in milliseconds since 1970."""
+        self._begun = True
+        header = session_folder.new_header(id, now, self._cwd)
+        return Place(session_folder.in_memory(header, sources=self._sources), made=True)
+
     def _begin(self) -> Place:
         options = self._options
         if options.session is not None:

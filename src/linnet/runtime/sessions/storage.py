@@ -38,23 +38,69 @@ class Storage(Listener):
 
     def __init__(self, new_id: Callable[[], str], spelled: Spelling = flag) -> None:
         self._spelled = spelled
-        self.sessions: Sessions | None = None  # None if the agent keeps no session, not even in memory.
-        self.journal: Journal | None = None  # The same.
+        self._sessions: Sessions | None = None
+        self._journal: Journal | None = None
+        self._begin: Callable[[], None] | None = None  # What the session that is open still needs to be begun.
         self.broadcast: Broadcast | None = None  # Where it is published that something could not be saved.
         self._new_id = new_id
         self._blank: list[str] = []  # Keys of sessions that were made here and left without anything said in them.
 
+    def begin_later(self, begin: Callable[[], None]) -> None:
+        """Have the first session entered when it is first needed; `begin` sets `sessions` and calls `enter`."""
+        self._begin = begin
+
+    @property
+    def sessions(self) -> "Sessions | None":
+        """Return the sessions that can be gone to; None if the agent keeps no session, not even in memory."""
+        if self._begin is not None:
+            self._begin_now()
+        return self._sessions
+
+    @sessions.setter
+    def sessions(self, sessions: "Sessions") -> None:
+        self._sessions = sessions
+
+    @property
+    def journal(self) -> "Journal | None":
+        """Return the journal of the open session; None if the agent keeps none. Like `sessions`, it may be read without
+        the lock.
+        """
+        if self._begin is not None:
+            self._begin_now()
+        return self._journal
+
+    @property
+    def name(self) -> str:
+        """Return the name of the open session; empty if it has none. Never waits."""
+        return "" if self._journal is None else self._journal.store.name
+
+    @property
+    def problem(self) -> str:
+        """Return why something is not saved; empty if all is."""
+        return "" if self._journal is None else self._journal.problem
+
+    def _begin_now(self) -> None:
+        """Enter the first session, unless another thread has done so meanwhile."""
+        assert self.broadcast is not None
+        with self.broadcast.lock:
+            if self._begin is not None:
+                self._begin()
+                self._begin = None
+
     def new_id(self) -> str:
         """Return an id that no entry of the open session has."""
-        return self._new_id() if self.journal is None else self.journal.store.new_id()
+        journal = self.journal
+        return self._new_id() if journal is None else journal.store.new_id()
 
     def hear(self, events: Sequence[Event]) -> None:
-        if self.journal is not None:
-            self.journal.hear(events)
+        journal = self.journal
+        if journal is not None:
+            journal.hear(events)
 
     def asides(self) -> list[Event]:
         """Return the events that tell of entries which no other event shows, since this was last called."""
-        if self.journal is None or not (lines := self.journal.store.take_asides()):
+        journal = self.journal
+        if journal is None or not (lines := journal.store.take_asides()):
             return []
         from linnet.core.events import EntryAppended
 
@@ -69,7 +115,7 @@ class Storage(Listener):
         from linnet.runtime.sessions.journal import Journal
 
         self._leave()
-        self.journal = Journal(place, model, thinking, self._tell)
+        self._journal = Journal(place, model, thinking, self._tell)
         store = place.store
         return SessionEntered(
             session_id=store.header.id, reason=reason, file=store.path, past=place.past, spent=place.spent
@@ -96,17 +142,18 @@ class Storage(Listener):
 
     def sync(self) -> None:
         """See that what was written is on disk. May wait for the disk; what goes wrong is told."""
-        if self.journal is not None:
-            self.journal.sync()
+        journal = self.journal
+        if journal is not None:
+            journal.sync()
 
     def close(self) -> None:
         """Close the session, and delete those that were made here and in which nothing was said. Idempotent."""
         self._leave()
-        if self.sessions is not None and self._blank:
-            self.sessions.forget(self._blank)
+        if self._sessions is not None and self._blank:
+            self._sessions.forget(self._blank)
         self._blank = []
 
     def _leave(self) -> None:
         """Close the journal, and remember the session if nothing was said in it."""
-        if self.journal is not None and (blank := self.journal.close()):
+        if self._journal is not None and (blank := self._journal.close()):
             self._blank.append(blank)

@@ -48,6 +48,11 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
         """Return whether the agent begins with a session that was there before, or a copy of one."""
         return self.session is not None or self.resume or self.fork is not None or self.id is not None
 
+    @property
+    def begins_unsaved(self) -> bool:
+        """Return whether the agent begins with a new session, without a name, which is not saved."""
+        return not (self.saves or self.remembers) and self.name is None
+
 
 def session_options(
     config: Config, asked: Config, home: str, spelled: Spelling, kept_in: str | None = None

@@ -32,6 +32,7 @@ IDS = frozenset(
         "fullOutputPath",
         "baseUrl",
         "parentSession",
+        "cwd",
     }
 )
 NUMBERS = frozenset(
@@ -188,7 +189,7 @@ def unlike(theirs: Any, ours: Any, path: str, key: str = "") -> Iterator[str]:
                     yield f"{below}: not ours"
                 elif name not in theirs:
                     yield f"{below}: only ours"
-                elif not (name == "id" and theirs.get("type") in ("toolCall", "toolcall_start", *ENTRIES)):
+                elif not (name == "id" and theirs.get("type") in ("toolCall", "toolcall_start", "session", *ENTRIES)):
                     yield from unlike(theirs[name], ours[name], below, name)
         case list(), list() if key == "toolsAdded":
             return

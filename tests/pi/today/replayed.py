@@ -71,9 +71,9 @@ class Replay:
     def _wait(self, theirs: Joined, line: Any) -> None:
         if not theirs.frames:
             return
-        last = theirs.frames[-1]
+        last = next(frame for frame in reversed(theirs.frames) if frame["type"] != "tool_execution_update")
         wanted = {each: count for each, count in theirs.counts.items() if each[0] in ("response", "agent_settled")}
-        wanted[kind(last)] = 1 if last["type"] == "tool_execution_update" else theirs.counts[kind(last)]
+        wanted[kind(last)] = theirs.counts[kind(last)]
         try:
             while any(self._ours.counts[each] < count for each, count in wanted.items()) and self._read():
                 pass

@@ -5,6 +5,7 @@ capture needs besides its own words.
 """
 
 import re
+import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from functools import cache
@@ -29,18 +30,20 @@ MODELS: list[dict[str, Any]] = [
     {"provider": "openai", "id": "scripted", "name": "Scripted O", **OPEN},
 ]
 KEEP = ("--compact-keep", "3000")
+FAILING = ("!err 529 overloaded", "", "!err 401 no", *["!err 500 no"] * 4, "!drop 0", "")
 
 
 class Setup(NamedTuple):
     """What a capture needs besides its own words.
 
-    `cut`: how far a reply got before its abort is a matter of timing. `files` are in the folder. Not `in_order`: lines
-    were sent in one write, and pi answers such lines when each is done. `racing`: which of several calls ends first is
-    up to the machine.
+    `files` are in the folder, `summaries` is what the model does when it is asked for one. `cut`: how far a reply got
+    before its abort is a matter of timing. Not `in_order`: lines were sent in one write, and pi answers such lines when
+    each is done. `racing`: which of several calls ends first is up to the machine.
     """
 
     flags: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()
+    summaries: tuple[str, ...] = ()
     cut: bool = False
     in_order: bool = True
     racing: bool = False
@@ -54,8 +57,16 @@ SETUPS = {
     "abort_queue_next_prompt_87": CUT,
     "abort_stream_15": CUT,
     "eof_streaming_15": CUT,
+    "json_sigterm_15": CUT,
     "compact_before_prompt_15": Setup(KEEP),
+    "compact_fail_15": Setup(KEEP, summaries=FAILING),
+    "compact_length_15": Setup(KEEP),
     "compact_manual_15": Setup(KEEP, in_order=False),
+    "compact_overflow_15": Setup(KEEP),
+    "abort_midrun_compaction_15": Setup(KEEP, files=(("b.txt", "y " * 6000),), summaries=("!hanghead",)),
+    "abort_overflow_compaction_15": Setup(KEEP, summaries=("!hanghead",)),
+    "onewrite_bash_prompt_15": AT_ONCE,
+    "tools_fail_15": Setup(files=(("a.txt", "one\ntwo\none\n"),)),
     "compact_threshold_15": Setup(KEEP),
     "compact_threshold_midrun_15": Setup(KEEP, files=(("b.txt", "y " * 6000),)),
     "compact_while_streaming_15": Setup(KEEP, cut=True),
@@ -152,15 +163,18 @@ def differing(pi: Callable[..., Agent], server: ModelServer, tmp_path: Path) -> 
     def differing(name: str) -> Iterator[str]:
         """Yield in what linnet's frames differ from those of a capture."""
         setup, capture = SETUPS.get(name, Setup()), load(name)
+        server.summaries += setup.summaries
         for file, text in setup.files:
             (tmp_path / "work" / file).write_text(text)
-        argv = capture[0]["argv"].split()
+        argv = shlex.split(capture[0]["argv"])
         provider = argv[argv.index("--provider") + 1] if "--provider" in argv else "anthropic"
-        kept = [word for word in argv if word not in ("--mode", "rpc", "--provider", provider)]
+        kept = [word for word in argv if word not in ("--provider", provider)]
         url = ("--base-url", f"{server.url}/v1") if provider == "openai" else ()
         dialect = "pi-0.87" if name.endswith("_87") else "pi-1"
         flags = ("--dialect", dialect, "--thinking", "medium", *url, *setup.flags)
         agent = pi(*kept, *flags, provider=provider, extra_models=MODELS)
+        if "json" in argv:
+            agent.end_input()
         replay = Replay(agent, capture)
         theirs, ours = told_before(printed(capture)), replay.run()
         if setup.racing:

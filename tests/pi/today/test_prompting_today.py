@@ -259,7 +259,12 @@ def test_a_call_that_was_denied_took_no_time(today: Start) -> None:
     assert "durationMs" not in end
 
 
-def test_a_compaction_that_is_aborted_while_it_waits_was_cancelled(today: Start, server: ModelServer) -> None:
+@pytest.mark.parametrize(
+    ("by", "aborted", "why"), [("abort", True, "Compaction cancelled"), ("abort_retry", False, "")]
+)
+def test_a_compaction_that_waits_to_ask_again_can_be_given_up(
+    today: Start, server: ModelServer, by: str, aborted: bool, why: str
+) -> None:
     agent = today("--compact-keep", "1", "--retry-delay", "30")
     for text in ("one", "two"):
         agent.send({"type": "prompt", "message": text})
@@ -267,12 +272,11 @@ def test_a_compaction_that_is_aborted_while_it_waits_was_cancelled(today: Start,
     server.summaries.append("!err 529 overloaded")
     agent.send({"id": "c", "type": "compact"})
     agent.until("summarization_retry_scheduled")
-    agent.send({"id": "a", "type": "abort"})
+    agent.send({"id": "a", "type": by})
     frames = agent.until(lambda frame: frame.get("id") == "c")
     [ended] = [frame for frame in frames if frame["type"] == "compaction_end"]
-    assert ended["aborted"] is True
-    assert "errorMessage" not in ended
-    assert frames[-1]["error"] == "Compaction cancelled"
+    assert ended["aborted"] is aborted is ("errorMessage" not in ended)
+    assert frames[-1]["error"].startswith(why or "Summarization failed: 529")
 
 
 def test_a_reply_that_was_too_long_is_left_out_although_there_is_nothing_to_compact(today: Start) -> None:

@@ -12,7 +12,7 @@ import pytest
 from linnet import __version__
 from linnet.cli.drop_in import PI
 from linnet.cli.flags import parse
-from linnet.testing.agent import types
+from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
 from tests.suite import forked
 
@@ -394,6 +394,15 @@ def test_a_prompt_that_fails_is_told_of_as_every_other_error(run: Run, flags: li
     done = run(*flags, "!fail 400 1", "--no-session")
     assert done.stderr.startswith("Error: "), done.stderr
     assert (done.stderr.count("\n"), done.returncode) == (1, 1)
+
+
+def test_an_extension_that_fails_once_it_is_started_is_told_of_as_every_other_error(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("raise RuntimeError('not today')")
+    flags = ["--mode", "rpc", "--no-session", "--provider", "scripted", "-e", str(broken)]
+    with Agent(*flags, cwd=tmp_path, program="linnet-pi") as agent:
+        assert agent.wait() == 1  # While its stdin is open.
+        assert agent.stderr.startswith(f'Error: Failed to load extension "{broken}": '), agent.stderr
 
 
 def test_json_mode_without_a_message_prints_the_header_alone(run: Run) -> None:

@@ -188,7 +188,7 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
     def open_session(listener: "Listener") -> "Session":
         return _opened(factory, settings, listener, program, debug=flags.debug, answerable=spoken.asks)
 
-    server.connect(spoken, stdio, open_session, gate)
+    server.connect(spoken, stdio, open_session, gate, _leads(program))
     return server.run()
 
 
@@ -226,7 +226,7 @@ def _once(flags: Flags, program: Program) -> int:
         prints="result" if flags.mode == "result" else "text" if form is None else "value",
         names_session=program is LINNET,  # The others are as quiet as their namesakes.
         draws=not flags.debug,
-        leads=(program.errors[0] or LINNET.name, program.errors[1] or LINNET.name),
+        leads=_leads(program),
     )
 
 
@@ -318,6 +318,11 @@ def _trace(settings: "Settings") -> "Trace":
     return Trace(lambda line: Redactor(known).whole(line))
 
 
+def _leads(program: Program) -> tuple[str, str]:
+    """Return what an error and a note on stderr begin with."""
+    return program.errors[0] or LINNET.name, program.errors[1] or LINNET.name
+
+
 def _opened(
     factory: "SessionFactory",
     settings: "Settings",
@@ -336,5 +341,5 @@ def _opened(
         listeners.append(Tracing(trace))
     session = factory.open(settings, listeners, answerable=answerable, trace=trace)
     for remark in session.remarks:
-        say(remark, program.errors[1] or LINNET.name)
+        say(remark, _leads(program)[1])
     return session

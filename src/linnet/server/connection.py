@@ -14,7 +14,7 @@ from linnet.runtime.session import Session
 from linnet.server.dispatch import dispatch
 from linnet.server.outlet import SIZE_OF_EVENT, Outlet
 from linnet.server.stdio import Stdio
-from linnet.server.terminal import say
+from linnet.server.terminal import LEADS, say
 from linnet.wire.dialect import Asked, Dialect, Encoder, Rejected
 from linnet.wire.jsonl import Lines, Overlong
 
@@ -39,7 +39,12 @@ class Connection:
     """
 
     def __init__(
-        self, dialect: Dialect, stdio: Stdio, wake: Callable[[], None], gate: "TokenGate | None" = None
+        self,
+        dialect: Dialect,
+        stdio: Stdio,
+        wake: Callable[[], None],
+        gate: "TokenGate | None" = None,
+        leads: tuple[str, str] = LEADS,
     ) -> None:
         """`wake` is called, in any thread, when the server should call `outcome` again."""
         self.source = stdio.source
@@ -47,6 +52,7 @@ class Connection:
         self._dialect = dialect
         self._wake = wake
         self._gate = gate
+        self._leads = leads
         self._outlet = Outlet(stdio.sink, wake)
         self._sessions: dict[str, Session] = {}
         self._lock = Lock()  # Guards `_closed`, and adding to `_sessions`: any thread may open one.
@@ -62,7 +68,7 @@ class Connection:
         in any thread. Raises what opening it raises, Closed if the connection has ended by then, BadInput if the name
         is taken; and then there is none.
         """
-        watcher = _Watcher(self, lambda: self._dialect.encoder(name), self._outlet)
+        watcher = _Watcher(self, lambda: self._dialect.encoder(name), self._outlet, self._leads[1])
         session = open_session(watcher)
         with self._lock:
             refusal = Closed() if self._closed else BadInput(TAKEN.format(name)) if name in self._sessions else None
@@ -184,7 +190,7 @@ class Connection:
                 break
             self.read()
         self._hang_up()
-        say(str(fault))
+        say(str(fault), self._leads[0])
         return 1
 
     def _hang_up(self) -> None:
@@ -235,8 +241,9 @@ class _Watcher(Listener):
 
     session: Session | None = None
 
-    def __init__(self, connection: Connection, make_encoder: Callable[[], Encoder], outlet: Outlet) -> None:
+    def __init__(self, connection: Connection, make_encoder: Callable[[], Encoder], outlet: Outlet, note: str) -> None:
         self._connection = connection
+        self._note = note
         self._make_encoder = make_encoder
         self._encoder: Encoder | None = None  # Until something happens.
         self._outlet = outlet
@@ -251,7 +258,7 @@ class _Watcher(Listener):
         self._outlet.pace(cancel)
 
     def warned(self, sentence: str) -> None:
-        say(sentence)
+        say(sentence, self._note)
 
     def broke(self, error: LinnetError) -> None:
         self._connection.broke(self.session, error)

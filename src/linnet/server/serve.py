@@ -13,6 +13,7 @@ from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.server.connection import Connection
 from linnet.server.stdio import Stdio
+from linnet.server.terminal import LEADS
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect
 
@@ -46,11 +47,13 @@ class Server:
         stdio: Stdio,
         open_session: Callable[[Listener], Session],
         gate: "TokenGate | None" = None,
+        leads: tuple[str, str] = LEADS,
     ) -> Connection:
-        """Serve a client from now on, with one session; the connection can open more. May be called in any thread, also
+        """Serve a client from now on, with one session; the connection can open more. `leads` are what an error and a
+        note on stderr begin with. May be called in any thread, also
         while `run` goes on. Raises what opening the session raises, and then there is no connection.
         """
-        connection = Connection(dialect, stdio, lambda: self._call(connection), gate)
+        connection = Connection(dialect, stdio, lambda: self._call(connection), gate, leads)
         connection.open(open_session)  # Before the first line is read: it is for this session.
         self._connections[connection.source] = connection
         self._cold.append(connection)

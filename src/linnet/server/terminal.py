@@ -8,6 +8,9 @@ import sys
 from contextlib import suppress
 from typing import TextIO
 
+LEADS = ("linnet", "linnet")
+"""What an error and a note begin with, unless a program has others."""
+
 
 def say(sentence: str, program: str = "linnet") -> None:
     """Write a line to stderr, for whoever started the program. Never fails on a full disk or a closed pipe."""

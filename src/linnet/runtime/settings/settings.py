@@ -279,7 +279,9 @@ def _resolved(
     with layers.blaming("provider", only=UnknownProvider), layers.blaming("model", only=UnknownModel):
         named = provider or (PLAYERS["script"] if config.script is not None else None)
         if as_pi and recording is None:
-            model = _begun_as_pi(layers, models, named, config.model)
+            from linnet.runtime.settings.pis_model import begun
+
+            model = begun(layers, models, named, config.model)
         else:
             model = models.play(recording, asked.model) if recording else models.begin(named, config.model)
     if models.level is not None and asked.reasoning is None:
@@ -346,21 +348,6 @@ def _resolved(
     from linnet.runtime.settings.rules import ruled  # For those who have any.
 
     return ruled(settings, layers)
-
-
-def _begun_as_pi(layers: Layers, models: KnownModels, provider: str | None, model: str | None) -> Model:
-    """Return the model to begin with. What pi's settings say is only a suggestion: a model that is named elsewhere
-    may be another provider's, and a scope that is without the one of the settings begins with its first.
-    """
-    suggested = {key for key in ("provider", "model") if (layer := layers.saying(key)) and layer.source == "pi"}
-    if suggested == {"provider"} and model:
-        return models.begin(None, model, suggested=provider)
-    if suggested == {"model"} and provider:
-        return models.begin(provider, None)
-    offers = models.offers() if suggested == {"provider", "model"} and models.scope else []
-    if offers and all((each.provider, each.id) != (provider, model) for each, _ in offers):
-        return models.begin(None, None)
-    return models.begin(provider, model)
 
 
 def lacking_key(accounts: Accounts, model: Model, *, needed: bool) -> list[str]:

@@ -20,7 +20,7 @@ from linnet.runtime.session import Session
 from linnet.server.one_shot.piped import piped
 from linnet.server.outlet import SIZE_OF_EVENT, Outlet
 from linnet.server.stdio import claim
-from linnet.server.terminal import say
+from linnet.server.terminal import LEADS, say
 from linnet.server.wakeup import Wakeup
 from linnet.wire.dialect import Dialect, Opened
 from linnet.wire.jsonl import encode_lines
@@ -119,7 +119,7 @@ def once(
     prints: Prints = "text",
     names_session: bool = False,
     draws: bool = True,
-    leads: tuple[str, str] = ("linnet", "linnet"),
+    leads: tuple[str, str] = LEADS,
 ) -> int:
     """Run the prompts that `prompts` returns for what was piped in, and return the exit code.
 

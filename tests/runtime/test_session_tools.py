@@ -108,4 +108,4 @@ def test_the_client_is_not_asked_to_run_what_the_model_did_not_write_to_its_end(
     session_tools.declare([GREET])
     context = ToolContext("/", CancelToken(), lambda text: None, Processes())
     output = session_tools.tools.run(ToolCall("1", "greet", {}, '{"who": "yo'), context)
-    assert output == ToolOutput((Text('invalid args: not a JSON object: {"who": "yo'),), is_error=True)
+    assert output == ToolOutput((Text('invalid args: not a JSON object: {"who": "yo'),), is_error=True, ran=False)

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from linnet import __version__
-from linnet.cli.drop_in import PI
-from linnet.cli.flags import parse
+from linnet.flags.drop_in import PI
+from linnet.flags.flags import parse
 from linnet.testing.agent import Agent, types
 from linnet.testing.model_server import ModelServer
 from tests.suite import forked

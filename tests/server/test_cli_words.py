@@ -2,9 +2,9 @@
 
 import pytest
 
-from linnet.cli.drop_in import PI, ZOT
-from linnet.cli.flags import LINNET, Program, UnknownFlag, parse
 from linnet.cli.main import run
+from linnet.flags.drop_in import PI, ZOT
+from linnet.flags.flags import LINNET, Program, UnknownFlag, parse
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from linnet import __version__
-from linnet.cli.drop_in import PI, ZOT
-from linnet.cli.flags import LINNET, TABLE, Flag, Program, help_text, parse
+from linnet.flags.drop_in import PI, ZOT
+from linnet.flags.flags import LINNET, TABLE, Flag, Program, help_text, parse
 from linnet.testing.agent import types
 from linnet.testing.model_server import ModelServer
 from tests.suite import forked

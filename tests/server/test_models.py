@@ -12,8 +12,8 @@ import pytest
 from msgspec import convert
 
 from linnet import Runtime
-from linnet.cli.flags import USAGE
 from linnet.cli.main import COMMANDS
+from linnet.flags.flags import USAGE
 from linnet.testing.agent import Agent
 from linnet.testing.model_server import ModelServer
 from linnet.wire.pi.reading import results

@@ -7,8 +7,8 @@ from io import TextIOWrapper
 
 from msgspec import Struct
 
-from linnet.cli.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.errors import ConfigError, UnknownProvider
+from linnet.flags.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.providers import catalog
 from linnet.providers.apis import api_named
 from linnet.runtime.models.accounts import Accounts

@@ -4,9 +4,9 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from linnet.cli.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.core.text.terminal_text import one_line
 from linnet.errors import ConfigError, nearest
+from linnet.flags.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
@@ -47,9 +47,9 @@ def config(argv: Sequence[str]) -> int:
         case ["schema"]:
             from msgspec import json
 
-            from linnet.cli.setting_words import schema
+            from linnet.schemas.files import file_schema
 
-            hand_over(json.format(json.encode(schema())).decode())
+            hand_over(json.format(json.encode(file_schema("settings"))).decode())
             return 0
         case ["set", *_] | ["unset", *_] | ["schema", *_] | [_, _, *_]:
             raise UsageError("linnet config takes set KEY VALUE, unset KEY, schema, or a KEY; see linnet config --help")

@@ -27,8 +27,8 @@ def pi() -> "NoReturn":
     """Run `linnet-pi`, for clients that spawn pi. What it starts is told so, as by pi."""
     prepare()
     os.environ |= {"PI_CODING_AGENT": "true", "AI_AGENT": "pi"}
-    from linnet.cli.drop_in import PI
     from linnet.cli.main import main
+    from linnet.flags.drop_in import PI
 
     main(PI)
 
@@ -36,8 +36,8 @@ def pi() -> "NoReturn":
 def zot() -> "NoReturn":
     """Run `linnet-zot`, for clients that spawn zot."""
     prepare()
-    from linnet.cli.drop_in import ZOT
     from linnet.cli.main import main
+    from linnet.flags.drop_in import ZOT
 
     main(ZOT)
 

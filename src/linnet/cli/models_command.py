@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 from msgspec.structs import replace
 
-from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.core.models import Model
 from linnet.core.text.terminal_text import one_line
 from linnet.errors import ProviderError
+from linnet.flags.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.providers.apis import api_named
 from linnet.server.terminal import say, tell
 

@@ -7,8 +7,8 @@ from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.errors import ConfigError
+from linnet.flags.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:

@@ -1,9 +1,9 @@
-"""Describes every key of `settings.json` in words: for the schema of `linnet config`, and for the page in `docs`."""
+"""Describes every key of `settings.json` in words, for the page in `docs`."""
 
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from linnet.runtime.config.config import ROWS
-from linnet.runtime.config.setting_keys import SettingKey, file_type, keys
+from linnet.runtime.config.setting_keys import SettingKey
 
 
 def about(key: SettingKey) -> str:
@@ -45,15 +45,3 @@ def default(key: SettingKey) -> str:
         if value not in (None, ()) and (not name or value != shown[""])
     ]
     return ", ".join(said)
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema of a file."""
-    from linnet import decoding
-
-    found = decoding.schema(file_type())
-    [definition] = found["$defs"].values()
-    for name, key in keys().items():
-        definition["properties"][name]["description"] = about(key)
-    definition["properties"]["$schema"] = {"type": "string"}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", **definition, "title": "linnet settings"}

@@ -5,8 +5,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.core.text.terminal_text import one_line
+from linnet.flags.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.server.terminal import ask, say, tell
 
 if TYPE_CHECKING:

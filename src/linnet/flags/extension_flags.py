@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from linnet.cli.flags import Flag, Flags, Program, parse
 from linnet.errors import LinnetError
+from linnet.flags.flags import Flag, Flags, Program, parse
 
 if TYPE_CHECKING:
     from linnet.core.slash import Location

@@ -29,8 +29,14 @@ linnet: a coding agent on a pipe
   linnet config [flags]           every setting, its value, and who said so; set and unset them
   linnet trust [flags]            use what this folder brings; linnet untrust forgets that
   linnet login PROVIDER           keep a key; linnet logout forgets it, linnet auth says where keys are
+  linnet serve [flags]            any number of agents for any number of clients: on a socket, over HTTP, with a page
+  linnet attach …                 drive or watch an agent of a server, on stdin and stdout
+  linnet acp [flags]              speak the Agent Client Protocol, for editors: Zed, JetBrains, Neovim, Emacs
+  linnet watch -- COMMAND…        run any agent, and show its conversation on a page
   linnet monitor -- COMMAND…      run any agent, and say what it does
   linnet capture … -- COMMAND…    run any agent with a script, and write a report
+  linnet conform … -- COMMAND…    judge any agent by what its protocol promises
+  linnet schema …                 what linnet reads and prints, as JSON Schema or TypeScript
 
   Exit codes of -p, json and result: 0 done, 1 failed, 2 not understood, 3 cut at the model's output limit,
   4 a limit was reached, 5 refused, 6 nothing was said, 128 and more after a signal

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from linnet.cli.flags import TABLE, Flag, Flags, Program
 from linnet.core.models import LEVELS
 from linnet.errors import ConfigError, Contradiction
+from linnet.flags.flags import TABLE, Flag, Flags, Program
 
 if TYPE_CHECKING:
     from linnet.core.commands import Prompt
@@ -100,7 +100,7 @@ def _without_built_in(paths: Sequence[str], notes: list[str]) -> Iterator[str]:
 
 
 def _in_pis_words(error: Exception) -> str:
-    from linnet.cli.pi_words import in_pis_words  # Few starts go wrong.
+    from linnet.flags.pi_words import in_pis_words  # Few starts go wrong.
 
     return in_pis_words(error)
 

@@ -2,7 +2,7 @@
 
 import os
 
-from linnet.cli.flags import Flags, Program, UsageError
+from linnet.flags.flags import Flags, Program, UsageError
 from linnet.wire.dialect import Dialect
 
 VARIABLE = "LINNET_PI_VERSION"
@@ -35,12 +35,12 @@ def stood_in_for(flags: Flags, program: Program) -> str:
     return named(name).version if name in NAMES else GENERATIONS[-1].version
 
 
-def made(flags: Flags, name: str) -> Dialect:
-    """Return the dialect of this name."""
+def made(flags: Flags, name: str, *, shared: bool = False) -> Dialect:
+    """Return the dialect of this name. With `shared`, its client is not the only one of its agent."""
     if name == "zot":
         from linnet.wire.zot.dialect import Zot
 
-        return Zot(show_thinking=flags.show_thinking)
+        return Zot(show_thinking=flags.show_thinking, shared=shared)
     if name == "pi-legacy":
         from linnet.wire.pi_legacy.dialect import PiLegacy
 
@@ -48,7 +48,7 @@ def made(flags: Flags, name: str) -> Dialect:
     from linnet.wire.pi.dialect import Pi
     from linnet.wire.pi.generations import named
 
-    return Pi(named(name), stream=flags.stream, settled=flags.settled)
+    return Pi(named(name), stream=flags.stream, settled=flags.settled, shared=shared)
 
 
 def _asked_version(flags: Flags, program: Program) -> str | None:

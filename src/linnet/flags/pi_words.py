@@ -1,7 +1,7 @@
 """Says what is wrong with a command line, or with what it names, as pi does: clients look for its words on stderr."""
 
-from linnet.cli.flags import BadValue, UnknownFlag
 from linnet.errors import Contradiction, UnknownModel, UnknownProvider
+from linnet.flags.flags import BadValue, UnknownFlag
 from linnet.runtime.settings.session_options import BadSessionId
 from linnet.store.session_folder import NoSuchSession
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from linnet.cli.flags import TABLE
 from linnet.core.setting_names import keyword
+from linnet.flags.flags import TABLE
 from linnet.runtime.config.config import Config, flag
 
 # Rules have three flags; what is there unless it is switched off has none that names it.

@@ -425,6 +425,7 @@ class Story:
             lambda: events.ModelSet(MODEL),
             lambda: events.ThinkingSet("high"),
             lambda: events.LevelChanged("high"),
+            lambda: events.PermissionSet("deny"),
             lambda: events.SteeringModeSet("all"),
             lambda: events.FollowUpModeSet("all"),
             lambda: events.AutoCompactionSet(self._may()),

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linnet.core import events
-from linnet.core.commands import Pong
 from linnet.core.loop.open_work import OpenWork
 from linnet.core.messages import ToolCall
 from linnet.wire.dialect import Asked, Dialect, Encoder
+from linnet.wire.numbered import Framing, numbered_lines
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.pi.generations import PI_073, PI_087, PI_1
 from linnet.wire.pi_legacy.dialect import PiLegacy
@@ -67,6 +67,22 @@ def test_a_fresh_encoder_that_skips_from_the_mark_prints_what_one_prints_that_ne
         assert printed(fresh, after) == printed(stayed, after)
 
 
+@given(randoms, st.sampled_from(get_args(Framing)))
+def test_events_that_are_numbered_together_have_the_lines_that_they_have_one_by_one(
+    random: Random, framing: Framing
+) -> None:
+    happened = story(random)
+    for dialect in DIALECTS:
+        one_by_one = dialect.encoder()
+        expected = [
+            line
+            for number, event in enumerate(happened, 7)
+            for line in numbered_lines(one_by_one, number, [event], framing)
+        ]
+        together = list(numbered_lines(dialect.encoder(), 7, happened, framing))
+        assert b"".join(line for (line,) in together) == b"".join(line for (line,) in expected)
+
+
 @given(randoms)
 def test_what_is_skipped_and_what_is_printed_are_remembered_alike(random: Random) -> None:
     happened = story(random)
@@ -102,7 +118,7 @@ def test_what_a_client_has_set_holds_for_it_alone_however_long_it_is_there(
 def set_stream(pi: Pi, mode: str) -> None:
     asked = pi.decode(b'{"type":"set_stream","mode":"%b"}' % mode.encode())
     assert isinstance(asked, Asked)
-    pi.answer(asked, Pong())
+    pi.heed(asked)
 
 
 def fresh_of(dialect: Dialect, happened: list[events.Event]) -> Encoder:

@@ -52,7 +52,8 @@ class Encoder(Protocol):
 
     Invariant: what it prints is a function of the events since a mark (`core/loop/open_work.py`), and of what its
     client has set by then. Nothing is counted or made up here: ids and times come with the events. So a fresh encoder
-    that has skipped the events since a mark prints what one would that was there all the time.
+    that has skipped the events since a mark prints what one would that was there all the time. And of the pieces of
+    replies each has one line, or none of that kind has: so a line's place says which piece it is.
     """
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
@@ -82,8 +83,15 @@ class Dialect(Protocol):
     def answer(self, asked: Asked, answer: Answer) -> bytes:
         """Return the line that answers a command that succeeded; empty in a dialect that has no answers."""
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
-        """Return the line that answers a command that was refused or failed."""
+    def heed(self, asked: Asked) -> None:
+        """Take over what a command that succeeded sets about how its client is told things. Called where its answer
+        stands among the lines: those that are made from then on go by it.
+        """
+
+    def refuse(self, asked: Asked | Rejected, reason: str, code: str = "") -> bytes:
+        """Return the line that answers a command that was refused or failed; `code` is one word for programs, where
+        there is one.
+        """
 
     def explain(self, error: LinnetError) -> str:
         """Return the reason for a refusal, in the words that the protocol's clients know."""

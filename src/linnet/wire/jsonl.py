@@ -94,6 +94,11 @@ def encode_lines(frames: Sequence[Any]) -> bytes:
     return without_line_ends(encoded) if b"\xe2\x80" in encoded else encoded
 
 
+def encode_value(value: Any) -> bytes:
+    """Return a value as JSON, whatever text is in it."""
+    return encode_lines([value])[:-1]
+
+
 def without_line_ends(encoded: bytes) -> bytes:
     """Return JSON with U+2028 and U+2029 escaped: some line readers end a line there."""
     return encoded.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")

@@ -1,38 +1,36 @@
 """Decodes lines of the pi protocol into commands."""
 
-from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
+from typing import Any, Literal, TypeAlias, get_args
 
+from msgspec import Raw
 from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.core.events import QueueMode
 from linnet.core.models import Reasoning
-from linnet.decoding import decoder_of
 from linnet.errors import BadInput
+from linnet.wire.command_rows import SAVE, Row, may, must, or_null, row, table
 from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.fields import Field, saving
+from linnet.wire.fields import ABSENT, Field
 from linnet.wire.jsonl import Overlong
 from linnet.wire.pi.generations import PI, Generation
-from linnet.wire.pi.line import Line, one_line, read
-
-if TYPE_CHECKING:
-    from linnet.core.form import Form
-    from linnet.wire.pi.prompts import WhenBusy
+from linnet.wire.pi.line import ATTRIBUTES, Line, one_line, read
 
 Stream: TypeAlias = Literal["full", "deltas"]
-_Behavior: TypeAlias = Literal["steer", "followUp"]
 
 
 class Manner:
     """How one client wants to be told: `deltas` leaves the message so far out of the updates, `settled` says when a
-    prompt is over. It may change at any time, and holds for the lines that are made from then on.
+    prompt is over. It may change at any time, and holds for the lines that are made from then on. With `shared`, there
+    are other clients of the same agent.
     """
 
-    __slots__ = ("settled", "stream")
+    __slots__ = ("settled", "shared", "stream")
 
-    def __init__(self, stream: Stream = "full", *, settled: bool = False) -> None:
+    def __init__(self, stream: Stream = "full", *, settled: bool = False, shared: bool = False) -> None:
         self.stream = stream
         self.settled = settled
+        self.shared = shared
 
 
 class SetStream(commands.Ping, frozen=True):
@@ -45,50 +43,239 @@ class SetStream(commands.Ping, frozen=True):
     settled: bool | None = None
 
 
-def _one_of(values: tuple[str, ...]) -> str:
-    return f"one of {', '.join(values)}"
+def _set_stream(mode: Stream | None, settled: bool | None) -> SetStream:
+    """Return what a client chooses. It may leave out the mode if it says `settled`. Raises BadInput."""
+    return SetStream(_stream.required(ABSENT) if mode is None and settled is None else mode, settled)
 
 
-_text = decoder_of(str)
-_behavior: Field[_Behavior] = Field("streamingBehavior", decoder_of(_Behavior), _one_of(get_args(_Behavior)))
-_parent: Field[str] = Field("parentSession", _text, "a path")
-_provider: Field[str] = Field("provider", _text, "the name of a provider")
-_model: Field[str] = Field("modelId", _text, "the id of a model")
-_level: Field[Reasoning] = Field("level", decoder_of(Reasoning), _one_of(get_args(Reasoning)))
-_mode: Field[QueueMode] = Field("mode", decoder_of(QueueMode), _one_of(get_args(QueueMode)))
-_stream: Field[Stream] = Field("mode", decoder_of(Stream), _one_of(get_args(Stream)))
-_settled: Field[bool] = Field("settled", decoder_of(bool), "true or false")
-_instructions: Field[str] = Field("customInstructions", _text, "a string")
-_enabled: Field[bool] = Field("enabled", decoder_of(bool), "true or false")
-_command: Field[str] = Field("command", _text, "a shell command, as a string that is not empty")
-_excluded: Field[bool] = Field("excludeFromContext", decoder_of(bool), "true or false")
+def compact(instructions: str | None) -> commands.Compact:
+    """Return pi's compaction, which aborts what runs."""
+    return commands.Compact(instructions or "", at_once=True)
 
-_session: Field[str] = Field("sessionPath", _text, "the path of a session file, or the beginning of a session's id")
-_output: Field[str] = Field("outputPath", _text, "a path")
-_entry: Field[str] = Field("entryId", _text, "the id of an entry")
-_since: Field[str] = Field("since", _text, "the id of an entry")
-_name: Field[str] = Field("name", _text, "a string")
-_all: Field[bool] = Field("all", decoder_of(bool), "true or false")
 
-_BEHAVIORS: "dict[_Behavior | None, WhenBusy]" = {None: "refuse", "steer": "steer", "followUp": "follow_up"}
-_BARE: dict[str, commands.Command] = {
-    "clear_queue": commands.ClearQueue(),
-    "get_state": commands.GetState(),
-    "get_messages": commands.GetMessages(),
-    "cycle_model": commands.CycleModel(),
-    "get_available_models": commands.GetModels(everywhere=True),
-    "get_available_thinking_levels": commands.GetThinkingLevels(),
-    "cycle_thinking_level": commands.CycleThinking(),
-    "abort_retry": commands.AbortRetry(),
-    "abort_bash": commands.AbortBash(),
-    "get_session_stats": commands.GetStats(),
-    "get_last_assistant_text": commands.GetLastText(),
-    "get_branch_messages": commands.GetBranchMessages(),
-    "get_fork_messages": commands.GetBranchMessages(),
-    "get_commands": commands.GetCommands(),
-    "reload": commands.Reload(),
-    "clone": commands.CloneSession(),
-}
+def unknown(name: str) -> BadInput:
+    return BadInput(f"Unknown command: {name}")
+
+
+def _named(name: str | None) -> commands.SetSessionName:
+    named = (name or "").strip()
+    if not named:
+        raise BadInput("Session name cannot be empty")
+    return commands.SetSessionName(named)
+
+
+def _one_of(kind: Any) -> str:
+    return f"one of {', '.join(get_args(kind))}"
+
+
+_parent: Field[str] = Field("parentSession", str, "a path")
+_provider: Field[str] = Field("provider", str, "the name of a provider")
+_model: Field[str] = Field("modelId", str, "the id of a model")
+_level: Field[Reasoning] = Field("level", Reasoning, _one_of(Reasoning))
+_mode: Field[QueueMode] = Field("mode", QueueMode, _one_of(QueueMode))
+_stream: Field[Stream] = Field("mode", Stream, _one_of(Stream))
+_settled: Field[bool] = Field("settled", bool, "true or false")
+_instructions: Field[str] = Field("customInstructions", str, "a string")
+_enabled: Field[bool] = Field("enabled", bool, "true or false")
+_command: Field[str] = Field("command", str, "a shell command, as a string that is not empty")
+_excluded: Field[bool] = Field("excludeFromContext", bool, "true or false")
+_session: Field[str] = Field("sessionPath", str, "the path of a session file, or the beginning of a session's id")
+_output: Field[str] = Field("outputPath", str, "a path")
+_entry: Field[str] = Field("entryId", str, "the id of an entry")
+_since: Field[str] = Field("since", str, "the id of an entry")
+_name: Field[str] = Field("name", str, "a string")
+_all: Field[bool] = Field("all", bool, "true or false")
+
+COMPACT = row(
+    "compact",
+    "Replace old messages by a summary; answered when it is there. A run that goes on is aborted.",
+    compact,
+    may(_instructions, "What the summary is to keep."),
+    answer="CompactionResult",
+)
+_FORKED = must(_entry, "The entry of a message of the user's.")
+ROWS = table(
+    row("abort", "Cancel what runs.", commands.Abort),
+    row("clear_queue", "Drop what waits to be said, and return it.", commands.ClearQueue, answer="QueueData"),
+    row(
+        "new_session",
+        "Begin an empty session. What runs is aborted.",
+        commands.NewSession,
+        may(_parent, "The path of the session that it comes from."),
+        answer="CancelledData",
+    ),
+    row("get_state", "Return the model, the modes, what runs and what waits.", commands.GetState, answer="StateData"),
+    row("get_messages", "Return the conversation.", commands.GetMessages, answer="MessagesData"),
+    row(
+        "set_model",
+        "Use another model.",
+        lambda provider, model, save: commands.SetModel(model, provider, save or False),
+        must(_provider, "The provider that has it."),
+        must(_model, "The id of the model."),
+        SAVE,
+        answer="Model",
+    ),
+    row("cycle_model", "Go to the next model.", commands.CycleModel, answer="CycleModelData | None"),
+    row(
+        "get_available_models",
+        "Return the models that can be used.",
+        lambda: commands.GetModels(everywhere=True),
+        answer="ModelsData",
+    ),
+    row(
+        "set_thinking_level",
+        "Say how much the model is to think.",
+        lambda level, save: commands.SetThinking(level, save or False),
+        must(_level, "One that the model has not becomes the nearest that it has."),
+        SAVE,
+    ),
+    row("cycle_thinking_level", "Go to the next level of thinking.", commands.CycleThinking, answer="LevelData | None"),
+    row(
+        "get_available_thinking_levels",
+        "Return the levels of thinking that the model has.",
+        commands.GetThinkingLevels,
+        answer="LevelsData",
+    ),
+    row(
+        "set_steering_mode",
+        "Say whether several steering messages are heard one by one or all at once.",
+        lambda mode, save: commands.SetSteeringMode(mode, save or False),
+        must(_mode, "How many are heard at once."),
+        SAVE,
+    ),
+    row(
+        "set_follow_up_mode",
+        "Say whether several follow-ups are heard one by one or all at once.",
+        lambda mode, save: commands.SetFollowUpMode(mode, save or False),
+        must(_mode, "How many are heard at once."),
+        SAVE,
+    ),
+    COMPACT,
+    row(
+        "set_auto_compaction",
+        "Say whether a conversation that grows too long is compacted by itself.",
+        lambda enabled, save: commands.SetAutoCompaction(enabled, save or False),
+        must(_enabled, "Whether it is."),
+        SAVE,
+    ),
+    row(
+        "set_auto_retry",
+        "Say whether a run that failed for a passing reason is tried again by itself.",
+        lambda enabled, save: commands.SetAutoRetry(enabled, save or False),
+        must(_enabled, "Whether it is."),
+        SAVE,
+    ),
+    row("abort_retry", "Give up waiting for a retry.", commands.AbortRetry),
+    row(
+        "bash",
+        "Run a shell command; answered when it has ended. The model reads of it with the next prompt.",
+        lambda command, excluded: commands.Bash(command, excluded or False),
+        must(_command, "The command."),
+        may(_excluded, "The model is never told of it."),
+        answer="BashData",
+    ),
+    row("abort_bash", "Kill the commands of `bash`, each of which is then answered.", commands.AbortBash),
+    row(
+        "get_session_stats",
+        "Return counts of messages and tokens, and what the session has cost.",
+        commands.GetStats,
+        answer="StatsData",
+    ),
+    row(
+        "export_html",
+        "Write the session as a page.",
+        lambda path: commands.ExportHtml(path or None),
+        may(_output, "The file to write; otherwise it is named after the session."),
+        answer="PathData",
+    ),
+    row(
+        "switch_session",
+        "Go on in another session. What runs is aborted.",
+        commands.SwitchSession,
+        must(_session, "The path of its file, or the beginning of its id."),
+        answer="CancelledData",
+    ),
+    row(
+        "branch",
+        "Go on from before a message of the user's, in a session of its own. What runs is aborted.",
+        commands.Branch,
+        _FORKED,
+        answer="BranchData",
+    ),
+    row(
+        "fork",
+        "Go on from before a message of the user's, in a session of its own. What runs is aborted.",
+        commands.Branch,
+        _FORKED,
+        answer="BranchData",
+    ),
+    row(
+        "clone",
+        "Go on with the same conversation, in a session of its own. What runs is aborted.",
+        commands.CloneSession,
+        answer="CancelledData",
+    ),
+    row(
+        "navigate",
+        "Go on from another entry of this session. What runs is aborted.",
+        commands.Navigate,
+        or_null(_entry, "The entry; null is the beginning."),
+        answer="NavigateData",
+        added=True,
+    ),
+    row(
+        "get_branch_messages",
+        "Return the messages of the user's that `branch` takes.",
+        commands.GetBranchMessages,
+        answer="BranchMessagesData",
+    ),
+    row(
+        "get_fork_messages",
+        "Return the messages of the user's that `fork` takes.",
+        commands.GetBranchMessages,
+        answer="BranchMessagesData",
+    ),
+    row(
+        "get_entries",
+        "Return the entries of the session as they stand in its file, without its header.",
+        commands.GetEntries,
+        may(_since, "Those after this entry; otherwise all."),
+        answer="EntriesData",
+    ),
+    row("get_tree", "Return the entries of the session as a tree.", commands.GetTree, answer="TreeData"),
+    row(
+        "get_last_assistant_text",
+        "Return what the agent said last; null if it said nothing.",
+        commands.GetLastText,
+        answer="TextData",
+    ),
+    row("set_session_name", "Name the session.", _named, may(_name, "The name; not empty.", needed=True)),
+    row(
+        "get_commands",
+        "Return what a user may type as `/name`: commands of extensions, templates, skills.",
+        commands.GetCommands,
+        answer="CommandsData",
+    ),
+    row(
+        "list_sessions",
+        "Return this folder's sessions, the newest first.",
+        lambda everywhere: commands.ListSessions(everywhere or False),
+        may(_all, "Those of all folders."),
+        answer="SessionsData",
+        added=True,
+    ),
+    row("reload", "Read the extensions again, between runs.", commands.Reload, added=True),
+    row(
+        "set_stream",
+        "Choose what updates of a message carry, and whether the end of a prompt is told.",
+        _set_stream,
+        may(_stream, "`full` repeats the message so far; `deltas` has only what is new. Needed without `settled`."),
+        may(_settled, "Whether `agent_settled` is told."),
+        added=True,
+    ),
+)
+_PROMPTS = ("prompt", "steer", "follow_up")
+_REPLIES = ("extension_ui_response", "tool_response", "tool_response_progress", "set_tools", "trust")
 
 
 def decode(line: bytes | Overlong, generation: Generation = PI) -> Asked | Rejected:
@@ -99,106 +286,38 @@ def decode(line: bytes | Overlong, generation: Generation = PI) -> Asked | Rejec
 def _understand(name: str, fields: Line, generation: Generation) -> commands.Command:
     if name not in generation.commands:
         raise unknown(name)
-    bare = _BARE.get(name)
-    if bare is not None:
-        return bare
-    match name:
-        case "abort":
+    return _meant(_row(name).command(fields, ATTRIBUTES), fields.id, generation)
+
+
+def _row(name: str) -> Row:
+    """Return the row of this command. What the first answer does not need is imported for it."""
+    if name in _PROMPTS:
+        from linnet.wire.pi.prompts import PROMPTS
+
+        return PROMPTS[name]
+    if name in _REPLIES:
+        from linnet.wire.pi.questions import REPLIES
+
+        return REPLIES[name]
+    return ROWS[name]
+
+
+def rows(generation: Generation = PI) -> list[Row]:
+    """Return all commands that this generation has."""
+    names = (*_PROMPTS, *ROWS, *_REPLIES)
+    return [_row(name) for name in names if name in generation.commands]
+
+
+def _meant(command: commands.Command, id: Raw, generation: Generation) -> commands.Command:
+    """Return the command with what the generation means by it and does not say."""
+    match command:
+        case commands.Prompt():
+            return replace(command, shown_first=generation.queue_told_first)
+        case commands.Abort():
             return commands.Abort(keep=generation.queue_after_abort == "kept", wait=generation.abort_waits)
-        case "prompt":
-            behavior = _BEHAVIORS[_behavior.optional(fields.streaming_behavior)]
-            return replace(_prompt(fields, behavior, "at_once"), shown_first=generation.queue_told_first)
-        case "steer" | "follow_up":
-            return replace(_prompt(fields, name, "refuse"), shown_first=generation.queue_told_first)
-        case "new_session":
-            return commands.NewSession(_parent.optional(fields.parent_session))
-        case "set_model":
-            provider = _provider.required(fields.provider)
-            return commands.SetModel(_model.required(fields.model_id), provider, saving(fields.save))
-        case "set_thinking_level":
-            return commands.SetThinking(_level.required(fields.level), saving(fields.save))
-        case "set_steering_mode":
-            return commands.SetSteeringMode(_mode.required(fields.mode), saving(fields.save))
-        case "set_follow_up_mode":
-            return commands.SetFollowUpMode(_mode.required(fields.mode), saving(fields.save))
-        case "compact":
-            return compact(fields)
-        case "set_auto_compaction":
-            return commands.SetAutoCompaction(_enabled.required(fields.enabled), saving(fields.save))
-        case "set_auto_retry":
-            return commands.SetAutoRetry(_enabled.required(fields.enabled), saving(fields.save))
-        case "bash":
-            excluded = _excluded.optional(fields.exclude_from_context) or False
-            request = bytes(one_line(fields.id)) if generation.bash_updates else None
-            return commands.Bash(_command.required(fields.command), excluded, request)
-        case "switch_session":
-            return commands.SwitchSession(_session.required(fields.session_path))
-        case "branch" | "fork":
-            return commands.Branch(_entry.required(fields.entry_id))
-        case "navigate":
-            return _navigate(fields)
-        case "get_tree":
+        case commands.Bash() if generation.bash_updates:
+            return replace(command, request=bytes(one_line(id)))
+        case commands.GetTree():
             return commands.GetTree(whole=generation.tree == "nested")
-        case "get_entries":
-            return commands.GetEntries(_since.optional(fields.since))
-        case "set_session_name":
-            return _named(fields)
-        case "list_sessions":
-            return commands.ListSessions(_all.optional(fields.all) or False)
-        case "export_html":
-            return commands.ExportHtml(_output.optional(fields.output_path) or None)
-        case "set_stream":
-            return _set_stream(fields)
-        case "extension_ui_response" | "tool_response" | "tool_response_progress" | "set_tools" | "trust":
-            from linnet.wire.pi.questions import REPLIES  # Most clients are asked nothing.
-
-            return REPLIES[name](fields)
         case _:
-            raise unknown(name)
-
-
-def _set_stream(fields: Line) -> SetStream:
-    """Return what a client chooses. It may leave out the mode if it says `settled`. Raises BadInput."""
-    settled = _settled.optional(fields.settled)
-    return SetStream(_stream.required(fields.mode) if settled is None else _stream.optional(fields.mode), settled)
-
-
-def compact(fields: Line) -> commands.Compact:
-    """Return pi's compaction, which aborts what runs. Raises BadInput."""
-    return commands.Compact(_instructions.optional(fields.custom_instructions) or "", at_once=True)
-
-
-def unknown(name: str) -> BadInput:
-    return BadInput(f"Unknown command: {name}")
-
-
-def _navigate(fields: Line) -> commands.Navigate:
-    """Return the move to an entry; an id of null means the place before the first. Raises BadInput."""
-    to_the_beginning = bytes(fields.entry_id) == b"null"
-    return commands.Navigate(None if to_the_beginning else _entry.required(fields.entry_id))
-
-
-def _named(fields: Line) -> commands.SetSessionName:
-    name = (_name.optional(fields.name) or "").strip()
-    if not name:
-        raise BadInput("Session name cannot be empty")
-    return commands.SetSessionName(name)
-
-
-def _prompt(fields: Line, when_busy: "WhenBusy", slash: Literal["at_once", "refuse"]) -> commands.Prompt:
-    from linnet.wire.pi.prompts import prompt  # The first answer needs none of it.
-
-    said = prompt(fields, when_busy, slash)
-    form = _form(fields)
-    if form is not None and when_busy != "refuse":
-        raise BadInput("`outputSchema` is for a prompt that begins a run, not for one that is said to a run")
-    return said if form is None else replace(said, form=form)
-
-
-def _form(fields: Line) -> "Form | None":
-    schema = fields.output_schema or fields.output_schema_snake
-    if not bytes(schema):
-        return None
-    from linnet.wire.output_schema import form  # Most prompts ask for words.
-
-    return form(schema, "outputSchema")
+            return command

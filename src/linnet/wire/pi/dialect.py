@@ -1,5 +1,7 @@
 """The pi protocol as a `Dialect`."""
 
+from msgspec import UNSET
+
 from linnet import errors
 from linnet.core import commands
 from linnet.wire.dialect import Asked, Encoder, Moment, Opened, Rejected
@@ -16,10 +18,19 @@ class Pi:
 
     asks = True
 
-    def __init__(self, generation: Generation = PI, *, stream: Stream | None = None, settled: bool = False) -> None:
+    def __init__(
+        self,
+        generation: Generation = PI,
+        *,
+        stream: Stream | None = None,
+        settled: bool = False,
+        shared: bool = False,
+    ) -> None:
+        """With `shared`, others may be clients of the same agent: this one is told of the answers that they give."""
         self._generation = generation
         self.finishes = generation.input_end == "finish"
-        self._manner = Manner(stream or generation.updates, settled=settled or generation.settled != "if_asked")
+        settled = settled or generation.settled != "if_asked"
+        self._manner = Manner(stream or generation.updates, settled=settled, shared=shared)
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line, self._generation)
@@ -30,22 +41,21 @@ class Pi:
         return "heard" if self._generation.disposition else "accepted"
 
     def answer(self, asked: Asked, answer: commands.Answer) -> bytes:
-        if isinstance(asked.command, SetStream):
-            self._set_stream(asked.command)
         return state.answer(asked, answer, self._generation)
 
-    def _set_stream(self, command: SetStream) -> None:
-        self._manner.stream = command.mode or self._manner.stream
-        if command.settled is not None:
-            self._manner.settled = command.settled
+    def heed(self, asked: Asked) -> None:
+        if isinstance(asked.command, SetStream):
+            self._manner.stream = asked.command.mode or self._manner.stream
+            if asked.command.settled is not None:
+                self._manner.settled = asked.command.settled
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+    def refuse(self, asked: Asked | Rejected, reason: str, code: str = "") -> bytes:
         summarizes = isinstance(asked, Asked) and isinstance(asked.command, commands.Compact)
         if summarizes and self._generation.compactions == "compaction":
             from linnet.wire.pi.to_pi import summary_failure
 
             reason = summary_failure(reason)
-        return state.refuse(asked, reason)
+        return state.refuse(asked, reason, code)
 
     def explain(self, error: errors.LinnetError) -> str:
         match error:
@@ -58,9 +68,11 @@ class Pi:
 
     def session(self, opened: Opened) -> bytes:
         """Return the header of pi's session files, with the file's path in addition."""
-        file = {} if opened.file is None else {"sessionFile": opened.file}
-        shown = {"id": opened.id, "timestamp": opened.timestamp, "cwd": opened.cwd, **file}
-        return encode_lines([{"type": "session", "version": 3, **shown}])
+        from linnet.wire.pi.update_frames import SessionHeader  # Of one prompt, not of clients.
+
+        file = UNSET if opened.file is None else opened.file
+        shown = SessionHeader(version=3, id=opened.id, timestamp=opened.timestamp, cwd=opened.cwd, session_file=file)
+        return encode_lines([shown])
 
     def warm(self) -> None:
         from linnet.wire.pi import answers, encode, prompts  # noqa: F401

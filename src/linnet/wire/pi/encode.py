@@ -168,6 +168,10 @@ class PiEncoder:
 
     def _outside(self, event: Outside) -> Sequence[frames.Frame]:
         """Return the frames of an event that is not part of a run."""
+        if isinstance(event, events.QuestionClosed) and self._manner.shared:
+            from linnet.wire.pi.questions import closed  # Most agents ask none.
+
+            return closed(event, shared=True)
         return self._asides.told(event)
 
     def _turn(self) -> list[frames.Frame]:

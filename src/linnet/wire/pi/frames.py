@@ -75,12 +75,16 @@ class Said(Struct, frozen=True, tag_field="role", rename="camel"):
 
 
 class UserMessage(Said, frozen=True, tag="user"):
+    """Something that the user said."""
+
     content: list[UserBlock] | str
     timestamp: int
     attachments: Raw | UnsetType = UNSET
 
 
 class AssistantMessage(Said, frozen=True, tag="assistant"):
+    """A reply of the model."""
+
     content: list[ReplyBlock]
     api: str
     provider: str
@@ -93,6 +97,8 @@ class AssistantMessage(Said, frozen=True, tag="assistant"):
 
 
 class ToolResultMessage(Said, frozen=True, tag="toolResult"):
+    """What a tool call came to."""
+
     tool_call_id: str
     tool_name: str
     content: list[UserBlock]
@@ -103,6 +109,8 @@ class ToolResultMessage(Said, frozen=True, tag="toolResult"):
 
 
 class BashExecutionMessage(Said, frozen=True, tag="bashExecution"):
+    """A command of `bash`, as the model is told of it."""
+
     command: str
     output: str
     exit_code: int | UnsetType | None
@@ -115,12 +123,16 @@ class BashExecutionMessage(Said, frozen=True, tag="bashExecution"):
 
 
 class BranchSummaryMessage(Said, frozen=True, tag="branchSummary"):
+    """Stands for a branch of the conversation that was left."""
+
     summary: str
     from_id: str
     timestamp: int
 
 
 class CustomMessage(Said, frozen=True, tag="custom"):
+    """A message of an extension to the model."""
+
     custom_type: str
     content: list[UserBlock]
     display: bool
@@ -129,6 +141,8 @@ class CustomMessage(Said, frozen=True, tag="custom"):
 
 
 class CompactionSummaryMessage(Said, frozen=True, tag="compactionSummary"):
+    """Stands for what was compacted away."""
+
     summary: str
     tokens_before: int
     timestamp: int
@@ -145,6 +159,8 @@ class ToolRemoved(Plain, frozen=True):
 
 
 class SystemMessage(Said, frozen=True, tag="system"):
+    """What the model is told before the conversation: what has changed of it."""
+
     content: str
     sections: Mapping[str, str | None]
     timestamp: int
@@ -165,10 +181,12 @@ Message: TypeAlias = (
 
 
 class AgentStart(Frame, frozen=True, tag="agent_start"):
-    pass
+    """A run begins."""
 
 
 class AgentEnd(Frame, frozen=True, tag="agent_end"):
+    """A run is over, with the messages that it added."""
+
     messages: list[Message]
     will_retry: bool | UnsetType = UNSET
     error_message: str | UnsetType = UNSET  # An addition: why the run failed, where its last message does not say so.
@@ -181,19 +199,25 @@ class AgentSettled(Frame, frozen=True, tag="agent_settled"):
 
 
 class TurnStart(Frame, frozen=True, tag="turn_start"):
-    pass
+    """A turn begins: a reply, and the tools that it calls."""
 
 
 class TurnEnd(Frame, frozen=True, tag="turn_end"):
+    """A turn is over, with its reply and the results of its calls."""
+
     message: AssistantMessage
     tool_results: list[ToolResultMessage]
 
 
 class MessageStart(Frame, frozen=True, tag="message_start"):
+    """A message begins; that of a user or a tool is complete."""
+
     message: Message
 
 
 class MessageEnd(Frame, frozen=True, tag="message_end"):
+    """A message is complete."""
+
     message: Message
 
 
@@ -203,12 +227,16 @@ class ToolOutcome(Plain, frozen=True):
 
 
 class ToolExecutionStart(Frame, frozen=True, tag="tool_execution_start"):
+    """A tool begins."""
+
     tool_call_id: str
     tool_name: str
     args: Raw
 
 
 class ToolExecutionUpdate(Frame, frozen=True, tag="tool_execution_update"):
+    """A tool has printed something; all of it so far, or its end."""
+
     tool_call_id: str
     tool_name: str
     args: Raw
@@ -216,6 +244,8 @@ class ToolExecutionUpdate(Frame, frozen=True, tag="tool_execution_update"):
 
 
 class ToolExecutionEnd(Frame, frozen=True, tag="tool_execution_end"):
+    """A tool has ended."""
+
     tool_call_id: str
     tool_name: str
     result: ToolOutcome | str
@@ -224,6 +254,8 @@ class ToolExecutionEnd(Frame, frozen=True, tag="tool_execution_end"):
 
 
 class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
+    """A run that failed is tried again after a wait."""
+
     attempt: int
     max_attempts: int
     delay_ms: int
@@ -231,6 +263,8 @@ class AutoRetryStart(Frame, frozen=True, tag="auto_retry_start"):
 
 
 class AutoRetryEnd(Frame, frozen=True, tag="auto_retry_end"):
+    """The retries are over."""
+
     success: bool
     attempt: int
     final_error: str | UnsetType = UNSET
@@ -242,6 +276,8 @@ class Files(Plain, frozen=True):
 
 
 class CompactionResult(Plain, frozen=True):
+    """What a compaction came to."""
+
     summary: str
     first_kept_entry_id: str
     tokens_before: int
@@ -251,10 +287,14 @@ class CompactionResult(Plain, frozen=True):
 
 
 class AutoCompactionStart(Frame, frozen=True, tag="auto_compaction_start"):
+    """The conversation is compacted by itself."""
+
     reason: str
 
 
 class AutoCompactionEnd(Frame, frozen=True, tag="auto_compaction_end"):
+    """That is over."""
+
     result: CompactionResult | None
     aborted: bool
     will_retry: bool
@@ -262,6 +302,8 @@ class AutoCompactionEnd(Frame, frozen=True, tag="auto_compaction_end"):
 
 
 class QueueUpdate(Frame, frozen=True, tag="queue_update"):
+    """What waits to be said to the agent has changed: the texts that wait now."""
+
     steering: list[str]
     follow_up: list[str]
     dropped: list[str] | UnsetType = UNSET  # An addition: what an abort or a new session did away with.
@@ -291,6 +333,8 @@ class UiRequest(Frame, frozen=True, tag="extension_ui_request", omit_defaults=Tr
 
 
 class HookError(Frame, frozen=True, tag="hook_error"):
+    """An extension failed, or did not answer in time. Everything else goes on."""
+
     hook_path: str
     event: str
     error: str
@@ -300,7 +344,7 @@ class UiClosed(Frame, frozen=True, tag="extension_ui_closed"):
     """Nobody waits for the answer to a question any more. An addition."""
 
     id: str
-    reason: Literal["expired", "withdrawn"]
+    reason: Literal["expired", "withdrawn", "answered"]
 
 
 class ToolRequest(Frame, frozen=True, tag="tool_request"):
@@ -318,7 +362,7 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
 
     request_id: str
     tool_call_id: str
-    reason: Literal["expired", "withdrawn"]
+    reason: Literal["expired", "withdrawn", "answered"]
 
 
 class Output(Frame, frozen=True, tag="output"):
@@ -329,6 +373,8 @@ class Output(Frame, frozen=True, tag="output"):
 
 
 class SessionInfoChanged(Frame, frozen=True, tag="session_info_changed"):
+    """The session has a new name."""
+
     name: str
 
 

@@ -55,8 +55,10 @@ class Line(Struct, frozen=True, rename="camel"):
     output_schema_snake: Raw = field(default=ABSENT, name="output_schema")
 
 
+ATTRIBUTES = dict(zip(Line.__struct_encode_fields__, Line.__struct_fields__, strict=True))
+"""The attribute of each field."""
 _decoder = decoder_of(Line)
-_type: Field[str] = Field("type", decoder_of(str), "a string that names a command")
+_type: Field[str] = Field("type", str, "a string that names a command")
 
 
 def read(line: bytes | Overlong, understand: Callable[[str, Line], Command]) -> Asked | Rejected:

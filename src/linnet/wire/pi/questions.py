@@ -6,16 +6,10 @@ from msgspec import UNSET
 
 from linnet.core import questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
-from linnet.decoding import decoder_of
 from linnet.wire.dialogs import milliseconds, replies
 from linnet.wire.fields import Field
 from linnet.wire.pi import frames
-from linnet.wire.pi.line import Line
 from linnet.wire.pi.state import PermissionAsked, WaitingFor
-
-_id: Field[str] = Field("id", decoder_of(str), "the id of the question")
-_request: Field[str] = Field("requestId", decoder_of(str), "the requestId of the tool_request")
-_is_error: Field[bool] = Field("isError", decoder_of(bool), "true or false")
 
 
 def asked(event: QuestionAsked) -> frames.Frame:
@@ -66,11 +60,11 @@ def waiting(event: QuestionAsked) -> WaitingFor:
     )
 
 
-def closed(event: QuestionClosed) -> list[frames.Frame]:
+def closed(event: QuestionClosed, *, shared: bool = False) -> list[frames.Frame]:
     """Return the frame that says that nobody waits for an answer any more; none if it was answered: whoever answered
-    knows.
+    knows, and there are others only if the agent is `shared`.
     """
-    if event.how == "answered":
+    if event.how == "answered" and not shared:
         return []
     if isinstance(event.question, questions.RunClientTool):
         return [frames.ToolRequestClosed(event.id, event.question.call.id, event.how)]
@@ -103,12 +97,9 @@ def told(event: ui_events.Shown) -> frames.UiRequest:
             assert_never(event)
 
 
-def _question(line: Line) -> str:
-    return _id.required(line.id)
-
-
-def _tool_request(line: Line) -> str:
-    return _request.required(line.request_id)
-
-
-REPLIES = replies("extension_ui_response", _question, _tool_request, _is_error)
+REPLIES = replies(
+    "extension_ui_response",
+    Field("id", str, "the id of the question"),
+    Field("requestId", str, "the requestId of the tool_request"),
+    Field("isError", bool, "true or false"),
+)

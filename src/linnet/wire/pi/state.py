@@ -95,6 +95,7 @@ class Response(Struct, frozen=True, kw_only=True):
     success: bool
     data: Any = UNSET
     error: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET  # An addition, of servers only.
 
 
 def answer(asked: Asked, answer: commands.Answer, generation: Generation = PI) -> bytes:
@@ -110,9 +111,10 @@ def answer(asked: Asked, answer: commands.Answer, generation: Generation = PI) -
     return encode_lines([Response(id=_id(asked.id), command=asked.name, success=True, data=told)])
 
 
-def refuse(asked: Asked | Rejected, reason: str) -> bytes:
+def refuse(asked: Asked | Rejected, reason: str, code: str = "") -> bytes:
     """Return the response to a command that was refused or failed."""
-    return encode_lines([Response(id=_id(asked.id), command=asked.name, success=False, error=reason)])
+    said = Response(id=_id(asked.id), command=asked.name, success=False, error=reason, code=code or UNSET)
+    return encode_lines([said])
 
 
 def state(state: commands.AgentState, generation: Generation = PI) -> StateData:

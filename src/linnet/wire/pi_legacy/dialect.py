@@ -26,7 +26,7 @@ class PiLegacy(Pi):
     def answer(self, asked: Asked, answer: Answer) -> bytes:
         return b""
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
+    def refuse(self, asked: Asked | Rejected, reason: str, code: str = "") -> bytes:
         return encode_lines([Error(reason)])
 
     def encoder(self, session: str = "") -> Encoder:

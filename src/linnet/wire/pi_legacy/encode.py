@@ -12,12 +12,16 @@ from linnet.wire.pi.encode import PiEncoder
 
 
 class Compaction(frames.Frame, frozen=True, tag="compaction"):
+    """Old messages were replaced by a summary."""
+
     summary: str
     tokens_before: int
     auto: bool | UnsetType = UNSET  # True or left out.
 
 
 class Error(frames.Frame, frozen=True, tag="error"):
+    """A command was refused, or a compaction failed."""
+
     error: str
 
 

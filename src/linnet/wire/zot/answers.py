@@ -16,9 +16,9 @@ def answer(asked: Asked, answer: commands.Answer) -> responses.Response:
     return responses.Response(_id(asked.id), asked.name, success=True, data=data(answer))
 
 
-def refuse(asked: Asked | Rejected, reason: str) -> responses.Response:
+def refuse(asked: Asked | Rejected, reason: str, code: str = "") -> responses.Response:
     """Return the response to a command that was refused or failed."""
-    return responses.Response(_id(asked.id), asked.name, success=False, error=reason)
+    return responses.Response(_id(asked.id), asked.name, success=False, error=reason, code=code or UNSET)
 
 
 def data(answer: commands.Answer) -> Any:

@@ -14,13 +14,14 @@ from linnet.wire.zot.decode import decode
 class ZotEncoder:
     """The encoder of one client's session. It remembers nothing, since no line of zot's depends on another."""
 
-    def __init__(self, *, show_thinking: bool = False) -> None:
+    def __init__(self, *, show_thinking: bool = False, shared: bool = False) -> None:
         self._show_thinking = show_thinking
+        self._shared = shared
 
     def encode(self, events: Sequence[Event]) -> Iterable[Buffers]:
         from linnet.wire.zot.encode import encode  # Not needed before something happens.
 
-        frames = encode(events, show_thinking=self._show_thinking)
+        frames = encode(events, show_thinking=self._show_thinking, shared=self._shared)
         return ([encode_lines(frames)],) if frames else ()
 
     def skip(self, events: Iterable[Event]) -> None:
@@ -33,8 +34,10 @@ class Zot:
     asks = True
     finishes = True
 
-    def __init__(self, *, show_thinking: bool = False) -> None:
+    def __init__(self, *, show_thinking: bool = False, shared: bool = False) -> None:
+        """With `shared`, others may be clients of the same agent: this one is told of the answers that they give."""
         self._show_thinking = show_thinking
+        self._shared = shared
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)
@@ -45,8 +48,11 @@ class Zot:
     def answer(self, asked: Asked, answer: Answer) -> bytes:
         return encode_lines([answers.answer(asked, answer)])
 
-    def refuse(self, asked: Asked | Rejected, reason: str) -> bytes:
-        return encode_lines([answers.refuse(asked, reason)])
+    def heed(self, asked: Asked) -> None:
+        pass
+
+    def refuse(self, asked: Asked | Rejected, reason: str, code: str = "") -> bytes:
+        return encode_lines([answers.refuse(asked, reason, code)])
 
     def explain(self, error: LinnetError) -> str:
         return str(error)
@@ -54,10 +60,12 @@ class Zot:
     def session(self, opened: Opened) -> bytes:
         if opened.file is None:
             return b""
-        return encode_lines([{"type": "session", "id": opened.id, "session_file": opened.file}])
+        from linnet.wire.zot.frames import SessionKept  # Of one prompt, not of clients.
+
+        return encode_lines([SessionKept(opened.id, opened.file)])
 
     def warm(self) -> None:
         from linnet.wire.zot import encode  # noqa: F401
 
     def encoder(self, session: str = "") -> Encoder:
-        return ZotEncoder(show_thinking=self._show_thinking)
+        return ZotEncoder(show_thinking=self._show_thinking, shared=self._shared)

@@ -18,8 +18,8 @@ STOP: dict[messages.StopReason, frames.Stop] = {
 }
 
 
-def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> list[frames.Event]:
-    """Return what zot's clients are told of these events, in order."""
+def encode(batch: Iterable[events.Event], *, show_thinking: bool = False, shared: bool = False) -> list[frames.Event]:
+    """Return what zot's clients are told of these events, in order. With `shared`, the agent has other clients."""
     out: list[frames.Event] = []
     for event in batch:
         match event:
@@ -69,7 +69,7 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
             case events.Settled():
                 out += _settled(event)
             case events.QuestionAsked() | events.QuestionClosed():
-                out += _asked(event)
+                out += _asked(event, shared)
             case (
                 events.RunStarted()
                 | events.RunEnded()
@@ -89,10 +89,12 @@ def encode(batch: Iterable[events.Event], *, show_thinking: bool = False) -> lis
     return out
 
 
-def _asked(event: events.QuestionAsked | events.QuestionClosed) -> list[frames.Event]:
+def _asked(event: events.QuestionAsked | events.QuestionClosed, shared: bool) -> list[frames.Event]:
     from linnet.wire.zot import questions  # Most agents ask none.
 
-    return [questions.asked(event)] if isinstance(event, events.QuestionAsked) else questions.closed(event)
+    if isinstance(event, events.QuestionAsked):
+        return [questions.asked(event)]
+    return questions.closed(event, shared=shared)
 
 
 def _shown(event: events.Shown) -> frames.Event:

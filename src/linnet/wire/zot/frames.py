@@ -31,6 +31,8 @@ class Frame(Struct, frozen=True, tag_field="type"):
 
 
 class TextBlock(Frame, frozen=True, tag="text"):
+    """A text."""
+
     text: str
 
 
@@ -42,12 +44,16 @@ class ImageBlock(Frame, frozen=True, tag="image"):
 
 
 class ToolCallBlock(Frame, frozen=True, tag="tool_call"):
+    """A call of a tool."""
+
     id: str
     name: str
     args: dict[str, Any]
 
 
 class ToolResultBlock(Frame, frozen=True, tag="tool_result"):
+    """What a tool call came to."""
+
     call_id: str
     is_error: bool
     content: list[TextBlock | ImageBlock]
@@ -57,25 +63,33 @@ Block: TypeAlias = TextBlock | ImageBlock | ToolCallBlock | ToolResultBlock
 
 
 class Message(Struct, frozen=True):
+    """A message; the results of one reply are one of role `tool`."""
+
     role: Literal["user", "assistant", "tool"]
     content: list[Block]
     time: str
 
 
 class TurnStart(Frame, frozen=True, tag="turn_start"):
+    """A model call begins; `step` counts from 1 within a prompt."""
+
     step: int
 
 
 class UserMessage(Frame, frozen=True, tag="user_message"):
+    """The prompt, as it was added to the conversation."""
+
     content: list[TextBlock | ImageBlock]
     time: str
 
 
 class AssistantStart(Frame, frozen=True, tag="assistant_start"):
-    pass
+    """The model has begun to answer."""
 
 
 class TextDelta(Frame, frozen=True, tag="text_delta", gc=False):
+    """A piece of text."""
+
     delta: str
 
 
@@ -86,20 +100,28 @@ class ThinkingDelta(Frame, frozen=True, tag="thinking_delta", gc=False):
 
 
 class ToolUseStart(Frame, frozen=True, tag="tool_use_start"):
+    """The model begins to write a tool call."""
+
     id: str
     name: str
 
 
 class ToolUseArgs(Frame, frozen=True, tag="tool_use_args", gc=False):
+    """A piece of the call's arguments, as JSON text."""
+
     id: str
     delta: str
 
 
 class ToolUseEnd(Frame, frozen=True, tag="tool_use_end"):
+    """The call is written."""
+
     id: str
 
 
 class Usage(Frame, frozen=True, tag="usage", omit_defaults=True):
+    """What the reply has used, and in `cumulative` the session."""
+
     input: int
     output: int
     cache_read: int
@@ -110,37 +132,51 @@ class Usage(Frame, frozen=True, tag="usage", omit_defaults=True):
 
 
 class AssistantMessage(Frame, frozen=True, tag="assistant_message"):
+    """The complete reply, if it has text or calls."""
+
     content: list[TextBlock | ToolCallBlock]
     time: str
 
 
 class ToolCall(Frame, frozen=True, tag="tool_call"):
+    """A call that will be answered."""
+
     id: str
     name: str
     args: dict[str, Any]
 
 
 class TurnEnd(Frame, frozen=True, tag="turn_end"):
+    """The model call is over."""
+
     stop: Stop
     error: str | UnsetType = UNSET
 
 
 class ToolProgress(Frame, frozen=True, tag="tool_progress"):
+    """A running tool has printed something."""
+
     id: str
     text: str
 
 
 class ToolResult(Frame, frozen=True, tag="tool_result"):
+    """A tool has finished."""
+
     id: str
     is_error: bool
     content: list[TextBlock | ImageBlock]
 
 
 class Error(Frame, frozen=True, tag="error"):
+    """Why a prompt or a compaction failed; `done` follows."""
+
     message: str
 
 
 class CompactDone(Frame, frozen=True, tag="compact_done"):
+    """A compaction has succeeded: the last of its events."""
+
     summary: str
 
 
@@ -162,7 +198,7 @@ class QuestionClosed(Frame, frozen=True, tag="question_closed"):
     """Nobody waits for the answer to a question any more. An addition."""
 
     request_id: str
-    reason: Literal["expired", "withdrawn"]
+    reason: Literal["expired", "withdrawn", "answered"]
 
 
 class ToolRequest(Frame, frozen=True, tag="tool_request"):
@@ -180,10 +216,12 @@ class ToolRequestClosed(Frame, frozen=True, tag="tool_request_closed"):
 
     request_id: str
     call_id: str
-    reason: Literal["expired", "withdrawn"]
+    reason: Literal["expired", "withdrawn", "answered"]
 
 
 class Found(Struct, frozen=True):
+    """Something that a project brings."""
+
     kind: str
     path: str
 
@@ -204,12 +242,16 @@ class SessionError(Frame, frozen=True, tag="session_error"):
 
 
 class ExtNotify(Frame, frozen=True, tag="ext_notify"):
+    """A message of an extension."""
+
     extension: str
     level: str
     message: str
 
 
 class ExtDisplay(Frame, frozen=True, tag="ext_display"):
+    """A text that a command of an extension shows."""
+
     extension: str
     text: str
 
@@ -261,7 +303,7 @@ class Output(Frame, frozen=True, tag="output"):
 
 
 class Done(Frame, frozen=True, tag="done"):
-    pass
+    """A prompt, or a compaction that failed, is over: the last of its events."""
 
 
 Event: TypeAlias = (
@@ -297,6 +339,13 @@ Event: TypeAlias = (
     | Output
     | Done
 )
+
+
+class SessionKept(Frame, frozen=True, tag="session"):
+    """The session that a prompt from the command line is kept in: the first line of `--mode json`. An addition."""
+
+    id: str
+    session_file: str
 
 
 class MessagesData(Struct, frozen=True):

@@ -30,3 +30,7 @@ class Line(Struct, frozen=True):
     save: Raw = ABSENT
     output_schema: Raw = ABSENT
     output_schema_camel: Raw = field(default=ABSENT, name="outputSchema")
+
+
+ATTRIBUTES = dict(zip(Line.__struct_encode_fields__, Line.__struct_fields__, strict=True))
+"""The attribute of each field."""

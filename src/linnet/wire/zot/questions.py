@@ -9,14 +9,11 @@ from msgspec import UNSET
 
 from linnet.core import questions, ui_events
 from linnet.core.events import QuestionAsked, QuestionClosed
-from linnet.decoding import decoder_of
 from linnet.wire.dialogs import milliseconds, replies
 from linnet.wire.fields import Field
 from linnet.wire.zot import frames
-from linnet.wire.zot.line import Line
 
-_id: Field[str] = Field("request_id", decoder_of(str), "the request_id of the question or tool_request")
-_is_error: Field[bool] = Field("is_error", decoder_of(bool), "true or false")
+_id: Field[str] = Field("request_id", str, "the request_id of the question or tool_request")
 
 
 def asked(event: QuestionAsked) -> frames.Event:
@@ -68,11 +65,11 @@ def waiting(event: QuestionAsked) -> frames.WaitingFor:
     )
 
 
-def closed(event: QuestionClosed) -> list[frames.Event]:
+def closed(event: QuestionClosed, *, shared: bool = False) -> list[frames.Event]:
     """Return the frame that says that nobody waits for an answer any more; none if it was answered: whoever answered
-    knows.
+    knows, and there are others only if the agent is `shared`.
     """
-    if event.how == "answered":
+    if event.how == "answered" and not shared:
         return []
     if isinstance(event.question, questions.RunClientTool):
         return [frames.ToolRequestClosed(event.id, event.question.call.id, event.how)]
@@ -98,8 +95,4 @@ def told(event: ui_events.Shown) -> frames.Event:
             assert_never(event)
 
 
-def _request(line: Line) -> str:
-    return _id.required(line.request_id)
-
-
-REPLIES = replies("answer", _request, _request, _is_error)
+REPLIES = replies("answer", _id, _id, Field("is_error", bool, "true or false"))

@@ -116,3 +116,4 @@ class Response(Struct, frozen=True, tag_field="type", tag="response"):
     success: bool
     data: Any = UNSET
     error: str | UnsetType = UNSET
+    code: str | UnsetType = UNSET  # An addition, of servers only.

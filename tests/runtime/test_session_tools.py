@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from linnet.concurrency.cancel import CancelToken
+from linnet.core.events import PermissionSet
 from linnet.core.messages import Text, ToolCall
 from linnet.core.toolspec import ToolSpec
 from linnet.errors import BadInput
@@ -93,6 +94,28 @@ def test_there_is_one_gate_whoever_asks_for_the_tools_meanwhile(monkeypatch: pyt
     _ = session_tools.tools
     other.join()
     assert len(gates) == 1
+
+
+def test_a_mode_that_is_set_while_the_gate_is_being_built_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that makes ready what a first run needs builds it, while a client sets the mode."""
+    settings = resolve(Config(provider="scripted", permission="ask"), {})
+    resources = Resources(settings)
+    state = SessionState(settings.model, "off", auto_compaction=False, auto_retry=False)
+    session_tools = SessionTools(
+        resources.live, resources, OpenQuestions(Broadcast(state, [], lambda: "1"), lambda: "q")
+    )
+    gates: list[permission.Permissions] = []
+
+    class Meanwhile(permission.Permissions):
+        def __init__(self, *args: Any) -> None:
+            super().__init__(*args)
+            gates.append(self)
+            session_tools.hear([PermissionSet("deny")])
+
+    monkeypatch.setattr(permission, "Permissions", Meanwhile)
+    _ = session_tools.tools
+    assert [gate.mode for gate in gates] == ["deny"]
+    assert session_tools.denies(ToolCall("1", "bash", {"command": "true"}))
 
 
 def test_what_is_refused_changes_nothing(session_tools: SessionTools) -> None:

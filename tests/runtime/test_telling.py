@@ -22,6 +22,7 @@ from linnet.core.events import (
     HookFailed,
     JobStarted,
     Navigated,
+    ReplyStarted,
     RunEnded,
     SessionEntered,
     SessionFailed,
@@ -71,7 +72,8 @@ class Story(Listener):
     def hear(self, events: Sequence[Event]) -> None:
         for event in events:
             self.told.append(_comparable(event))
-            self.check(getattr(event, "id", "") if not isinstance(event, SessionFailed) else "")
+            early = isinstance(event, SessionFailed | ReplyStarted)  # The id is that of a message to come.
+            self.check("" if early else getattr(event, "id", ""))
             self.then(event)
 
     def warned(self, sentence: str) -> None:

@@ -407,6 +407,7 @@ def test_a_line_that_makes_no_sense_is_answered_also_if_the_last_session_is_rele
 ) -> None:
     client = served.zot(folders[0])
     [connection] = served.server._connections.values()
+    assert isinstance(connection, Connection)
     session = connection._sessions[""]
     connection._sessions = Vanishing({"": session})
     client.send(type="no such command", id="1")

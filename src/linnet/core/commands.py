@@ -44,6 +44,7 @@ from linnet.core.inputs import Input
 from linnet.core.messages import Image, Sent, Usage
 from linnet.core.models import Reasoning
 from linnet.core.questions import Given, ToolReturned
+from linnet.core.setting_names import Mode
 from linnet.core.slash import Fetch, RunNamed
 
 if TYPE_CHECKING:
@@ -304,6 +305,12 @@ class CycleThinking(Struct, frozen=True):
     pass
 
 
+class SetPermission(Struct, frozen=True):
+    """Choose what happens to tool calls that no rule matches. No protocol but ACP has this command."""
+
+    mode: Mode
+
+
 class SetSteeringMode(Struct, frozen=True):
     mode: QueueMode
     save: bool = False
@@ -354,6 +361,7 @@ Setting: TypeAlias = (
     | CycleModel
     | SetThinking
     | CycleThinking
+    | SetPermission
     | SetSteeringMode
     | SetFollowUpMode
     | SetAutoCompaction

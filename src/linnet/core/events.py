@@ -49,6 +49,7 @@ from linnet.core.session_events import SessionEntered as SessionEntered
 from linnet.core.session_events import SessionFailed as SessionFailed
 from linnet.core.session_events import SessionNamed as SessionNamed
 from linnet.core.session_events import StateKept as StateKept
+from linnet.core.setting_names import Mode
 from linnet.core.ui_events import Shown as Shown
 
 PartKind: TypeAlias = Literal["text", "thinking", "tool_call"]
@@ -85,6 +86,7 @@ class ReplyStarted(Struct, frozen=True):
     provider: str
     model: str
     time: int
+    id: str = ""  # That of the message which the reply will be when it has ended.
 
 
 class PartStarted(Struct, frozen=True):
@@ -268,6 +270,12 @@ class LevelChanged(Struct, frozen=True):
     level: Reasoning
 
 
+class PermissionSet(Struct, frozen=True):
+    """What happens to tool calls that no rule matches, from the next call on."""
+
+    mode: Mode
+
+
 class SteeringModeSet(Struct, frozen=True):
     mode: QueueMode
 
@@ -341,6 +349,7 @@ Event: TypeAlias = (
     | ModelSet
     | ThinkingSet
     | LevelChanged
+    | PermissionSet
     | SteeringModeSet
     | FollowUpModeSet
     | AutoCompactionSet
@@ -364,7 +373,7 @@ Event: TypeAlias = (
 )
 
 Setting: TypeAlias = (
-    ModelSet | ThinkingSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
+    ModelSet | ThinkingSet | PermissionSet | SteeringModeSet | FollowUpModeSet | AutoCompactionSet | AutoRetrySet
 )  # How the agent is set. No dialect tells it: whoever sets something is answered.
 Internal: TypeAlias = (
     Setting

@@ -72,6 +72,7 @@ class QuestionClosed(Struct, frozen=True):
 ALLOW_ONCE = "Allow once"
 ALLOW_SESSION = "Allow for this session"
 DENY = "Deny"
+DENY_SESSION = "Deny for this session"
 PERMISSIONS = (ALLOW_ONCE, ALLOW_SESSION, DENY)
 
 
@@ -92,7 +93,7 @@ class Permitted(Struct, frozen=True):
     """A tool may be run, or not."""
 
     yes: bool
-    always: bool = False  # It may, for the rest of this session.
+    always: bool = False  # For the rest of this session.
     reason: str = ""  # Why not, for the model.
 
 
@@ -144,8 +145,9 @@ def understood(question: Question, given: Given) -> Reply:
 
 
 def _permission(given: Given) -> Permitted:
-    if given.value in PERMISSIONS:
-        return Permitted(given.value != DENY, given.value == ALLOW_SESSION, given.reason)
+    if given.value in (*PERMISSIONS, DENY_SESSION):
+        always = given.value in (ALLOW_SESSION, DENY_SESSION)
+        return Permitted(given.value not in (DENY, DENY_SESSION), always, given.reason)
     if given.value is None and given.confirmed is not None:
         return Permitted(given.confirmed, reason=given.reason)
     raise BadInput(f"`value` must be one of {', '.join(PERMISSIONS)}")

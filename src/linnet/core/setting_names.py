@@ -4,10 +4,12 @@ A sentence about a setting is written once, with the name that its reader knows.
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, TypeAlias
+from typing import Any, Literal, ParamSpec, TypeAlias
 
 from msgspec import Struct
 
+Mode: TypeAlias = Literal["auto", "ask", "read-only", "deny"]
+"""What happens to tool calls that no rule matches."""
 Spelling: TypeAlias = Callable[[str], str]
 """Returns the name of a field of the configuration for whoever configures the agent: a flag, or a keyword of the SDK.
 `no_session` and `no_mcp` stand for a `save` and an `mcp` that are false.

@@ -1,8 +1,11 @@
 """Makes folders where they are missing, and makes the names in them survive a power cut."""
 
 import os
+import stat
 from contextlib import suppress
 from errno import ENOTDIR
+
+from linnet.errors import ConfigError
 
 
 def make(path: str, mode: int = 0o777) -> None:
@@ -22,6 +25,16 @@ def make(path: str, mode: int = 0o777) -> None:
         except FileExistsError:
             if not os.path.isdir(folder):
                 raise NotADirectoryError(ENOTDIR, os.strerror(ENOTDIR), folder) from None
+
+
+def make_own(path: str) -> None:
+    """Make a folder for its owner alone, where what it has decides what programs do. Raises OSError, and ConfigError if
+    it is there and others may write in it.
+    """
+    make(path, 0o700)
+    found = os.stat(path)
+    if found.st_uid != os.geteuid() or found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ConfigError(f"{path} has another owner, or others may write in it; make it yours: chmod 700 {path}")
 
 
 def sync_folder(path: str) -> None:

@@ -8,6 +8,7 @@ import select
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import suppress
 
 from linnet.monitor.stream import Stream
@@ -20,8 +21,11 @@ _REST = 30  # and then there is no other for so many times as long as it took. A
 _SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGUSR1, signal.SIGUSR2)
 
 
-def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
+def pass_through(
+    process: "subprocess.Popen[bytes]", stream: Stream, opened: Callable[[int, int], Tap] = open_tap
+) -> int:
     """Pass on what the agent prints until it ends, and return its exit code. All is looked at after it was passed on.
+    `opened` returns the tap from its stdout to ours.
 
     An agent that prints faster than can be looked at in a thirtieth of the time is looked at in samples; whenever it
     pauses, what it printed last is looked at.
@@ -31,7 +35,7 @@ def pass_through(process: "subprocess.Popen[bytes]", stream: Stream) -> int:
     began = time.monotonic()
     assert process.stdout
     woken = _pass_signals(process)
-    tap = open_tap(process.stdout.fileno(), 1)
+    tap = opened(process.stdout.fileno(), 1)
     with suppress(BrokenPipeError):  # Whoever read has seen enough.
         _pump(process.stdout.fileno(), woken, tap, stream, began)
     while _look(tap, stream, began):

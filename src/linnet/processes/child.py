@@ -113,6 +113,11 @@ class Child:
         self._exited.wait(timeout)
         return self._spawned.exit_code
 
+    def wait_until_gone(self, timeout: float) -> bool:
+        """Wait until nothing of the program is left, so long at most, and return whether that is so."""
+        self._watcher.join(timeout)
+        return not self._watcher.is_alive()
+
     def kill(self) -> None:
         """Have it killed, with all it started. Returns at once; `close` waits."""
         self._spawned.kill()

@@ -164,6 +164,13 @@ class Processes:
             child.close()
         return child
 
+    @property
+    def left_running(self) -> bool:
+        """Return whether a command that has ended left something running in the background."""
+        with self._lock:
+            self._background = [spawned for spawned in self._background if not _is_over(spawned)]
+            return bool(self._background)
+
     def close(self) -> None:
         """Kill whatever is still running, and wait until it is gone. Idempotent."""
         with self._lock:  # Held only to take what is there: whoever runs a command needs it to end that.

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from linnet.core import ui_events
 from linnet.core.context.conversation import ADDING, identified
-from linnet.core.events import PASSING, Event
+from linnet.core.events import PASSING, Event, ReplyEnded, ReplyStarted
 from linnet.errors import Cancelled, LinnetError
 from linnet.runtime.listener import Listener
 from linnet.runtime.requester import Requester
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.runtime.sessions.telling import Telling
 
-IDENTIFIED = ADDING | ui_events.KINDS
+IDENTIFIED = ADDING | ui_events.KINDS | {ReplyStarted}
 
 Action: TypeAlias = "Callable[[], Sequence[Action] | None]"
 """Carries out, without the lock, what was decided under it: closes a socket, kills a process tree, starts a thread,
@@ -72,6 +72,7 @@ class Broadcast:
         self._depth = 0  # How many calls of `publish_locked` are not finished.
         self._new_id = new_id
         self._shown = count(1)
+        self._reply = ""  # The id of the message that the open reply will be, if one is open.
         self._warned: set[str] = set()
 
     def add(self, listener: Listener, kinds: frozenset[type[Event]] | None = None) -> None:
@@ -123,6 +124,12 @@ class Broadcast:
         """Return the event with an id. Here and not in a dialect, so that all listeners hear the same one."""
         if type(event) in ui_events.KINDS:
             return replace(event, id=f"shown-{next(self._shown)}")
+        if isinstance(event, ReplyStarted):
+            self._reply = self._new_id()
+            return replace(event, id=self._reply)
+        if isinstance(event, ReplyEnded) and self._reply:
+            id, self._reply = self._reply, ""
+            return replace(event, id=id)
         return identified(event, self._new_id)
 
     def pace(self, cancel: "Cancel") -> None:

@@ -223,6 +223,10 @@ class Resources:
             return self._processes
 
     @property
+    def left_running(self) -> bool:  # That of Processes.
+        return self._processes is not None and self._processes.left_running
+
+    @property
     def shell(self) -> "Shell":
         """Return the shell that runs commands."""
         from linnet.processes.shell import Shell

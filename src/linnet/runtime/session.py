@@ -5,13 +5,15 @@ It knows no protocol: listeners and requesters do.
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import cached_property, partial
 from itertools import count
 from typing import TYPE_CHECKING, TypeGuard
 
 from linnet.core import commands
-from linnet.core.events import Cleared, QueueChanged, SessionEntered
-from linnet.core.messages import Usage
+from linnet.core.events import Cleared, Event, PermissionSet, QueueChanged, SessionEntered
+from linnet.core.messages import Message, ToolCall, Usage
+from linnet.core.models import Model
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from linnet.runtime.resources import Resources
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
+    from linnet.tools.toolset import Around
 
 ENDING = 5.0  # Seconds for an aborted run to tell its end: a moment, but on a busy machine, or if it cannot be killed.
 _IN_THE_FILE = (commands.GetBranchMessages, commands.GetTree, commands.GetEntries, commands.SetSessionName)
@@ -49,9 +52,11 @@ class Session:
         new_id: Callable[[], str] = entry_id,
         new_session_id: Callable[[], str] = session_id,
         logs: "LogFactory | None" = None,
+        around: "Around | None" = None,
     ) -> None:
         """Open the session that the settings of `resources` ask for. `answerable`: one of the listeners puts questions
         to somebody who may answer. `clock` returns milliseconds since 1970. `logs` saves sessions, if not in files.
+        `around` wraps the tools.
 
         Raises SessionError or ConfigError if the session that was asked for cannot be used.
         """
@@ -86,8 +91,8 @@ class Session:
         self._slash = SlashCommands()
         self._slash.add(resources.slash_names.listed)
         self._queries = Queries(state, storage, live, self._questions, self._slash)
-        self._session_tools = SessionTools(live, resources, self._questions)
-        self._broadcast.add(self._session_tools, frozenset((SessionEntered,)))
+        self._session_tools = SessionTools(live, resources, self._questions, around)
+        self._broadcast.add(self._session_tools, frozenset((SessionEntered, PermissionSet)))
         state.has_tools = self._session_tools.offers_any
         self._numbers = count(1)
         self._clock, self._new_session_id = clock, new_session_id
@@ -126,6 +131,11 @@ class Session:
         with self._broadcast.lock:
             return self._set_locked(setting)
 
+    def denies(self, call: ToolCall) -> bool:
+        """Return whether this call of one of linnet's tools may not run, and nobody would be asked about it."""
+        with self._broadcast.lock:
+            return self._session_tools.denies(call)
+
     def _waits(self, command: commands.Command) -> TypeGuard[commands.Ordered]:
         """Return whether a command has to wait for extensions, or for its turn among those that do. A shell command
         waits until they are loaded, since there may be guards among them, and no longer.
@@ -142,6 +152,25 @@ class Session:
     def busy(self) -> bool:
         """Return whether anything runs, waits to run, or waits to be told."""
         return self.jobs.busy or self._broadcast.is_owing()
+
+    @property
+    def at_rest(self) -> bool:
+        """Return whether nothing runs, waits, is asked, or was left running by a command. True of a moment."""
+        if self.busy:
+            return False
+        with self._broadcast.lock:
+            waits = self._questions.open or len(self._broadcast.state.queues)
+        return not waits and not self._resources.left_running
+
+    @property
+    def still(self) -> AbstractContextManager[object]:
+        """Return what keeps the session as it is while it is entered: nothing changes, and nothing is told."""
+        return self._broadcast.lock
+
+    def publish(self, events: Sequence[Event]) -> None:
+        """Have these events happen: whoever opened the session knows of them, and nobody in it does."""
+        with self._broadcast.lock:
+            self._broadcast.publish_locked(events)
 
     @property
     def id(self) -> str:
@@ -165,9 +194,21 @@ class Session:
         return self._storage.name
 
     @property
+    def model(self) -> Model:
+        """Return the model that the next job will ask."""
+        return self._broadcast.state.model
+
+    @property
     def spent(self) -> Usage:
         """Return what the open session has cost so far, in tokens and money."""
         return self._broadcast.state.spent
+
+    def history(self) -> "Sequence[tuple[str, Message]]":
+        """Return all that was said on the way to where the conversation stands, also before compactions, each with its
+        id. It is read when it is asked for, in any thread. Raises SessionError.
+        """
+        with self._broadcast.lock:
+            return self._storage.kept.store.history()
 
     def tell_doubts(self) -> None:
         """Tell clients of tools that rules name and nobody has."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from linnet.concurrency.foreign import EventLoop
     from linnet.store.factory import LogFactory
     from linnet.store.header import Header
+    from linnet.tools.toolset import Around
 
 NOTHING = Config()
 
@@ -50,6 +51,12 @@ class SessionFactory:
         self._client_tools = client_tools
         self._own_process = own_process
         self._logs = logs
+
+    @property
+    def session_dir(self) -> str | None:
+        """Return the folder of sessions that was asked for, if one was."""
+        chosen = self._asked.session_dir
+        return None if chosen is None else os.path.abspath(os.path.expanduser(chosen))
 
     def first(self) -> Settings:
         """Return what holds for the session that was asked for when the process began. Raises ConfigError."""
@@ -81,13 +88,14 @@ class SessionFactory:
         answerable: bool = False,
         loop: "EventLoop | None" = None,
         trace: Callable[[str], None] | None = None,
+        around: "Around | None" = None,
     ) -> Session:
-        """Open the session that the settings ask for; `answerable` is that of Session, `loop` and `trace` are those of
-        Resources. Raises ConfigError or SessionError, and then nothing is left behind.
+        """Open the session that the settings ask for; `answerable` and `around` are those of Session, `loop` and
+        `trace` are those of Resources. Raises ConfigError or SessionError, and then nothing is left behind.
         """
         resources = Resources(settings, loop, trace, own_process=self._own_process)
         try:
-            return Session(resources, listeners, answerable=answerable, logs=self._logs)
+            return Session(resources, listeners, answerable=answerable, logs=self._logs, around=around)
         except BaseException:
             resources.close()
             raise

@@ -13,6 +13,7 @@ from linnet.core.events import (
     FollowUpModeSet,
     LevelChanged,
     ModelSet,
+    PermissionSet,
     SessionNamed,
     SteeringModeSet,
     ThinkingSet,
@@ -82,6 +83,8 @@ class Setters:
                 return [ThinkingSet(level)], commands.Ok()
             case commands.CycleThinking():
                 return self._cycle_thinking()
+            case commands.SetPermission(mode):
+                return [PermissionSet(mode)], commands.Ok()
             case commands.SetSteeringMode(mode, save):
                 self._save(save, steering_mode=mode)
                 return [SteeringModeSet(mode)], commands.Ok()

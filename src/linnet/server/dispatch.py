@@ -9,15 +9,15 @@ from linnet.runtime.session import Session
 from linnet.wire.dialect import Asked, Dialect, Moment
 
 
-def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[bytes], None]) -> None:
-    """Submit the command; `send` is called with the line that answers it. Never raises."""
-    session.submit(asked.command, _Reply(dialect, asked, send))
+def dispatch(asked: Asked, dialect: Dialect, session: Session, send: Callable[[bytes, bool], None]) -> None:
+    """Submit the command; `send` is called with the line that answers it, and whether it succeeded. Never raises."""
+    session.submit(asked.command, Reply(dialect, asked, send))
 
 
-class _Reply(Requester):
+class Reply(Requester):
     """Sends the first answer that is due, and no other, however the command ends."""
 
-    def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes], None]) -> None:
+    def __init__(self, dialect: Dialect, asked: Asked, send: Callable[[bytes, bool], None]) -> None:
         self._dialect = dialect
         self._asked = asked
         self._send = send
@@ -42,10 +42,10 @@ class _Reply(Requester):
     def refused(self, error: LinnetError) -> None:
         if not self._sent:
             self._sent = True
-            self._send(self._dialect.refuse(self._asked, self._dialect.explain(error)))
+            self._send(self._dialect.refuse(self._asked, self._dialect.explain(error)), False)
 
     def _answer(self, moment: Moment, answer: Answer) -> None:
         awaited = moment == self._moment or (moment, self._moment) == ("accepted", "heard")
         if (awaited or moment == "finished") and not self._sent:
             self._sent = True
-            self._send(self._dialect.answer(self._asked, answer))
+            self._send(self._dialect.answer(self._asked, answer), True)

@@ -10,10 +10,9 @@ from stat import S_ISFIFO, S_ISSOCK
 from threading import Condition, RLock, Thread
 from typing import TYPE_CHECKING
 
-from linnet.wire.dialect import Buffers
-
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
+    from linnet.wire.dialect import Buffers
 
 ROOM = 256 * 1024  # Unread bytes above which a run waits.
 FULL = 64 * 1024 * 1024  # Unread bytes above which even commands wait.
@@ -60,7 +59,7 @@ class Outlet:
         with self._changed:  # Not while something is being written: then it may become 0 without a call of `wake`.
             return self._unread
 
-    def write(self, lines: Iterable[Buffers], size: int = 0) -> None:
+    def write(self, lines: "Iterable[Buffers]", size: int = 0) -> None:
         """Write these lines after all others. `size` is what they count for, in bytes, until they are made:
         SIZE_OF_EVENT for each event.
         """

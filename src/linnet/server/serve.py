@@ -9,16 +9,17 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import explained, start
-from linnet.runtime.listener import Listener
-from linnet.runtime.session import Session
-from linnet.server.connection import Connection
+from linnet.server.line_client import LineClient
 from linnet.server.stdio import Stdio
 from linnet.server.terminal import LEADS
 from linnet.server.wakeup import Wakeup
-from linnet.wire.dialect import Dialect
 
 if TYPE_CHECKING:
+    from linnet.runtime.listener import Listener
+    from linnet.runtime.session import Session
+    from linnet.server.connection import Connection
     from linnet.server.gate import TokenGate
+    from linnet.wire.dialect import Dialect
 
 LAST_WORDS = 1.0  # Seconds that a client has to read what was said before a signal came.
 
@@ -36,29 +37,41 @@ class Server:
         """
         self._wakeup = Wakeup()
         self._owns_process = owns_process
-        self._connections: dict[int, Connection] = {}
-        self._calling: deque[Connection] = deque()  # Those to look at. Any thread adds to it.
-        self._cold: deque[Connection] = deque()  # Those for whose first runs nothing was made ready yet.
+        self._connections: dict[int, LineClient] = {}
+        self._calling: deque[LineClient] = deque()  # Those to look at. Any thread adds to it.
+        self._cold: deque[LineClient] = deque()  # Those for whose first runs nothing was made ready yet.
         self._code = 0  # The largest exit code of the connections that have ended.
 
     def connect(
         self,
-        dialect: Dialect,
+        dialect: "Dialect",
         stdio: Stdio,
-        open_session: Callable[[Listener], Session],
+        open_session: "Callable[[Listener], Session]",
         gate: "TokenGate | None" = None,
         leads: tuple[str, str] = LEADS,
-    ) -> Connection:
+    ) -> "Connection":
         """Serve a client from now on, with one session; the connection can open more. `leads` are what an error and a
         note on stderr begin with. May be called in any thread, also
         while `run` goes on. Raises what opening the session raises, and then there is no connection.
         """
+        from linnet.server.connection import Connection  # Editors are clients of another kind.
+
         connection = Connection(dialect, stdio, lambda: self._call(connection), gate, leads)
         connection.open(open_session)  # Before the first line is read: it is for this session.
-        self._connections[connection.source] = connection
-        self._cold.append(connection)
-        self._call(connection)
+        self._serve(connection)
         return connection
+
+    def add(self, make: Callable[[Callable[[], None]], LineClient]) -> None:
+        """Serve a client of another kind from now on. `make` is given what the client calls to be looked at. May be
+        called in any thread, also while `run` goes on.
+        """
+        client: LineClient = make(lambda: self._call(client))
+        self._serve(client)
+
+    def _serve(self, client: LineClient) -> None:
+        self._connections[client.source] = client
+        self._cold.append(client)
+        self._call(client)
 
     def run(self) -> int:
         """Serve until no connection is left, or a signal asks for the end. Return the exit code: the largest of the
@@ -81,7 +94,7 @@ class Server:
             self._warm_up()  # After the first answers: those need none of it.
         return self._code
 
-    def _call(self, connection: Connection) -> None:
+    def _call(self, connection: LineClient) -> None:
         """Have the serving thread look at a connection. Called in any thread."""
         self._calling.append(connection)
         self._wakeup.wake()
@@ -93,7 +106,7 @@ class Server:
             if self._connections.get(connection.source) is connection:
                 self._look_at(connection)
 
-    def _look_at(self, connection: Connection) -> None:
+    def _look_at(self, connection: LineClient) -> None:
         """Remove a connection that has ended; otherwise have it polled for input, or not, as it has room."""
         code = connection.outcome(partial(self._wakeup.has, connection.source))
         if code is not None:
@@ -110,7 +123,7 @@ class Server:
         """Make ready in a thread what the first runs of new connections would otherwise wait for."""
         if not self._cold:
             return
-        connections: list[Connection] = []
+        connections: list[LineClient] = []
         while self._cold:
             connections.append(self._cold.popleft())
             connections[-1].watch()
@@ -119,7 +132,7 @@ class Server:
         except LinnetError:
             self._collect_garbage()
 
-    def _load(self, connections: list[Connection]) -> None:
+    def _load(self, connections: list[LineClient]) -> None:
         """Make these connections ready: what that thread does."""
         try:
             for connection in connections:

@@ -24,6 +24,14 @@ class Wakeup:
         with suppress(BlockingIOError):  # There is a wake-up in it that nobody has taken yet.
             os.write(self._write, b".")
 
+    def fileno(self) -> int:
+        """Return what to poll for a wake-up, where something else does the waiting."""
+        return self._read
+
+    def clear(self) -> None:
+        """Take the wake-ups that have come."""
+        os.read(self._read, 4096)
+
     def on_signals(self) -> None:
         """Note from now on the signals that ask for an end. Called in the main thread."""
 

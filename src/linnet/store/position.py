@@ -52,6 +52,13 @@ def position(path: Sequence[Node], read: Callable[[Node], Entry]) -> Position:
     return Position(_without_failures(_kept(nodes, edited)), summary, compaction, not said, model, thinking, edits)
 
 
+def everything(path: Sequence[Node], read: Callable[[Node], Entry]) -> list[Node]:
+    """Return all that was said on a path, for people to read: also what compactions stand for now, and what the model
+    is shown otherwise or not any more. A reply that failed and was tried again is left out.
+    """
+    return _without_failures(_kept(_speaking(path), _edits(path, read)))
+
+
 def _speaking(path: Sequence[Node], roles: frozenset[str] = _ROLES) -> list[Node]:
     return [node for node in path if (node.role in roles if node.type == "message" else node.type in _SAYING)]
 

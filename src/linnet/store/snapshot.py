@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from typing import overload
 
+from linnet.core.messages import Message
 from linnet.errors import SessionError
-from linnet.store.entries import Entry
+from linnet.store.entries import Entry, Said
 from linnet.store.lines import content_of
 from linnet.store.reading import Spans
 from linnet.store.tree import Node
@@ -47,6 +48,32 @@ class LineReader:
             if len(self._block) < length:
                 raise SessionError(f"{self.path} was cut short by another program")
         return self._block[at : at + length]
+
+
+class SaidBefore(Sequence[tuple[str, Message]]):
+    """The messages of these nodes, each with its id. Raises as Snapshot does."""
+
+    def __init__(self, nodes: Sequence[Node], lines: LineReader) -> None:
+        self._entries = Snapshot(nodes, lines)
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __iter__(self) -> Iterator[tuple[str, Message]]:
+        return (_said(each) for each in self._entries)
+
+    @overload
+    def __getitem__(self, index: int) -> tuple[str, Message]: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[tuple[str, Message]]: ...
+    def __getitem__(self, index: int | slice) -> tuple[str, Message] | list[tuple[str, Message]]:
+        found = self._entries[index]
+        return [_said(each) for each in found] if isinstance(found, list) else _said(found)
+
+
+def _said(entry: Entry) -> tuple[str, Message]:
+    assert isinstance(entry.content, Said)
+    return entry.id, entry.content.message
 
 
 class Snapshot(Sequence[Entry]):

@@ -19,7 +19,7 @@ from linnet.store.entries import Compacted, Content, Custom, Edited, Entry, Labe
 from linnet.store.header import Header
 from linnet.store.lines import Glance, calls_in, entry, entry_line, glance
 from linnet.store.log import Log
-from linnet.store.position import Position, position
+from linnet.store.position import Position, everything, position
 from linnet.store.tree import Index, Node, used
 from linnet.wire.pi.from_pi import with_content
 
@@ -262,6 +262,15 @@ class Store:
             ids = [*[summary.id] * (1 + told), *ids]
             system += told
         return Past(ids, read, compaction, position.compacted, system)
+
+    def history(self) -> "Sequence[tuple[str, Message]]":
+        """Return all that was said on the path to the leaf, also before compactions, each with its id; read when it is
+        asked for, in any thread. Raises SessionError.
+        """
+        from linnet.store.snapshot import SaidBefore
+
+        shown = everything(self.tree.path(self.tree.leaf), lambda node: self._read(node, self._line(node)))
+        return SaidBefore(shown, self.log.snapshot())
 
     def copied(self, leaf: str | None) -> list[bytes]:
         """Return the lines of the path to `leaf`, byte for byte, then new ones for its labels that were set or removed

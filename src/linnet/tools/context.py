@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 
 from linnet.core.cancel import Cancel
 from linnet.errors import ToolFailed
@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 
 Wording: TypeAlias = Literal["zot", "pi", "pi-0.73"]
 """The agent in whose words results are told: clients show them, and some look into them."""
+
+
+class EditorFiles(Protocol):
+    """Files that somebody has open, with what is not saved. All methods but `has` raise ToolFailed and Cancelled."""
+
+    def has(self, path: str, *, writing: bool) -> bool:
+        """Return whether this file is to be read, or written, here."""
+
+    def read(self, path: str) -> str:
+        """Return what is in it."""
+
+    def write(self, path: str, content: str) -> None:
+        """Write all of it, and make it if it is not there."""
 
 
 class ToolContext:
@@ -46,6 +59,8 @@ class ToolContext:
         self.bounds = bounds
         """Where tools may read and write; None is everywhere."""
         self.shell = shell or Shell()
+        self.files: EditorFiles | None = None
+        """Has some files otherwise than they are on disk; None if nobody has."""
         self.may_find: Callable[[str], bool] | None = None
         """Returns whether a search may show an absolute path; None is that it may show all."""
         self._ask = ask

@@ -66,7 +66,7 @@ def edit(args: EditArgs, context: ToolContext) -> ToolOutput:
         changes = locate(source.text, [(each.old_text, each.new_text) for each in args.edits], args.path)
         context.cancel.check()
         content = source.apply(changes).encode("utf-8", "surrogateescape")
-        replace(path, content, open_folder=context.bounds.open_folder if context.bounds else None)
+        put(path, content, context)
     except OSError as error:
         raise explain(args.path, error) from None
     except NotThere as failure:
@@ -96,11 +96,26 @@ def _details(path: str, hunks: str, context: ToolContext) -> dict[str, Any]:
 
 def contents(name: str, path: str, context: ToolContext) -> bytes:
     """Return what is in a file. Raises ToolFailed if it is no regular file or out of bounds, and OSError."""
+    if context.files is not None and os.path.isfile(path) and context.files.has(path, writing=False):
+        return context.files.read(path).encode("utf-8", "surrogateescape")
     if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
         raise ToolFailed(f"{name} is not a regular file.")
     if os.path.isdir(path):
         raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
     return read(path, maxsize, check=context.bounds.check_open if context.bounds else None).data
+
+
+def put(path: str, content: bytes, context: ToolContext) -> None:
+    """Write all of a file, where it is open or on disk. Raises ToolFailed, Cancelled and OSError."""
+    if context.files is not None and not os.path.isdir(path) and context.files.has(path, writing=True):
+        try:
+            text = content.decode()
+        except UnicodeDecodeError:
+            pass  # No editor has it as text.
+        else:
+            context.files.write(path, text)
+            return
+    replace(path, content, open_folder=context.bounds.open_folder if context.bounds else None)
 
 
 def _check_encodable(text: str, number: int) -> None:

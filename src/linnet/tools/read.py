@@ -50,11 +50,22 @@ def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
                 raise ToolFailed(
                     f"{args.path} looks binary ({found.st_size} bytes); look at it with bash (file, xxd, strings)."
                 )
+            if context.files is not None and context.files.has(path, writing=False):
+                return _opened(args, context.files.read(path), context.cancel)
             return _page(args, _Lines(fd, head, context.cancel))
         finally:
             os.close(fd)
     except OSError as error:
         raise explain(args.path, error) from None
+
+
+def _opened(args: ReadArgs, text: str, cancel: Cancel) -> ToolOutput:
+    """Return the page of what somebody has open. Raises ToolFailed."""
+    nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        return _page(args, _Lines(nothing, text.encode("utf-8", "replace"), cancel))
+    finally:
+        os.close(nothing)
 
 
 class _Lines:

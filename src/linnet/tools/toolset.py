@@ -110,6 +110,16 @@ def taken(name: str, first: str, second: str) -> str:
     return f'the tool "{name}" is declared twice: by {first} and by {second}'
 
 
+class Around(Protocol):
+    """Wraps the toolsets of a session: for clients that see to some of the work themselves."""
+
+    def behind_gate(self, tools: Toolset, *, own: bool) -> Toolset:
+        """Return these tools, wrapped: what the gate refuses does not come here. `own` is that of Gate."""
+
+    def before_gate(self, tools: Toolset, *, own: bool) -> Toolset:
+        """Return these tools, wrapped: the gate is inside, and what it shows comes from the same context."""
+
+
 class Gate(Protocol):
     """Decides which calls may run."""
 

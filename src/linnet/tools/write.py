@@ -5,8 +5,8 @@ from typing import Annotated
 from msgspec import Meta, Struct
 
 from linnet.errors import ToolFailed
-from linnet.files.replacing import replace
 from linnet.tools.context import ToolContext
+from linnet.tools.edit import put
 from linnet.tools.spec import tool
 from linnet.tools.text.os_errors import explain
 
@@ -30,7 +30,7 @@ def write(args: WriteArgs, context: ToolContext) -> str:
         raise ToolFailed(f"content cannot be written as UTF-8: {error.reason} at character {error.start}.") from None
     try:
         path = context.resolve(args.path, writing=True)
-        replace(path, content, open_folder=context.bounds.open_folder if context.bounds else None)
+        put(path, content, context)
     except OSError as error:
         raise explain(args.path, error) from None
     return f"Successfully wrote {len(content)} bytes to {args.path}"

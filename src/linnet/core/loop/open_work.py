@@ -81,6 +81,7 @@ class OpenWork:
                 | events.ModelSet()
                 | events.ThinkingSet()
                 | events.LevelChanged()
+                | events.PermissionSet()
                 | events.SteeringModeSet()
                 | events.FollowUpModeSet()
                 | events.AutoCompactionSet()

@@ -45,6 +45,7 @@ class Opening:
 
     def __init__(self) -> None:
         self._questions: dict[str, events.Event] = {}
+        self._queued: list[events.Event] = []  # What waits to be said to the agent, if anything does.
         self._job: list[events.Event] = []  # What is open of the job, around its step.
         self._step: list[events.Event] = []
         self._reply: list[events.Event] = []  # What the open reply has said by now.
@@ -55,7 +56,14 @@ class Opening:
     def kept(self) -> list[events.Event]:
         """Return what is to be skipped, in an order in which it could have happened."""
         self._reply = _joined(self._reply)
-        return [*self._questions.values(), *self._job, *self._step, *self._reply, *self._printed.values()]
+        return [
+            *self._questions.values(),
+            *self._queued,
+            *self._job,
+            *self._step,
+            *self._reply,
+            *self._printed.values(),
+        ]
 
     def apply(self, batch: Sequence[events.Event]) -> None:
         """Change as these events say."""
@@ -98,6 +106,8 @@ class Opening:
                 self._questions[id] = event
             case events.QuestionClosed(id):
                 self._questions.pop(id, None)
+            case events.QueueChanged(steering, follow_ups):
+                self._queued = [event] if steering or follow_ups else []
             case events.JobStarted() | events.JobInterrupted():
                 self._job.append(event)
             case events.RunStarted():

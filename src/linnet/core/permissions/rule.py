@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from msgspec import Struct
 
+from linnet.core.setting_names import Mode as Mode
+
 if TYPE_CHECKING:
     from linnet.core.messages import ToolCall
 
 Verdict: TypeAlias = Literal["allow", "ask", "deny"]
-Mode: TypeAlias = Literal["auto", "ask", "read-only", "deny"]
 
 SEARCHING = frozenset(("grep", "find", "ls"))  # Where they are given no path, they search the working folder.
 READING = SEARCHING | {"read"}

@@ -12,7 +12,7 @@ from linnet.errors import ConfigError
 CALL_TIMEOUT = 300.0
 START_TIMEOUT = 30.0
 _VARIABLE = re.compile(r"\$\{(?:env:)?([A-Za-z_][A-Za-z0-9_]*)(?::-([^}]*))?\}")
-_HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
+HTTP = ("http", "streamable-http", "streamableHttp", "streamable_http")
 
 
 class StdioServer(Struct, frozen=True):
@@ -50,8 +50,8 @@ class ServerConfig(Struct, frozen=True, kw_only=True):
 
 def parse(data: bytes | str, source: str, environ: Mapping[str, str]) -> tuple[ServerConfig, ...]:
     """Return the servers of one file that are not disabled. `${NAME}`, `${NAME:-else}` and `${env:NAME}` in strings are
-    replaced from `environ`. What the file says besides, and fields of a server that are not known here, are ignored:
-    such files are shared with other programs.
+    replaced from `environ`, but not in a server that is `literal`. What the file says besides, and fields of a server
+    that are not known here, are ignored: such files are shared with other programs.
 
     Raises ConfigError with a sentence that names the file, the key, and what was expected there.
     """
@@ -93,6 +93,7 @@ class _Reader:
         if not isinstance(fields, Mapping):
             raise ConfigError(f"{self._where}: expected an object, not {_kind(fields)}")
         self._fields = fields
+        self._literal = self._flag("literal", default=False)
 
     def server(self) -> ServerConfig | None:
         """Return the server; None if it is disabled."""
@@ -109,12 +110,12 @@ class _Reader:
         kind = self._get("type")
         if kind == "sse":
             self._fail("type", '"sse" was replaced by streamable HTTP; give the server\'s streamable HTTP url')
-        if kind not in (None, "stdio", *_HTTP):
+        if kind not in (None, "stdio", *HTTP):
             self._fail("type", f'expected "stdio" or "http", not {_shown(kind)}')
         command, url = self._get("command"), self._get("url")
         if command is not None and url is not None:
             self._fail("", "has a command and a url; give one of them")
-        if kind in _HTTP or (kind is None and url is not None):
+        if kind in HTTP or (kind is None and url is not None):
             return self._http()
         if command is None:
             self._fail("", "expected a command to start, or a url")
@@ -148,12 +149,12 @@ class _Reader:
         }
 
     def _text(self, key: str, value: object, *, may_be_empty: bool = False) -> str:
-        """Return a string, with its variables replaced."""
+        """Return a string, with its variables replaced unless the entry is literal."""
         if isinstance(value, int | float) and not isinstance(value, bool):
             value = str(value)  # A port is often written as a number.
         if not isinstance(value, str):
             self._fail(key, f"expected a string, not {_kind(value)}")
-        text = _VARIABLE.sub(self._variable(key), value)
+        text = value if self._literal else _VARIABLE.sub(self._variable(key), value)
         if not text.strip() and not may_be_empty:
             self._fail(key, "must not be empty")
         if "\0" in text:

@@ -10,7 +10,7 @@ from linnet.errors import ConfigError
 FILE = "extension.json"
 
 
-class _Said(Struct):
+class ManifestFile(Struct):
     """The file as it is written."""
 
     name: str | None = None
@@ -42,7 +42,7 @@ def parse(data: bytes, folder: str) -> Manifest:
     Raises ConfigError with a sentence that names the key.
     """
     try:
-        said = decoder_of(_Said).decode(data)
+        said = decoder_of(ManifestFile).decode(data)
     except ValidationError as error:
         raise ConfigError(f"parse manifest: {FILE}: {error}") from None
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:

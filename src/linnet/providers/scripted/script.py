@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from linnet.core.json.checked import checked, misplaced
 from linnet.core.messages import Usage
@@ -42,6 +42,8 @@ class Script(Struct, frozen=True, forbid_unknown_fields=True):
     """Answers a request to compact, which takes no turn."""
     loop: bool = False
     """Begin again after the last turn."""
+    schema: str = field(default="", name="$schema")
+    """Where the schema is, for editors."""
 
 
 LARGEST = 64 << 20  # Bytes.

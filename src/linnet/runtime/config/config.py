@@ -189,6 +189,7 @@ class Keywords(Struct, frozen=True, kw_only=True):
         "what happens to tool calls that no rule matches",
         {"--permission MODE": "for tool calls that no rule matches: auto, ask, read-only or deny"},
         "auto",
+        habits={"acp": "ask"},
         guards=True,
     )
     rules: Sequence[Rule | str] | None = _row(
@@ -393,7 +394,7 @@ def _used_to(*who: str) -> Config:
 
 
 DEFAULTS = Config(**{name: row.default for name, row in ROWS.items() if row.default is not None})
-ZOT, SDK, PI, PI_TODAY = _used_to("zot"), _used_to("sdk"), _used_to("pi"), _used_to("linnet-pi-today")
+ZOT, SDK, PI, ACP, PI_TODAY = map(_used_to, ("zot", "sdk", "pi", "acp", "linnet-pi-today"))
 PI_LEGACY, PI_073, PI_1 = _used_to("pi", "pi_legacy"), _used_to("pi", "pi_073"), _used_to("pi", "pi_1")
 LINNET_ZOT, LINNET_PI = _used_to("linnet-zot"), _used_to("linnet-pi")
 KEYLESS = Config(needs_key=False)  # Of rpc mode, but for zot's.

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import Annotated, Any, Literal, TypeAlias
 
-from msgspec import Meta, Struct, ValidationError
+from msgspec import Meta, Struct, ValidationError, field
 from msgspec.json import encode
 from msgspec.structs import replace
 
@@ -126,12 +126,16 @@ class _Provider(Struct, frozen=True, forbid_unknown_fields=True, rename="camel")
 
 class _File(Struct, frozen=True, forbid_unknown_fields=True):
     providers: dict[str, _Provider] = {}
+    schema: str = field(default="", name="$schema")
+    """Where the schema is, for editors."""
 
 
 PROVIDER_KEYS, MODEL_KEYS, OVERRIDE_KEYS = (
     frozenset(kind.__struct_encode_fields__) for kind in (_Provider, _Offered, _Override)
 )
 """What may be said in pi's form."""
+Models: TypeAlias = list[_Listed] | _File
+"""What may be in the file."""
 Own: TypeAlias = tuple[Mapping[str, ProviderInfo], Sequence[Model]]
 
 

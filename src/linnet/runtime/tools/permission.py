@@ -20,6 +20,7 @@ DENIED = (
     "without."
 )
 NOT_ALLOWED = "Denied by the user: {}"
+FOR_GOOD = "not in this session"
 NO_ANSWER = "Denied: nobody allowed this call to {}."
 
 
@@ -85,39 +86,52 @@ class Permissions:
 
     def __init__(
         self,
-        mode: Mode,
+        mode: Callable[[], Mode],
         rules: PlacedRules,
         questions: OpenQuestions,
         called: Called | None = None,
         timeout: float | None = None,
     ) -> None:
-        self._mode: Mode | None = mode if called is None else None
+        self._mode = mode  # Asked for at every call: it may be set at any moment, in another thread.
         self._rules = rules
         self._questions = questions
         self._called = called
         self._timeout = timeout
         self._allowed: set[tuple[str, str, bool]] = set()  # What somebody allowed for the whole session.
+        self._denied: dict[tuple[str, str, bool], str] = {}  # The same for what was denied, with the reason.
+
+    @property
+    def mode(self) -> Mode | None:
+        """Return what decides where no rule does; None if that is a callback."""
+        return self._mode() if self._called is None else None
 
     def forget(self) -> None:
-        """Forget what was allowed for the session: another one has begun."""
-        self._allowed = set()
+        """Forget what was allowed and denied for the session: another one has begun."""
+        self._allowed, self._denied = set(), {}
 
     def refusal(self, call: ToolCall, context: ToolContext, *, own: bool) -> str:
         """Return why the call may not run; empty if it may. `own`: the tool is linnet's. May ask, and wait for the
         answer. Raises Cancelled.
         """
-        verdict = decide(call, self._mode, self._rules.now(), _place(call, context.cwd), own=own)
+        verdict = decide(call, self.mode, self._rules.now(), _place(call, context.cwd), own=own)
+        if (reason := self._denied.get(self._key(call, own))) is not None:  # Said of it, whatever the mode has become.
+            return NOT_ALLOWED.format(reason)
         if verdict == "allow" or (verdict == "ask" and self._key(call, own) in self._allowed):
             return ""
         if verdict == "deny":
             return DENIED.format(call.name)
         return self._asked(call, context, own) if self._called is None else self._called.refusal(call, context)
 
+    def denies(self, call: ToolCall, cwd: str) -> bool:
+        """Return whether this call of one of linnet's tools may not run, and nobody would be asked about it."""
+        verdict = decide(call, self.mode, self._rules.now(), _place(call, cwd))
+        return verdict == "deny" or self._key(call, own=True) in self._denied
+
     def finding(self, call: ToolCall) -> Callable[[str], bool] | None:
         """Return a function that says of each path whether a search may find it; None if it may find all."""
         if call.name not in SEARCHING:
             return None
-        mode, rules = self._mode, self._rules.now()
+        mode, rules = self.mode, self._rules.now()
         if not leaves_out(call, mode, rules):
             return None
         return lambda path: finds(call, mode, rules, CallPlace(path, os.path.realpath(path)))
@@ -129,7 +143,9 @@ class Permissions:
         if not isinstance(reply, Permitted):
             return NO_ANSWER.format(call.name)
         if not reply.yes:
-            return NOT_ALLOWED.format(reply.reason or "no reason was given")
+            if reply.always:
+                self._denied[self._key(call, own)] = reply.reason or FOR_GOOD
+            return NOT_ALLOWED.format(reply.reason or (FOR_GOOD if reply.always else "no reason was given"))
         if reply.always:
             self._allowed.add(self._key(call, own))
         return ""

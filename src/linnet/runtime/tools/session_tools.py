@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Sequence
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from linnet.core.events import Event, SessionEntered
+from linnet.core.events import Event, PermissionSet, SessionEntered
 from linnet.core.questions import Question, Reply
 from linnet.errors import BadInput
 from linnet.runtime.listener import Listener
@@ -14,13 +14,14 @@ from linnet.runtime.tools.open_questions import OpenQuestions
 
 if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
-    from linnet.core.permissions.rule import Rule
+    from linnet.core.messages import ToolCall
+    from linnet.core.permissions.rule import Mode, Rule
     from linnet.core.toolspec import ToolSpec
     from linnet.extensions.chain import Chain
     from linnet.providers.watch import Watch
     from linnet.runtime.tools.client_tools import ClientTools
     from linnet.runtime.tools.permission import Permissions, PlacedRules
-    from linnet.tools.toolset import Toolset
+    from linnet.tools.toolset import Around, Toolset
 
 OWN = "linnet itself"
 FUNCTION = "a function"
@@ -35,8 +36,13 @@ class SessionTools(Listener):
     Without rules, a mode or a callback there is no gate, and it costs nothing.
     """
 
-    def __init__(self, live: LiveSettings, resources: Resources, questions: OpenQuestions) -> None:
+    def __init__(
+        self, live: LiveSettings, resources: Resources, questions: OpenQuestions, around: "Around | None" = None
+    ) -> None:
+        """`around` wraps each toolset."""
         self.resources = resources
+        self._around = around
+        self._mode: Mode | None = None  # What was chosen instead of the mode of the settings.
         self._live = live
         self._questions = questions
         self.chain: Chain | None = None  # The extensions, once they are loaded and if there are any.
@@ -46,19 +52,21 @@ class SessionTools(Listener):
         self._client: ClientTools | None = None
         self._permissions: tuple[int, Permissions] | None = None  # With the edition of the settings, as below.
         self._placed: dict[tuple[Rule, ...], PlacedRules] = {}  # Where their paths led at first.
-        self._made: tuple[ClientTools | None, Chain | None, int, Toolset] | None = None  # With what it was built of.
+        # With what it was built of.
+        self._made: tuple[ClientTools | None, Chain | None, int, Mode | None, Toolset] | None = None
         self._assembling = Lock()  # Taken by whoever may wait, never under the session's lock.
 
     @property
     def tools(self) -> "Toolset":
         """Return all tools. What they need may take long to import, so it is not called under the session's lock."""
         # Each is looked at once: the client declares tools, and extensions come and go, at any moment in other threads.
-        client, chain, settings = self._client, self.chain, self._live.now
+        client, chain, settings, mode = self._client, self.chain, self._live.now, self._mode
         made = self._made
-        if made is None or made[0] is not client or made[1] is not chain or made[2] != settings.edition:
+        if made is None or made[0] is not client or made[1] is not chain or made[2:4] != (settings.edition, mode):
             with self._assembling:  # By one at a time: there is one gate, which knows what was allowed.
-                made = self._made = client, chain, settings.edition, self._assembled(client, chain, settings)
-        return made[3]
+                tools = self._assembled(client, chain, settings, mode)
+                made = self._made = client, chain, settings.edition, mode, tools
+        return made[4]
 
     def offers_any(self) -> bool:
         """Return whether the model is offered any tools. Nothing is built to know that."""
@@ -103,8 +111,11 @@ class SessionTools(Listener):
         return lambda question: self._questions.ask(question, cancel, self._live.now.question_timeout)
 
     def hear(self, events: Sequence[Event]) -> None:
-        if self._permissions is not None and any(isinstance(event, SessionEntered) for event in events):
-            self._permissions[1].forget()
+        for event in events:
+            if isinstance(event, PermissionSet):
+                self._mode = event.mode  # The gate asks for it, so that it holds at once.
+            elif isinstance(event, SessionEntered) and self._permissions is not None:
+                self._permissions[1].forget()
 
     def owners(self) -> list[tuple[str, str]]:
         """Return the names of all tools but the client's and those of MCP servers, each with its owner."""
@@ -117,33 +128,36 @@ class SessionTools(Listener):
         theirs = [(spec.name, each.path) for each in found if each.tools is not None for spec in each.tools.specs]
         return [*own, *functions, *theirs]
 
-    def _assembled(self, client: "ClientTools | None", chain: "Chain | None", settings: Settings) -> "Toolset":
+    def _assembled(
+        self, client: "ClientTools | None", chain: "Chain | None", settings: Settings, mode: "Mode | None"
+    ) -> "Toolset":
         """Build the toolset. Called with `_assembling` held."""
-        tools = self._guarded(self.resources.tools, settings, own=True)
+        mode = mode or settings.permission
+        tools = self._guarded(self.resources.tools, settings, mode, own=True)
         instead: list[Toolset] = []
         others: list[tuple[str, Toolset]] = []
         if settings.functions:
             from linnet.tools.functions.function import FunctionTools
 
             functions = FunctionTools(settings.functions, self.resources.foreign)
-            others.append((FUNCTION, self._guarded(functions, settings)))
+            others.append((FUNCTION, self._guarded(functions, settings, mode)))
         if settings.mcp:
-            others.append((SERVER, self._guarded(self.resources.servers, settings)))
+            others.append((SERVER, self._guarded(self.resources.servers, settings, mode)))
         selection = settings.selection
         none = selection is not None and selection.allowed == () and settings.zot_home is None
         if chain is not None and not none:
             for extension in chain.extensions:
                 if extension.tools is not None and extension.replaces_tools:
-                    instead.append(self._guarded(self._selected(extension.tools, settings), settings))
+                    instead.append(self._guarded(self._selected(extension.tools, settings), settings, mode))
                 elif extension.tools is not None:
-                    theirs = self._guarded(self._selected(extension.tools, settings), settings)
+                    theirs = self._guarded(self._selected(extension.tools, settings), settings, mode)
                     others.append((extension.path, theirs))
         if client is not None:
-            others.append((CLIENT, self._guarded(client, settings)))
+            others.append((CLIENT, self._guarded(client, settings, mode)))
         if self.resources.has_skill_tool:
             from linnet.runtime.project.skill_tool import SkillTool
 
-            others.append((OWN, self._guarded(SkillTool(self.resources.skills), settings, own=True)))
+            others.append((OWN, self._guarded(SkillTool(self.resources.skills), settings, mode, own=True)))
         if others or instead:
             from linnet.tools.toolset import Combined
 
@@ -206,15 +220,28 @@ class SessionTools(Listener):
 
         return Selected(tools, selection.offers, self.resources.tools)
 
-    def _guarded(self, tools: "Toolset", settings: Settings, *, own: bool = False) -> "Toolset":
+    def denies(self, call: "ToolCall") -> bool:
+        """Return whether this call of one of linnet's tools may not run, and nobody would be asked about it."""
+        settings = self._live.now
+        mode = self._mode or settings.permission
+        return self._has_gate(settings, mode) and self._gate(settings).denies(call, settings.cwd)
+
+    def _guarded(self, tools: "Toolset", settings: Settings, mode: "Mode", *, own: bool = False) -> "Toolset":
         """Return these tools behind the gate, if there is one. Each owner's have it right in front, so that it knows
         whose tool it is about to let run.
         """
-        if settings.permission == "auto" and not settings.rules and settings.permission_callback is None:
-            return tools
-        from linnet.tools.toolset import Guarded
+        around = self._around
+        tools = tools if around is None else around.behind_gate(tools, own=own)
+        if self._has_gate(settings, mode):
+            from linnet.tools.toolset import Guarded
 
-        return Guarded(tools, self._gate(settings), own=own)
+            tools = Guarded(tools, self._gate(settings), own=own)
+        return tools if around is None else around.before_gate(tools, own=own)
+
+    def _has_gate(self, settings: Settings, mode: "Mode") -> bool:
+        """Return whether calls pass a gate. If there was one before, they do: what was denied stays so."""
+        asked = mode != "auto" or bool(settings.rules) or settings.permission_callback is not None
+        return asked or self._permissions is not None
 
     def _gate(self, settings: Settings) -> "Permissions":
         """Return the one gate for these settings: it remembers what was allowed."""
@@ -225,7 +252,7 @@ class SessionTools(Listener):
             placed = self._placed.get(rules) or PlacedRules(rules, settings.cwd)
             self._placed[rules] = placed
             gate = Permissions(
-                settings.permission,
+                lambda: self._mode or settings.permission,
                 placed,
                 self._questions,
                 None if callback is None else Called(callback, self.resources.foreign),

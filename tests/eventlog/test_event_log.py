@@ -5,7 +5,7 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from errno import ENOSPC
 from pathlib import Path
@@ -44,8 +44,8 @@ class Kept:
         self.log = self.open()
 
     def open(self) -> EventLog:
-        reserved = Reserved(str(self.folder / "reserved"))
-        return EventLog(str(self.folder / "agent"), reserved, lambda: self.now, self.limits)
+        self.reserved = Reserved(str(self.folder / "reserved"))
+        return EventLog(str(self.folder / "agent"), self.reserved, lambda: self.now, self.limits)
 
     def again(self) -> EventLog:
         """As after kill -9: nothing is closed."""
@@ -100,12 +100,13 @@ def test_any_reader_gets_from_any_number_what_one_got_that_never_left(
         first = kept.log.head + 1
         start += len(batch)
         kept.log.append(batch)
-        record += lines(numbered_lines(stayed, first, batch))
+        for number, event in enumerate(batch, first):  # One by one: what they become together is to be the same.
+            record += [(number, line) for (line,) in numbered_lines(stayed, number, [event])]
     if restarted:
         kept.again()
     for after in {0, kept.log.head, *(random.randint(0, kept.log.head) for _ in range(5))}:
         for numbered in (True, False):
-            follower = Follower(kept.log, dialect.encoder, numbered=numbered)
+            follower = Follower(kept.log, dialect.encoder, "seq" if numbered else "plain")
             assert follower.seek(after) is None
             told = b""
             while made := follower.take():
@@ -118,12 +119,6 @@ def test_any_reader_gets_from_any_number_what_one_got_that_never_left(
 
 
 SEQ = re.compile(rb',"seq":\d+}$', re.MULTILINE)
-
-
-def lines(printed: "Sequence[tuple[bytes]] | object") -> list[tuple[int, bytes]]:
-    """Lines of events, with the number that the last of each has."""
-    assert hasattr(printed, "__iter__")
-    return [(int(each.rpartition(b":")[2].rstrip(b"}\n")), each) for (each,) in printed]
 
 
 def test_a_reader_may_come_and_go_while_events_are_written(kept: Kept) -> None:
@@ -144,6 +139,29 @@ def test_a_reader_may_come_and_go_while_events_are_written(kept: Kept) -> None:
         assert not isinstance(batches, Gap)
         late += [(n, e.text) for b in batches for n, e in enumerate(b.events, b.first) if isinstance(e, TextGrew)]
     assert late == expected
+
+
+@given(randoms, st.lists(st.integers(1, 9), max_size=30), st.booleans())
+def test_what_is_taken_up_to_a_number_goes_on_after_it(
+    tmp_path_factory: pytest.TempPathFactory, random: Random, sizes: list[int], restarted: bool
+) -> None:
+    kept = Kept(tmp_path_factory.mktemp("kept"))
+    for size in sizes:
+        batch: list[Event] = [random.choice((TextGrew(0, "a"), events.AutoRetrySet(True))) for _ in range(size)]
+        kept.log.append(batch)
+    if restarted:
+        kept.again()
+    expected = all_after(kept.log, 0)
+    cursor = Cursor(kept.log)
+    assert not isinstance(cursor.seek(0), Gap)
+    seen: list[tuple[int, Event]] = []
+    for upto in [*sorted(random.randint(0, kept.log.head) for _ in range(5)), kept.log.head]:
+        while taken := cursor.take(upto):
+            assert not isinstance(taken, Gap)
+            seen += [(number, event) for batch in taken for number, event in enumerate(batch.events, batch.first)]
+        assert seen == [pair for pair in expected if pair[0] <= upto] if isinstance(expected, list) else not seen
+        assert cursor.position <= upto
+    cursor.close()
 
 
 def test_who_keeps_up_reads_no_file(kept: Kept, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -208,8 +226,8 @@ def test_a_machine_that_was_shut_down_in_peace_loses_nothing(kept: Kept, monkeyp
 
 def test_numbers_are_reserved_on_disk_before_they_are_given(kept: Kept) -> None:
     kept.log.append(words("a"))
-    assert Reserved(str(kept.folder / "reserved")).given >= kept.log.head
-    assert Reserved(str(kept.folder / "other")).given == 0
+    assert Reserved(str(kept.folder / "reserved")).above(0) >= kept.log.head
+    assert Reserved(str(kept.folder / "other")).above(0) == 0
 
 
 @pytest.mark.parametrize("damage", [b'{"version":99,"first":1,"boot":"x","whole":true}\n', b"\0" * 100, b""])
@@ -363,7 +381,7 @@ def test_who_joins_is_told_what_comes_with_all_that_is_open(kept: Kept) -> None:
     before: list[Event] = [events.JobStarted("prompt"), events.RunStarted(), events.StepStarted(1)]
     before += [events.ReplyStarted("api", "p", "m", 1), events.PartStarted(0, "text"), events.TextGrew(0, "Hello")]
     kept.log.append(before)
-    follower = Follower(kept.log, Pi().encoder, numbered=True)
+    follower = Follower(kept.log, Pi().encoder, "seq")
     assert follower.take() is not None  # One that has not said from where is told everything.
     follower.join()
     kept.log.append(words(" there"))
@@ -404,3 +422,105 @@ def test_events_of_a_child_are_told_apart(kept: Kept) -> None:
         assert not isinstance(batches, Gap)
         found += batches
     assert [(batch.first, batch.parent) for batch in found] == [(1, ""), (2, "call_1")]
+
+
+def test_who_reads_a_file_when_it_and_the_next_are_dropped_hears_of_a_gap(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, Limits(segment=1000))
+    fill(kept, 3)
+    cursor = Cursor(kept.log)
+    cursor.seek(0)
+    seen = 0
+    while isinstance(batches := cursor.take(), list):
+        for file in kept.files()[:-1]:
+            file.unlink()
+        assert batches
+        assert batches[0].first == seen + 1
+        seen = batches[-1].last
+    assert batches == Gap(seen)
+
+
+def test_files_are_dropped_in_their_order_whatever_the_clock_says(tmp_path: Path) -> None:
+    kept = Kept(tmp_path, Limits(segment=1000))
+    fill(kept, 5)
+    files = kept.files()
+    for seconds, file in zip((500, 100, 100, 900, 50), files, strict=True):  # The clock went back, or stood still.
+        os.utime(file, (seconds, seconds))
+    drop([str(tmp_path / "agent")], sum(file.stat().st_size for file in files) - 1, 0)
+    assert kept.files() == files[1:]
+    drop([str(tmp_path / "agent")], 1, 0)
+    assert kept.files() == files[-1:]
+
+
+def fill(kept: Kept, files: int) -> None:
+    """Add events until there are so many files, which differ in size."""
+    while len(kept.files()) < files:
+        kept.log.append(words("x" * (500 + 100 * len(kept.files()))))
+
+
+@pytest.mark.parametrize("lost", [b"", b"\0" * 100, None])
+def test_no_number_is_given_twice_by_a_process_that_loses_the_newest_file(kept: Kept, lost: bytes | None) -> None:
+    fill(kept, 3)
+    kept.log.close()
+    before = kept.log.head
+    if lost is None:
+        kept.files()[-1].unlink()
+    else:
+        kept.files()[-1].write_bytes(lost)
+    log = EventLog(str(kept.folder / "agent"), kept.reserved, lambda: kept.now, kept.limits, least=before)
+    assert log.head >= before
+    assert log.append(words("b")) > before
+    assert all_after(log, before) == Gap(before)
+
+
+def test_no_number_is_given_twice_where_all_files_and_those_that_were_reserved_are_lost(kept: Kept) -> None:
+    kept.log.append(words("a", "b"))
+    for file in kept.files():
+        file.unlink()
+    (kept.folder / "agent").rmdir()
+    (kept.folder / "reserved").unlink()
+    reserved = Reserved(str(kept.folder / "reserved"))
+    log = EventLog(str(kept.folder / "agent"), reserved, lambda: kept.now, kept.limits, least=2)
+    assert log.append(words("c")) > 2
+    assert all_after(log, 2) == Gap(2)
+
+
+@pytest.mark.parametrize("harm", ["cut", "emptied", "removed", "lengthened"])
+def test_a_file_that_somebody_changes_while_it_is_written_to_is_a_gap(kept: Kept, harm: str) -> None:
+    kept.log.append(words("a"))
+    kept.log.append(words("b"))
+    file = kept.files()[0]
+    lines = file.read_bytes().splitlines(keepends=True)
+    match harm:
+        case "cut":
+            file.write_bytes(b"".join(lines[:-1]))
+            assert all_after(kept.log, 0) == Gap(1)  # Also before anything else is written.
+        case "emptied":
+            file.write_bytes(b"")
+        case "removed":
+            file.unlink()
+        case _:
+            file.write_bytes(b"".join(lines) + b"half a line")
+    assert kept.log.append(words("c")) == 3
+    for log in (kept.log, kept.again()):
+        assert log.head == 3
+        assert texts(all_after(log, 3)) == []
+        assert isinstance(all_after(log, 0), Gap)
+
+
+def test_what_is_being_written_is_not_read(kept: Kept) -> None:
+    """Of a batch that the disk has no room for, whole lines may be in the file for a moment."""
+    kept.log.append(words("a"))
+    size = kept.files()[0].stat().st_size
+    with kept.files()[0].open("ab") as file:
+        file.write(b'{"n":2,"e":[["text",[[0,"early"]]]]}\n')
+    reading = segment.Reading(str(kept.folder / "agent"), 1)
+    assert [batch.events for batch in reading.batches(size)] == [words("a")]
+    reading.close()
+
+
+def test_a_log_that_is_closed_writes_nothing(kept: Kept) -> None:
+    kept.log.append(words("a"))
+    kept.log.close()
+    before = [(file, file.read_bytes()) for file in kept.files()]
+    kept.log.append(words("late"))
+    assert [(file, file.read_bytes()) for file in kept.files()] == before

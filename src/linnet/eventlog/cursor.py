@@ -33,6 +33,7 @@ class Cursor:
         self._reading: Reading | None = None
         self._file = 0  # The number with which that file begins.
         self._pending: list[Numbered] = []  # Read, and not handed out.
+        self._later: list[Numbered] = []  # Taken, and put back.
 
     def join(self) -> list[Event]:
         """Go on with what comes from now on. Return what an encoder has to skip before."""
@@ -49,8 +50,24 @@ class Cursor:
             return opening
         return Gap(after) if after > self._log.head else self._search()
 
-    def take(self) -> list[Numbered] | Gap:
-        """Return what comes next: nothing, if that is yet to happen."""
+    def take(self, upto: int | None = None) -> list[Numbered] | Gap:
+        """Return what comes next: nothing, if that is yet to happen. With `upto`, nothing that comes after that number:
+        it stays for the next call.
+        """
+        before = self.position
+        found = self._take()
+        if upto is None or isinstance(found, Gap) or not found or found[-1].last <= upto:
+            return found
+        # What comes later was handed out too early: it is what comes next.
+        early = [_until(batch, upto) for batch in found if batch.first <= upto]
+        self._later = [_cropped(batch, upto) for batch in found if batch.last > upto]
+        self.position = early[-1].last if early else before
+        return early
+
+    def _take(self) -> list[Numbered] | Gap:
+        if self._later:
+            later, self._later = self._later, []
+            return self._handed(later)
         if self._reading is None:
             recent = self._log.recent(self.position)
             if recent is not None:
@@ -68,7 +85,7 @@ class Cursor:
 
     def close(self) -> None:
         """Let go of the file, if one is open. Idempotent."""
-        self._pending = []
+        self._pending, self._later = [], []
         if self._reading is not None:
             self._reading.close()
             self._reading = None
@@ -113,7 +130,8 @@ class Cursor:
                 self.close()
                 return []
             self.close()
-            if not self._open(later[0]).header.whole:
+            header = self._open(later[0]).header
+            if not header.whole or self.position < later[0] - 1:  # The file between both was dropped.
                 return self._lost()
         return []
 
@@ -138,3 +156,10 @@ def _cropped(batch: Numbered, after: int) -> Numbered:
     if batch.first > after:
         return batch
     return Numbered(after + 1, batch.events[after + 1 - batch.first :], batch.parent)
+
+
+def _until(batch: Numbered, upto: int) -> Numbered:
+    """Return what comes up to this number."""
+    if batch.last <= upto:
+        return batch
+    return Numbered(batch.first, batch.events[: upto + 1 - batch.first], batch.parent)

@@ -32,6 +32,11 @@ class Limits(Struct, frozen=True):
     segment: int = 4 * 1024 * 1024
     """A file that has more bytes is followed by another: files are dropped whole."""
 
+    @property
+    def file(self) -> int:
+        """Return how many bytes a file may have: of what is kept a quarter at most, so that it can be dropped."""
+        return min(self.segment, self.bytes // 4)
+
 
 class EventLog:
     """Invariants: numbers only grow, over restarts too. What readers are handed is in a file before. An event that
@@ -40,11 +45,22 @@ class EventLog:
     `_lock` guards all of it. It is held for as long as a write to a file takes; whoever appends may hold the session's.
     """
 
-    def __init__(self, folder: str, reserved: Reserved, clock: Callable[[], int], limits: Limits | None = None) -> None:
-        """`clock` tells milliseconds since 1970. Raises OSError."""
+    def __init__(
+        self,
+        folder: str,
+        reserved: Reserved,
+        clock: Callable[[], int],
+        limits: Limits | None = None,
+        *,
+        least: int = 0,
+    ) -> None:
+        """`clock` tells milliseconds since 1970. `least` is a number that is known to have been told: if the files do
+        not have it, they have lost it. Raises OSError.
+        """
         self.folder = folder
         self._reserved = reserved
         self._clock = clock
+        self._least = least
         self._limits = limits or Limits()
         self._boot = boot()
         self._lock = Lock()
@@ -53,10 +69,11 @@ class EventLog:
         self._recent_events = 0
         self._listeners: list[Callable[[], None]] = []
         self._segment: Segment | None = None
+        self._closed = False
         self._whole = True  # Nothing was lost since the last event in the files.
         self._lost_after = -1  # Something was lost after the event with this number; -1 if nothing ever was.
         self._head = 0
-        self._filed = 0  # Of events up to this number, those that are told are in the files.
+        self._filed = 0  # The number of the last event that is told, and so is in the files.
         self._resume()
 
     @property
@@ -64,11 +81,20 @@ class EventLog:
         """Return the number of the last event; 0 if there was none."""
         return self._head
 
+    @property
+    def told(self) -> int:
+        """Return the number of the last event that is told: what comes later has a higher one, after a restart too.
+        `head` may be that of an event which nobody is told of, and which no file has.
+        """
+        return self._filed
+
     def append(self, batch: Sequence[Event], parent: str = "") -> int:
         """Write these events, then have readers told. Return the number of the last. Never raises: what cannot be
         written is lost, and readers hear of a gap as soon as something can be.
         """
         with self._lock:
+            if self._closed:
+                return self._head
             numbered = _told(batch, self._head + 1, parent)
             if self._write(numbered, self._head + len(batch)):
                 self._head += len(batch)
@@ -80,9 +106,9 @@ class EventLog:
             return self._head
 
     def live(self) -> tuple[int, list[Event]]:
-        """Return the number of the last event, and what an encoder has to skip to go on after it."""
+        """Return the number of the last event that is told, and what an encoder has to skip to go on after it."""
         with self._lock:
-            return self._head, self._opening.kept
+            return self._filed, self._opening.kept
 
     def opening_after(self, number: int) -> list[Event] | None:
         """Return what an encoder has to skip to go on after this number, if nothing that is told came after it; None if
@@ -123,6 +149,7 @@ class EventLog:
     def close(self) -> None:
         """Write no more, and have what was written on disk. Idempotent."""
         with self._lock:
+            self._closed = True
             if self._segment is not None:
                 self._segment.finish()
                 self._segment = None
@@ -133,11 +160,13 @@ class EventLog:
             return True
         try:
             self._reserved.reach(last)
+            if self._segment is not None and not self._segment.is_intact:
+                self._lose()
             segment = self._segment
-            if segment is None or segment.added >= self._limits.segment:
+            if segment is None or segment.added >= self._limits.file:
                 segment = self._next_segment(self._filed + 1)
             segment.append(numbered, self._clock())
-            self._filed = last
+            self._filed = numbered[-1].last
         except OSError:
             self._lose()
             return False
@@ -173,15 +202,19 @@ class EventLog:
 
     def _resume(self) -> None:
         """Go on where an earlier process was; above all that any has told, if nobody can say where that was."""
-        if not os.path.isdir(self.folder):
+        is_new = not os.path.isdir(self.folder)
+        if is_new:
             make(self.folder, 0o700)
+        if is_new and not self._least:
+            self._next_segment(1)  # Or else nobody could say after a restart that no number was given.
             return
         found = firsts(self.folder)
         try:
-            self._head = self._resumed(found[-1]) if found else self._reserved.given
+            self._head = self._resumed(found[-1] if found else 0)
         except (OSError, Unreadable):
             self._opening = Opening()
-            self._head, self._whole = self._reserved.given, False
+            self._head = self._reserved.above(max(self._least, *found, 0))
+            self._whole = False
         self._filed = self._head
 
     def _resumed(self, first: int) -> int:
@@ -193,9 +226,11 @@ class EventLog:
                 if not batch.parent:
                     self._opening.apply(batch.events)
                 last = max(last, batch.last)
+            if last < self._least:
+                raise Unreadable("its end is missing")
             if reading.header.boot != self._boot and not reading.closed:
                 raise Unreadable("the machine was started anew, and may have lost the end of it")
-            if reading.whole_lines < self._limits.segment:
+            if reading.whole_lines < self._limits.file:
                 self._segment = Segment(self.folder, first, reading.whole_lines, reading.messages)
         finally:
             reading.close()

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 from linnet.eventlog.cursor import Cursor, Gap
 from linnet.eventlog.event_log import EventLog
 from linnet.wire.dialect import Buffers, Encoder
-from linnet.wire.numbered import numbered_lines
+from linnet.wire.numbered import Framing, numbered_lines
 
 
 class Follower:
@@ -13,11 +13,11 @@ class Follower:
     have set the same. One thread at a time may call.
     """
 
-    def __init__(self, log: EventLog, encoder: Callable[[], Encoder], *, numbered: bool) -> None:
-        """`encoder` makes a fresh one. With `numbered`, the last line of an event carries the event's number."""
+    def __init__(self, log: EventLog, encoder: Callable[[], Encoder], framing: Framing = "plain") -> None:
+        """`encoder` makes a fresh one. `framing` says how the last line of an event carries the event's number."""
         self._make_encoder = encoder
         self._encoder = encoder()
-        self._numbered = numbered
+        self._framing: Framing = framing
         self._cursor = Cursor(log)
 
     @property
@@ -39,19 +39,21 @@ class Follower:
         self._encoder.skip(skipped)
         return None
 
-    def take(self) -> Iterator[Buffers] | Gap | None:
+    def take(self, upto: int | None = None) -> Iterator[Buffers] | Gap | None:
         """Return lines that come next, each made when it is asked for; None if nothing has happened. All of them are to
-        be asked for before the next call.
+        be asked for before the next call. With `upto`, no lines of what comes after that number.
         """
-        found = self._cursor.take()
+        found = self._cursor.take(upto)
         if isinstance(found, Gap):
             return found
-        own = [batch for batch in found if not batch.parent]  # Those of children want encoders of their own.
-        if not own:
+        if not found:
             return None
-        if not self._numbered:
+        own = [batch for batch in found if not batch.parent]  # Those of children want encoders of their own.
+        if self._framing == "plain":
             return (line for batch in own for line in self._encoder.encode(batch.events))
-        return (line for batch in own for line in numbered_lines(self._encoder, batch.first, batch.events))
+        return (
+            line for batch in own for line in numbered_lines(self._encoder, batch.first, batch.events, self._framing)
+        )
 
     def close(self) -> None:
         """Let go of the file, if one is open. Idempotent."""

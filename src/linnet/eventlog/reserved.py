@@ -33,8 +33,11 @@ class Reserved:
         self._path = path
         self._lock = Lock()
         content = contents(path)
-        self.given = self._upto = 0 if content is None else _decoded(content, path).upto
-        """No earlier process has given a number above this one."""
+        self._upto = 0 if content is None else _decoded(content, path).upto
+
+    def above(self, least: int) -> int:
+        """Return a number that is not below any that was given; `least` is one of those, or 0."""
+        return self._upto if least <= self._upto else least + BLOCK  # The file was lost.
 
     def reach(self, number: int) -> None:
         """Have all numbers up to this one reserved. Raises OSError."""

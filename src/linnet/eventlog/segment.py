@@ -85,6 +85,12 @@ class Segment:
         """Return how many bytes came after what it begins with."""
         return self.size - self._begun
 
+    @property
+    def is_intact(self) -> bool:
+        """Return whether the file is there, and has what was written: anybody may have removed or emptied it."""
+        status = os.fstat(self._fd)
+        return status.st_size == self.size and status.st_nlink > 0
+
     def append(self, batches: Sequence[Numbered], time: int) -> None:
         """Write these events, all of them or none. Raises OSError."""
         self._write(b"".join([self._writer.line(each.events, each.first, time, each.parent) for each in batches]))
@@ -117,14 +123,16 @@ class Reading:
         """Raises OSError if it is not there any more, Unreadable if it is another version's."""
         self._fd = os.open(os.path.join(folder, name(first)), os.O_RDONLY | os.O_CLOEXEC)
         self._reader = Reader()
-        self._position = 0
         self._split = Lines()
         self._ready: deque[bytes] = deque()
         self.closed = False
         """The last line that was read says that all before it is on disk."""
         try:
-            self.header = _header(next(self._lines(None), b""))
-        except Unreadable:
+            # Not more than that: what follows may still be being written.
+            line, end, _ = os.pread(self._fd, CHUNK, 0).partition(b"\n")
+            self.header = _header(line)
+            self._position = len(line + end)
+        except (OSError, Unreadable):
             self.close()
             raise
 
@@ -154,7 +162,11 @@ class Reading:
             while self._ready:
                 yield self._ready.popleft()
             wanted = CHUNK if size is None else min(CHUNK, size - self._position)
-            chunk = os.pread(self._fd, wanted, self._position) if wanted > 0 else b""
+            if wanted <= 0:
+                return
+            chunk = os.pread(self._fd, wanted, self._position)
+            if not chunk and size is not None:
+                raise Unreadable("it is shorter than what was written")
             if not chunk:
                 return
             self._position += len(chunk)

@@ -67,7 +67,7 @@ ROWS = (
     _row("note", events.NoteAdded, "message* id"),
     _row("step", events.StepStarted, "step"),
     _row("step_end", events.StepEnded, "message* results*"),
-    _row("reply", events.ReplyStarted, "api provider model time"),
+    _row("reply", events.ReplyStarted, "api provider model time", id=""),
     _row("reply_end", events.ReplyEnded, "message* total id"),
     _row("interrupted", events.Interrupted, "message* id"),
     _row("output", events.OutputRead, "data problem"),

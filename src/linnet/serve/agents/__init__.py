@@ -1,0 +1,1 @@
+"""Any number of agents in one process: opened, kept, asleep or awake, each with its events and its clients."""

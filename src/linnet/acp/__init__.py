@@ -1,0 +1,1 @@
+"""Editors as clients: the Agent Client Protocol on stdin and stdout."""

@@ -1,0 +1,129 @@
+"""What the editor does for the tools: its files, saved or not, and its terminals."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+from linnet.testing.agent import Frame
+from linnet.testing.model_server import ModelServer
+from tests.acp.editor import Editor, text
+from tests.acp.test_turns import begun
+
+Start = Callable[..., Editor]
+FILES = {"fs": {"readTextFile": True, "writeTextFile": True}}
+
+
+def test_files_are_those_of_the_editor_saved_or_not(
+    acp: Start, folder: Path, tmp_path: Path, server: ModelServer
+) -> None:
+    (folder / "a").write_text("on disk\n")
+    (tmp_path / "outside").write_text("far away\n")
+    buffers = {str(folder / "a"): "not saved\n"}
+
+    def write(params: Frame) -> None:
+        buffers[params["path"]] = params["content"]
+
+    does: dict[str, Callable[[Frame], object]] = {
+        "fs/read_text_file": lambda params: {"content": buffers[params["path"]]},
+        "fs/write_text_file": write,
+    }
+    editor = acp("--permission", "auto", offers=FILES, does=does)
+    session = begun(editor, folder)
+    for tool, args in (
+        ("read", {"path": "a"}),
+        ("edit", {"path": "a", "edits": [{"oldText": "not saved", "newText": "changed"}]}),
+        ("write", {"path": "b", "content": "made"}),
+        ("read", {"path": str(tmp_path / "outside")}),
+    ):
+        editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool {tool} {json.dumps(args)}"))
+    assert buffers == {str(folder / "a"): "changed\n", str(folder / "b"): "made"}
+    assert (folder / "a").read_text() == "on disk\n"
+    sent = json.dumps(server.requests[-1].body["messages"])
+    assert "not saved" in sent
+    assert "far away" in sent
+
+
+def test_what_the_editor_refuses_is_told_to_the_model_and_not_done_otherwise(
+    acp: Start, folder: Path, server: ModelServer
+) -> None:
+    editor = acp("--permission", "auto", offers=FILES)
+    session = begun(editor, folder)
+    turn = editor.send("session/prompt", sessionId=session, prompt=text('!tool write {"path": "a", "content": "x"}'))
+    asked = editor.until_asked("fs/write_text_file")
+    refusal = {"code": -32603, "message": "this folder is read-only"}
+    editor.agent.send({"jsonrpc": "2.0", "id": asked["id"], "error": refusal})
+    assert editor.answer(turn)["result"] == {"stopReason": "end_turn"}
+    assert "this folder is read-only" in json.dumps(server.requests[-1].body["messages"])
+    assert not (folder / "a").exists()
+
+
+def test_commands_run_in_terminals_of_the_editor_which_are_released(
+    acp: Start, folder: Path, server: ModelServer
+) -> None:
+    does: dict[str, Callable[[Frame], object]] = {
+        "terminal/create": lambda params: {"terminalId": "t1"},
+        "terminal/wait_for_exit": lambda params: {"exitCode": 3},
+        "terminal/output": lambda params: {"output": "printed", "truncated": False, "exitStatus": {"exitCode": 3}},
+        "terminal/release": lambda params: {},
+    }
+    editor = acp("--permission", "auto", offers={"terminal": True}, does=does)
+    session = begun(editor, folder)
+    editor.ask("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "make"}'))
+    methods = [each["method"] for each in editor.asked]
+    assert methods == ["terminal/create", "terminal/wait_for_exit", "terminal/output", "terminal/release"]
+    made = editor.asked[0]["params"]
+    assert made["args"][-1] == "make"
+    assert made["cwd"] == str(folder)
+    [call] = editor.calls().values()
+    assert (call["status"], call["content"]) == ("failed", [{"type": "terminal", "terminalId": "t1"}])
+    sent = json.dumps(server.requests[-1].body["messages"])
+    assert "printed" in sent
+    assert "code 3" in sent
+
+
+def test_a_cancelled_command_is_killed_in_its_terminal_and_released(acp: Start, folder: Path) -> None:
+    does: dict[str, Callable[[Frame], object]] = {
+        "terminal/create": lambda params: {"terminalId": "t1"},
+        "terminal/kill": lambda params: {},
+        "terminal/output": lambda params: {"output": "half", "truncated": False},
+        "terminal/release": lambda params: {},
+    }
+    editor = acp("--permission", "auto", offers={"terminal": True}, does=does)
+    session = begun(editor, folder)
+    turn = editor.send("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "make"}'))
+    editor.until_asked("terminal/wait_for_exit")
+    editor.note("session/cancel", sessionId=session)
+    assert editor.answer(turn)["result"] == {"stopReason": "cancelled"}
+    methods = [each["method"] for each in editor.asked]
+    assert methods[2:] == ["terminal/kill", "terminal/output", "terminal/release"]
+
+
+def test_an_editor_that_says_so_shows_what_our_own_commands_print_in_a_terminal(acp: Start, folder: Path) -> None:
+    editor = acp("--permission", "auto", offers={"_meta": {"terminal_output": True}})
+    session = begun(editor, folder)
+    prompt = text('!tool bash {"command": "echo one; echo two; exit 3"}')
+    editor.ask("session/prompt", sessionId=session, prompt=prompt)
+    [[id, call]] = editor.calls().items()
+    metas = [each["_meta"] for each in editor.updates if "_meta" in each]
+    assert metas[0] == {"terminal_info": {"terminal_id": id, "cwd": str(folder)}}
+    assert metas[-1] == {"terminal_exit": {"terminal_id": id, "exit_code": 3, "signal": None}}
+    assert "".join(each["terminal_output"]["data"] for each in metas[1:-1]) == "one\ntwo\n"
+    assert (call["status"], call["content"]) == ("failed", [{"type": "terminal", "terminalId": id}])
+    assert "two" in call["rawOutput"]["output"]
+
+
+def test_a_command_that_prints_nothing_needs_no_terminal(acp: Start, folder: Path) -> None:
+    editor = acp("--permission", "auto", offers={"_meta": {"terminal_output": True}})
+    session = begun(editor, folder)
+    editor.ask("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "true"}'))
+    [call] = editor.calls().values()
+    assert all(each["type"] == "content" for each in call["content"])
+
+
+def test_an_editor_that_says_nothing_of_terminals_gets_text(acp: Start, folder: Path) -> None:
+    editor = acp("--permission", "auto", offers={"_meta": {"terminal_output": "yes"}})
+    session = begun(editor, folder)
+    editor.ask("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "echo one"}'))
+    [call] = editor.calls().values()
+    assert "one" in call["content"][0]["content"]["text"]
+    assert not any("_meta" in each for each in editor.updates)

@@ -21,6 +21,7 @@ from threading import Lock
 from typing import Any
 
 from linnet.testing.agent import Agent
+from tests.suite.printed import VARIABLE
 
 MOTHER = Path(__file__).with_name("mother.py")
 PROGRAMS = {Path(sys.executable).with_name(name) for name in ("linnet", "linnet-pi", "linnet-zot")}
@@ -42,7 +43,7 @@ class Mother:
     """The process that forks. It may be asked from any thread, and answers one after another."""
 
     def __init__(self, language: Mapping[str, str], also: Sequence[str] = ()) -> None:
-        base = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR") if name in os.environ}
+        base = {name: os.environ[name] for name in ("PATH", "HOME", "TMPDIR", VARIABLE) if name in os.environ}
         ours, theirs = socket.socketpair()
         with theirs:
             # Its stdout is of the kind that its children have: Python asks once whether one can seek in it.

@@ -16,6 +16,7 @@ import socket
 import sys
 import traceback
 from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pkgutil import walk_packages
 from threading import active_count
 from typing import Any, NoReturn
@@ -111,4 +112,11 @@ if __name__ == "__main__":
     also = tuple(sys.argv[1:])
     sys.argv[0] = "-c"
     load(also)
+    if path := os.environ.get("LINNET_TEST_LINES"):
+        spec = spec_from_file_location("printed", os.path.join(os.path.dirname(__file__), "printed.py"))
+        assert spec is not None
+        assert spec.loader is not None
+        printed = module_from_spec(spec)
+        spec.loader.exec_module(printed)
+        printed.install(path)
     serve(link)

@@ -1,0 +1,12 @@
+export type { Agent, AgentOptions, BaseAgent, Methods, PromptOptions, Waiting } from "./agent.js";
+export { AgentGone, LinnetError, Refused, RunFailed, TimedOut, type Ending } from "./errors.js";
+export { HttpServer, type HttpOpen, type HttpOptions } from "./http.js";
+export type { Image } from "./images.js";
+export { PiDraft } from "./draft.js";
+export type { Answer, BadLine, CommandName, Dialect, Dialects, Event, Fields, Message, UnknownEvent } from "./names.js";
+export type { Question, QuestionAnswer } from "./questions.js";
+export type { Run } from "./run.js";
+export type { Described, JsonSchema, Schema, StandardSchema } from "./schema.js";
+export type { AttachOptions, Server } from "./server.js";
+export type { AgentSummary } from "./summary.js";
+export { tool, type Tool, type ToolCall, type ToolContent, type ToolResult } from "./tools.js";

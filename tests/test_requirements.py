@@ -1,11 +1,9 @@
 """Every promise has a test. `requirements.toml` lists them; here it is checked that the list is whole and true."""
 
 import ast
-import json
 import re
 import tomllib
 from collections import Counter
-from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -13,7 +11,6 @@ from typing import Any, get_args
 
 import pytest
 
-from linnet.wire.dialect import Asked, Rejected
 from linnet.wire.pi import decode as pi_decode
 from linnet.wire.pi import frames as pi_frames
 from linnet.wire.pi import later_frames
@@ -29,6 +26,7 @@ SOURCES = {
     "ours": "added here",
 }
 CASES = {  # Where a test is a set of files, one of them may be named in brackets.
+    "tests/clients_js/test_client.py": "../clients/js/test/{}.test.ts",
     "tests/golden/test_golden.py": "golden/{}/stdin.jsonl",
     "tests/pi/test_transcripts.py": "pi/transcripts/{}.jsonl",
     "tests/zot/test_transcripts.py": "zot/transcripts/{}.jsonl",
@@ -85,23 +83,6 @@ def _is_left_out(marks: ast.expr) -> bool:
     return ast.unparse(marks) in ("pytest.mark.judge", "pytest.mark.chaos")
 
 
-def zot_commands() -> list[str]:
-    """The words that the decoder's one `match` over command names knows."""
-    tree = ast.parse(Path(decode.__file__).read_text("utf-8"))
-    (function,) = (node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == "_command")
-    patterns = [node.value for node in ast.walk(function) if isinstance(node, ast.MatchValue)]
-    return [str(pattern.value) for pattern in patterns if isinstance(pattern, ast.Constant)]
-
-
-def understood(module: ModuleType, decode: Callable[[bytes], Asked | Rejected]) -> list[str]:
-    """Of all words in a decoder's source, those that it does not call unknown commands."""
-    tree = ast.parse(Path(str(module.__file__)).read_text("utf-8"))
-    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words if word.isidentifier()}
-    unknown = {w for w, a in answers.items() if isinstance(a, Rejected) and a.reason.startswith("Unknown command")}
-    return sorted(set(answers) - unknown)
-
-
 def tags(module: ModuleType) -> set[str]:
     found = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, pi_frames.Frame)]
     return {str(each.__struct_config__.tag) for each in found if each is not pi_frames.Frame}
@@ -109,9 +90,9 @@ def tags(module: ModuleType) -> set[str]:
 
 def commands() -> list[str]:
     return [
-        *(f"zot.command.{name}" for name in zot_commands()),
-        *(f"pi.command.{name}" for name in understood(pi_decode, pi_decode.decode)),
-        *(f"pi_legacy.command.{name}" for name in understood(legacy_decode, legacy_decode.decode)),
+        *(f"zot.command.{row.name}" for row in decode.rows()),
+        *(f"pi.command.{row.name}" for row in pi_decode.rows()),
+        *(f"pi_legacy.command.{row.name}" for row in legacy_decode.rows()),
     ]
 
 

@@ -1,0 +1,1 @@
+"""What zot's document promises, as checks."""

@@ -106,13 +106,18 @@ class Running:
 
     def computed(self) -> float:
         """Seconds that all its threads have had a processor, to the nanosecond; those that have ended do not count."""
-        threads = Path(f"/proc/{self.process.pid}/task").glob("*/schedstat")
-        return sum(int(each.read_text().split()[0]) for each in threads) / 1e9
+        return computed(self.process.pid)
 
     def cpu(self) -> float:
         """Seconds, with those of the kernel."""
         words = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
         return (int(words[11]) + int(words[12])) / TICKS
+
+
+def computed(pid: int) -> float:
+    """Seconds that all threads of a process have had a processor; those that have ended do not count."""
+    threads = Path(f"/proc/{pid}/task").glob("*/schedstat")
+    return sum(int(each.read_text().split()[0]) for each in threads) / 1e9
 
 
 def repeated(count: int, once: Callable[[], float]) -> float:

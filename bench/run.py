@@ -12,7 +12,22 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
-from bench import agents, apis, extensions, monitor, project, sessions, start, steps, today, tools, turns
+from bench import (
+    acp,
+    agents,
+    apis,
+    attach,
+    extensions,
+    monitor,
+    project,
+    serve,
+    sessions,
+    start,
+    steps,
+    today,
+    tools,
+    turns,
+)
 from bench.measure import Running, bare_python, repeated, spawn
 from bench.peers import Peer, pi_like, zot_like
 
@@ -39,11 +54,17 @@ def main() -> None:
                 show([(peer.name, start.parts(peer, folder, bare, answer))])
                 print("\nThe zot protocol\n")
                 show([(peer.name, zot_rows(peer, folder, bare)) for peer in zot_like(url)])
+                print("\nThe same on a server, by linnet attach\n")
+                show(attach.columns(url, folder, bare))
+                print("\nIn an editor\n")
+                show([("linnet acp", acp.rows(folder, bare))])
                 print("\nThe pi protocol\n")
                 pi_peers = pi_like(url, home)
                 show([(peer.name, pi_rows(peer, folder, bare)) for peer in pi_peers])
                 print("\nThe pi protocol of today\n")
                 show(today.columns(url, folder, home))
+                print("\nA server: one reader beside the pipe, and a crowd\n")
+                show(serve.columns(url, folder, home))
                 print("\nTurns, in the zot protocol and in pi's\n")
                 show(turns.columns(zot_like(url), folder))
                 print()

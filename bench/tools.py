@@ -74,7 +74,7 @@ def callback_rows() -> list[Row]:
 
     def guarded(callback: Any = None, said: Any = ()) -> Guarded:
         called = None if callback is None else Called(callback, foreign)
-        return Guarded(Nothing(), Permissions("auto", PlacedRules(said, "/"), nobody, called), own=True)
+        return Guarded(Nothing(), Permissions(lambda: "auto", PlacedRules(said, "/"), nobody, called), own=True)
 
     bare = _each(lambda call: Nothing().run(call, context))
     gates = guarded(plain), guarded(waiting), guarded(said=rules)

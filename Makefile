@@ -9,7 +9,7 @@ unexport PYTHONHOME PYTHONPATH VIRTUAL_ENV
 PYTEST := $(PY) -m pytest -n 3 --dist loadgroup
 JUDGES := .venv/.system .venv/.node .venv/.litellm .venv/.local
 
-.PHONY: help demo demo-local test quick judges chaos check collected golden bench lock clean
+.PHONY: help demo demo-local test quick judges chaos check collected golden bench conform lock clean
 
 help:  ## What can be done here
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -42,12 +42,16 @@ check: .venv/.dev  ## Format, lint and types, in seconds
 collected: .venv/.dev
 	@$(PY) -m pytest --collect-only -q >/dev/null || true
 
-golden: .venv/.dev  ## Rewrite the golden transcripts and the table of settings; the diff is the review
+golden: .venv/.dev  ## Rewrite the golden transcripts and the tables of settings and codes; the diff is the review
 	@$(PY) -m pytest tests/golden --update-golden
 	@$(PY) -m tests.settings.page
+	@$(PY) -m tests.schemas.page
 
 bench: .venv/.dev  ## Measure, beside zot and pi where ZOT=path or PI=path is given
 	@$(PY) bench/run.py
+
+conform: .venv/.dev .venv/.node  ## Judge pi, and zot where ZOT=path is given, for docs/conformance.md
+	@$(PY) -m tests.conform.page
 
 lock:  ## Pin the newest versions, with hashes and without registry hosts
 	@bash requirements/lock.sh
@@ -79,7 +83,11 @@ clean:
     tests/pi/node/package.json tests/pi/node/package-lock.json \
     tests/client/pi/package.json tests/client/pi/package-lock.json \
     tests/extensions/mcp/npm/package.json tests/extensions/mcp/npm/package-lock.json \
-    tests/providers/npm/package.json tests/providers/npm/package-lock.json | .venv/bin/python
+    tests/providers/npm/package.json tests/providers/npm/package-lock.json \
+    tests/acp/npm/package.json tests/acp/npm/package-lock.json \
+    tests/schemas/npm/package.json tests/schemas/npm/package-lock.json \
+    tests/clients_js/runtimes/package.json tests/clients_js/runtimes/package-lock.json \
+    clients/js/package.json clients/js/package-lock.json | .venv/bin/python
 	@bash requirements/node.sh
 
 .venv/.litellm: requirements/litellm.txt requirements/litellm.sh | .venv/bin/python

@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch"
 "$scratch/bin/pip" install --quiet pip-tools
-for name in runtime build mcp dev litellm local; do
+for name in runtime build mcp serve dev litellm local; do
   CUSTOM_COMPILE_COMMAND="make lock" "$scratch/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe \
     --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file "$name.txt" "$name.in"
 done
@@ -65,5 +65,13 @@ npm install --package-lock-only --ignore-scripts --no-audit --no-fund --silent
 sed -i '/^ *"resolved": /d' package-lock.json
 # An emulator of vendors' APIs.
 cd ../../../providers/npm
+rm -f package-lock.json
+npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund --silent
+# The official client of the Agent Client Protocol.
+cd ../../acp/npm
+rm -f package-lock.json
+npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund --silent
+# A validator of JSON Schema, and TypeScript.
+cd ../../schemas/npm
 rm -f package-lock.json
 npm install --package-lock-only --omit-lockfile-registry-resolved --ignore-scripts --no-audit --no-fund --silent

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # What some tests talk to: pi's own clients and its newest version, into .venv/node, pi of other times with all it needs,
 # into .venv/pi, a Node that is new enough for them, into .venv/node24 and as .venv/bin/node24, MCP servers that others
-# wrote, into .venv/mcp, and an emulator of vendors' APIs, into .venv/aimock. Without npm those tests skip and say so.
+# wrote, into .venv/mcp, an emulator of vendors' APIs, into .venv/aimock, a client of editors' protocol, into .venv/acp,
+# and judges of schemas, into .venv/schemas. Without npm those tests skip and say so.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! command -v npm >/dev/null; then
-  echo "Not installed: npm. The tests that drive pi, its clients, MCP servers or an emulator of vendors' APIs will skip; with CI set they fail." >&2
+  echo "Not installed: npm. The tests that drive pi, its clients, MCP servers, an emulator of vendors' APIs or judges of schemas will skip; with CI set they fail." >&2
   exit 0
 fi
 # Each is kept for as long as its lock file is the same: what changes for one is no reason to install the others again.
@@ -26,4 +27,10 @@ done
 install tests/client/pi .venv/pi --omit=optional # Those are for terminals, and not all of them can be had.
 install tests/extensions/mcp/npm .venv/mcp
 install tests/providers/npm .venv/aimock
+install tests/acp/npm .venv/acp
+install tests/clients_js/runtimes .venv/runtimes # Bun and Deno.
+# The TypeScript client is compiled where it is, and looks there for what it is compiled with.
+install clients/js .venv/js
+ln -sfn ../../.venv/js/node_modules clients/js/node_modules
+install tests/schemas/npm .venv/schemas
 touch .venv/.node # Only now, so that npm is looked for again if it was not there.

@@ -17,7 +17,13 @@ from linnet.testing.model_server import ModelServer
 from tests.suite.forked import ForkedAgent
 from tests.suite.times import times
 
-pytest_plugins = ("tests.suite.seed", "tests.suite.limit", "tests.suite.signals", "tests.suite.marks")
+pytest_plugins = (
+    "tests.suite.seed",
+    "tests.suite.limit",
+    "tests.suite.signals",
+    "tests.suite.marks",
+    "tests.suite.validated",
+)
 
 # A busy machine is no failure: nothing here is timed. Where CI is set Hypothesis would draw the same in every run, and
 # what it does not draw would never be found: `tests/suite/seed.py` has another seed for each commit.

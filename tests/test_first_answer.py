@@ -41,6 +41,8 @@ NOT_NEEDED = (
     "datetime",
     "inspect",
     "linnet.store",
+    "linnet.serve",
+    "linnet.eventlog",
     "linnet.tools",
     "linnet.runtime.run",
     "linnet.providers.http",

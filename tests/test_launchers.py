@@ -96,6 +96,19 @@ def test_a_launcher_finds_its_python_and_hears_no_variables(
     assert (done.stdout, done.stderr, done.returncode) == (SAID[name], "", 0)
 
 
+@pytest.mark.parametrize("layout", [environment, user_install, target])
+def test_attach_starts_without_site_and_finds_its_modules_all_the_same(
+    layout: object, tmp_path: Path, astray: dict[str, str], pythons: str
+) -> None:
+    assert callable(layout)
+    launchers = layout(tmp_path / "a folder's name")
+    socket = str(tmp_path / "none.sock")
+    for env in (astray, {**astray, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONNOUSERSITE": "1"}):
+        done = run(launchers / "linnet", "attach", "--socket", socket, env=env, path=pythons, cwd=tmp_path)
+        said = f"linnet: no server answers at {socket}; start one with `linnet serve`\n"
+        assert (done.stdout, done.stderr, done.returncode) == ("", said, 1)
+
+
 def test_links_to_a_launcher_are_followed_and_keep_its_meaning(
     tmp_path: Path, astray: dict[str, str], pythons: str
 ) -> None:

@@ -30,10 +30,19 @@ LAYERS: dict[str, set[str]] = {
         *{"providers", "tools", "store", "export", "extensions"},
     },
     "server": {"core", "wire", "runtime"},
+    "acp": {"core", "wire", "concurrency", "processes", "store", "tools", "runtime", "server"},
     "sdk": {"core", "files", "logs.py", "concurrency", "wire", "runtime"},
     "client": {"core", "wire"},  # Never what it talks to.
     "monitor": {"core", "wire", "client"},
     "capture": {"core", "wire", "monitor"},
+    "conform": {"wire", "processes", "testing"},  # Nobody but the command line knows it.
+    "attach": {"core/text"},  # Next to nothing: see `attach/main.py`.
+    "flags": {"core", "wire", "files", "store", "extensions", "runtime"},
+    "serve": {
+        *{"core", "wire", "files", "logs.py", "concurrency", "eventlog", "runtime"},
+        *{"server", "flags", "store", "export", "monitor", "client", "attach"},
+    },
+    "schemas": {"core", "wire", "providers", "runtime", "extensions", "serve"},  # They are made of everybody's types.
     "cli": ANYTHING,
     "testing": ANYTHING,
     "logs.py": {"core/text"},
@@ -46,7 +55,7 @@ LAYERS: dict[str, set[str]] = {
     "questions.py": {"core"},
     "provider.py": {"core", "providers"},
     "__init__.py": ANYTHING,
-    "__main__.py": {"cli"},
+    "__main__.py": {"cli", "attach"},
 }
 # Rooms, and which others of their own layer each may import. Layers that are not here have one room.
 ROOMS: dict[str, set[str]] = {
@@ -63,6 +72,7 @@ ROOMS: dict[str, set[str]] = {
     "wire/pi": {"wire"},
     "wire/pi/reading": {"wire", "wire/pi"},
     "wire/pi_legacy": {"wire", "wire/pi"},
+    "wire/acp": {"wire"},
     "processes": {"processes/sandbox"},
     "processes/proxy": {"processes"},
     "processes/sandbox": {"processes", "processes/proxy"},
@@ -100,8 +110,17 @@ ROOMS: dict[str, set[str]] = {
         *{"runtime/config", "runtime/models", "runtime/project", "runtime/settings"},
         *{"runtime/tools", "runtime/sessions", "runtime/run", "runtime/extensions"},
     },
+    "conform": {"conform/zot", "conform/pi"},
+    "conform/zot": {"conform"},
+    "conform/pi": {"conform"},
     "server": set(),
     "server/one_shot": {"server"},
+    "serve": {"serve/http"},
+    "serve/http": {"serve", "serve/agents", "serve/page"},
+    "serve/page": set(),
+    "serve/watching": {"serve/agents", "serve/http", "serve/page"},
+    "serve/agents": set(),
+    "serve/unix": {"serve/agents"},
 }
 EVERYBODY = {"errors.py", "decoding.py", "changes.py", "faces.py", "__init__.py"}
 IMPURE = {"os", "time", "threading", "socket", "subprocess", "logging", "random", "pathlib", "sys", "asyncio", "select"}
@@ -191,4 +210,4 @@ def test_a_room_is_no_drawer_and_a_name_is_not_worn_out() -> None:
 def test_only_one_layer_opens_sockets() -> None:
     opening = [path for path in MODULES if "socket" in {name.split(".")[0] for name in imports(path)}]
     proxy = ROOT / "processes" / "proxy"  # What commands in the sandbox may reach.
-    assert {layer(path) for path in opening if not path.is_relative_to(proxy)} <= {"providers", "testing"}
+    assert {layer(path) for path in opening if not path.is_relative_to(proxy)} <= {"providers", "serve", "testing"}

@@ -1,6 +1,5 @@
 """The documentation, held to its word: its code is run, its examples are sent, its links are followed."""
 
-import ast
 import importlib
 import json
 import os
@@ -9,7 +8,7 @@ import re
 import shlex
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
@@ -19,9 +18,20 @@ from typing import Any, NamedTuple, Union, get_args
 import msgspec
 import pytest
 
-from linnet.cli import config_command, drop_in, models_command, monitor_command, sessions_command, trust_command
-from linnet.cli.flags import TABLE, Program
-from linnet.core import commands
+from linnet.attach import command_line
+from linnet.cli import (
+    acp_command,
+    config_command,
+    conform_command,
+    models_command,
+    monitor_command,
+    schema_command,
+    serve_command,
+    sessions_command,
+    trust_command,
+)
+from linnet.flags import drop_in
+from linnet.flags.flags import TABLE, Program
 from linnet.providers import catalog
 from linnet.providers.apis import APIS
 from linnet.runtime.config.config import Config
@@ -31,14 +41,12 @@ from linnet.store import entries, reading
 from linnet.store.header import VERSION
 from linnet.testing.agent import Frame
 from linnet.testing.model_server import ModelServer
-from linnet.wire.dialect import Asked, Rejected
-from linnet.wire.jsonl import Overlong
 from linnet.wire.pi import decode as pi_decode
 from linnet.wire.pi import frames as pi_frames
 from linnet.wire.pi_legacy import decode as legacy_decode
 from linnet.wire.pi_legacy import encode as legacy_encode
+from linnet.wire.zot import decode as zot_decode
 from linnet.wire.zot import frames
-from linnet.wire.zot.decode import decode
 from tests.suite.forked import ForkedAgent, run
 
 ROOT = Path(__file__).parents[2]
@@ -129,10 +137,7 @@ ANSWERS = {"answer", "tool_response", "tool_response_progress"}  # To what nobod
 
 
 def zot_commands() -> set[str]:
-    """Those of the core's commands that this dialect has a word for."""
-    words = {re.sub(r"(?<!^)(?=[A-Z])", "_", kind.__name__).lower() for kind in get_args(commands.Command)}
-    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words}
-    return {w for w, a in answers.items() if not (isinstance(a, Rejected) and a.reason == "unknown command")}
+    return {row.name for row in zot_decode.rows()} - ANSWERS
 
 
 def types_in(value: Any) -> set[str]:
@@ -188,20 +193,9 @@ def shape(value: Any) -> Any:
     return "number" if type(value) in (int, float) else type(value).__name__
 
 
-Decode = Callable[[bytes | Overlong], Asked | Rejected]
-
-
-def understood(module: ModuleType, decode: Decode) -> set[str]:
-    """The commands that a dialect's decoder knows: of all words in its source, those it does not call unknown."""
-    tree = ast.parse(Path(str(module.__file__)).read_text())
-    words = {node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)}
-    answers = {word: decode(json.dumps({"type": word}).encode()) for word in words if word.isidentifier()}
-    return {w for w, a in answers.items() if not (isinstance(a, Rejected) and a.reason.startswith("Unknown command"))}
-
-
 @cache
 def pi_commands() -> set[str]:
-    return understood(pi_decode, pi_decode.decode)
+    return {row.name for row in pi_decode.rows()}
 
 
 def structs_of(module: ModuleType, kind: type[msgspec.Struct]) -> list[type[msgspec.Struct]]:
@@ -326,7 +320,7 @@ def test_the_requests_of_the_pi_page_get_the_responses_that_are_shown(tmp_path: 
 
 
 def test_the_legacy_page_shows_and_lists_every_type_there_is_and_no_other(tmp_path: Path) -> None:
-    known = understood(legacy_decode, legacy_decode.decode)
+    known = {row.name for row in legacy_decode.rows()}
     told: set[str] = set()
     script = {
         "turns": [[{"text": "a"}, {"call": "bash", "args": {"command": "exit 3"}}], [{"text": "b"}]],
@@ -511,9 +505,18 @@ def test_no_flag_is_made_up(page: Path) -> None:
         *sessions_command.EXPORT.flags,
     )
     flags += (*monitor_command.MONITOR.flags, *monitor_command.CAPTURE.flags, *models_command.MODELS.flags)
-    flags += (*config_command.CONFIG.flags, *trust_command.TRUST.flags)
-    others = {"--no-index", "--no-deps", "--linnet-record"}  # Of git, of pip, and of our plug-in for pytest.
-    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"} | others
+    flags += (
+        *config_command.CONFIG.flags,
+        *trust_command.TRUST.flags,
+        *serve_command.FLAGS,
+        *acp_command.ACP.flags,
+        *conform_command.CONFORM.flags,
+        *schema_command.SCHEMA.flags,
+    )
+    # Of git, of pip, of our plug-in for pytest, and of TypeScript.
+    others = {"--no-index", "--no-deps", "--linnet-record", "--strict"}
+    attach = {*command_line._VALUES, *command_line._SWITCHES}
+    known = {name for flag in flags for name in flag.names} | {"--rpc", "--flag"} | others | attach
     assert set(FLAG.findall(page.read_text())) <= known
 
 

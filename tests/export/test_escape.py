@@ -6,20 +6,19 @@ from hypothesis import strategies as st
 
 from linnet.export.html.escape import clean, short
 
+HIDING = [
+    ("zero\u200bwidth", "zero[U+200B]width"),
+    ("\ufeffmark", "[U+FEFF]mark"),
+    ("soft\u00adhyphen", "soft[U+00AD]hyphen"),
+    ("\u202egnp.exe", "[U+202E]gnp.exe"),
+    ("tags\U000e0041\U000e0042", "tags[U+E0041][U+E0042]"),
+    ("\U0001f3f4\U000e0041\U000e0042\U000e0043\U000e007f", "\U0001f3f4[U+E0041][U+E0042][U+E0043][U+E007F]"),
+    ("x\ufe00\ufe01\U000e0100", "x\ufe00[U+FE01][U+E0100]"),
+    ("\x00\x1b\x7f\x85\ud800", "\u2400\u241b\u2421\ufffd\ufffd"),
+]
 
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("zero\u200bwidth", "zero[U+200B]width"),
-        ("\ufeffmark", "[U+FEFF]mark"),
-        ("soft\u00adhyphen", "soft[U+00AD]hyphen"),
-        ("\u202egnp.exe", "[U+202E]gnp.exe"),
-        ("tags\U000e0041\U000e0042", "tags[U+E0041][U+E0042]"),
-        ("\U0001f3f4\U000e0041\U000e0042\U000e0043\U000e007f", "\U0001f3f4[U+E0041][U+E0042][U+E0043][U+E007F]"),
-        ("x\ufe00\ufe01\U000e0100", "x\ufe00[U+FE01][U+E0100]"),
-        ("\x00\x1b\x7f\x85\ud800", "\u2400\u241b\u2421\ufffd\ufffd"),
-    ],
-)
+
+@pytest.mark.parametrize(("text", "shown"), HIDING)
 def test_what_hides_is_spelled_out(text: str, shown: str) -> None:
     assert clean(text) == shown
 

@@ -29,8 +29,8 @@ import pytest
 from msgspec import Struct
 
 from linnet import __version__
-from linnet.cli.flags import Flags, parse
 from linnet.core.events import Event
+from linnet.flags.flags import Flags, parse
 from linnet.runtime.config.config import PI, ZOT, Config
 from linnet.runtime.listener import Listener
 from linnet.runtime.resources import Resources
@@ -39,7 +39,7 @@ from linnet.runtime.settings.settings import resolve
 from linnet.server.dispatch import dispatch
 from linnet.store.session_folder import folder as session_folder
 from linnet.testing.model_server import ModelServer
-from linnet.wire.dialect import Dialect, Rejected
+from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.pi.dialect import Pi
 from linnet.wire.zot.dialect import Zot
 
@@ -85,7 +85,12 @@ class Desk(Listener):
         if isinstance(asked, Rejected):
             self._printed.append(self._dialect.refuse(asked, asked.reason))
         else:
-            dispatch(asked, self._dialect, session, self._printed.append)
+            dispatch(asked, self._dialect, session, lambda line, succeeded: self._answered(asked, line, succeeded))
+
+    def _answered(self, asked: Asked, line: bytes, succeeded: bool) -> None:
+        if succeeded:
+            self._dialect.heed(asked)
+        self._printed.append(line)
 
     def wait_for(self, event: str) -> None:
         with self._changed:

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from linnet.cli.flags import TABLE
 from linnet.cli.setting_words import about, default, kind
+from linnet.flags.flags import TABLE
 from linnet.runtime.config.setting_keys import EXCLUDED, SettingKey, keys
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"

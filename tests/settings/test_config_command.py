@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from linnet.cli import config_command
-from linnet.cli.flags import UsageError
 from linnet.errors import ConfigError
+from linnet.flags.flags import UsageError
 from linnet.runtime.config.setting_keys import keys
 from tests.settings.conftest import Bench
 

@@ -14,12 +14,12 @@ import pytest
 
 import linnet
 from linnet import AsyncRuntime, Config, Runtime
-from linnet.cli.flags import TABLE, Flag, help_text, parse
-from linnet.cli.setting_words import schema
 from linnet.core.permissions.rule import Mode
 from linnet.errors import LinnetError
+from linnet.flags.flags import TABLE, Flag, help_text, parse
 from linnet.providers.recorded.difference import Match
 from linnet.runtime.config.config import (
+    ACP,
     DEFAULTS,
     LINNET_PI,
     LINNET_ZOT,
@@ -37,6 +37,7 @@ from linnet.runtime.config.config import (
 from linnet.runtime.config.setting_keys import keys
 from linnet.runtime.config.settings_text import from_variables, said
 from linnet.runtime.settings import settings as resolved
+from linnet.schemas.files import file_schema
 from tests.settings.page import PAGE
 
 MODES = {
@@ -46,6 +47,7 @@ MODES = {
     "pi_legacy": PI_LEGACY,
     "pi_073": PI_073,
     "pi_1": PI_1,
+    "acp": ACP,
     "linnet-pi-today": PI_TODAY,
     "linnet-zot": LINNET_ZOT,
     "linnet-pi": LINNET_PI,
@@ -81,11 +83,11 @@ def test_a_row_is_told_wherever_settings_are(name: str) -> None:
     row, page = ROWS[name], PAGE.read_text()
     assert row.about
     assert re.search(rf"^\| .*`{name}`", page, re.MULTILINE)
-    assert (name in schema()["properties"]) is not bool(row.no_key)
+    assert (name in file_schema("settings")["properties"]) is not bool(row.no_key)
     for face in (Runtime, AsyncRuntime):
         assert (name in inspect.signature(face).parameters) is (name in Keywords.__struct_fields__)
     if name in keys():
-        assert schema()["properties"][name]["description"] == row.about
+        assert file_schema("settings")["properties"][name]["description"] == row.about
         assert f"| {row.about.replace('|', chr(92) + '|')} |" in page
 
 
@@ -145,10 +147,10 @@ def test_what_holds_as_it_was_said_is_never_left_out_where_that_would_be_no_valu
 ADDED = """
 import inspect, json, sys
 from linnet import AsyncRuntime, Config, Runtime
-from linnet.cli.flags import help_text, parse
+from linnet.flags.flags import help_text, parse
 from linnet.runtime.config.config import DEFAULTS, SDK
 from linnet.runtime.config.settings_text import from_variables, said
-from linnet.cli.setting_words import schema
+from linnet.schemas.files import file_schema
 from tests.settings.page import rows
 Runtime._set_up = lambda self: None
 print(json.dumps({
@@ -157,7 +159,7 @@ print(json.dumps({
     "file": said(b'{"lanterns": 7}', "f", "/", of_project=True)[0].lanterns,
     "wrong": said(b'{"lantern": 7}', "f", "/")[1][0],
     "variable": from_variables({"LINNET_LANTERNS": "7"})[0].lanterns,
-    "schema": schema()["properties"]["lanterns"],
+    "schema": file_schema("settings")["properties"]["lanterns"],
     "page": [line for line in rows().splitlines() if "lanterns" in line],
     "default": [DEFAULTS.lanterns, SDK.lanterns],
     "keyword": [Runtime(lanterns=7)._config.lanterns, "lanterns" in inspect.signature(AsyncRuntime).parameters],

@@ -8,8 +8,8 @@ from io import TextIOWrapper
 from typing import TYPE_CHECKING, NoReturn
 
 from linnet import __version__
-from linnet.cli.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
 from linnet.errors import BadInput, ConfigError, Contradiction, LinnetError, nearest
+from linnet.flags.flags import LINNET, Flags, Program, UnknownFlag, UsageError, help_text, parse
 from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
@@ -36,6 +36,12 @@ COMMANDS = (
     "untrust",
     "monitor",
     "capture",
+    "serve",
+    "attach",
+    "acp",
+    "watch",
+    "conform",
+    "schema",
     "help",
     "version",
 )
@@ -66,7 +72,7 @@ def main(program: Program = LINNET) -> NoReturn:
 
 def run(argv: Sequence[str], program: Program = LINNET) -> int:
     """Run a command line, and return the exit code. Raises LinnetError and OSError."""
-    token = _token(watching=argv[:1] in (["monitor"], ["capture"]) and program is LINNET)
+    token = _token(watching=argv[:1] in (["monitor"], ["capture"], ["watch"]) and program is LINNET)
     if argv[:1] in (["help"], ["version"]) and program is LINNET:
         argv = [*argv[1:2], "--help"] if argv[0] == "help" else ["--version"]
     if argv[:1] in (["sessions"], ["export"]) and program is LINNET:
@@ -77,6 +83,30 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet.cli import monitor_command
 
         return monitor_command.monitor(argv[1:]) if argv[0] == "monitor" else monitor_command.capture(argv[1:])
+    if argv[:1] == ["conform"] and program is LINNET:
+        from linnet.cli import conform_command
+
+        return conform_command.conform(argv[1:])
+    if argv[:1] == ["watch"] and program is LINNET:
+        from linnet.cli import watch_command
+
+        return watch_command.watch(argv[1:])
+    if argv[:1] == ["schema"] and program is LINNET:
+        from linnet.cli import schema_command
+
+        return schema_command.schema(argv[1:])
+    if argv[:1] == ["attach"] and program is LINNET:
+        from linnet.attach.main import main as attach
+
+        attach()
+    if argv[:1] == ["serve"] and program is LINNET:
+        from linnet.cli import serve_command
+
+        return serve_command.serve(argv[1:])
+    if argv[:1] == ["acp"] and program is LINNET:
+        from linnet.cli import acp_command
+
+        return acp_command.acp(argv[1:])
     if argv[:1] == ["config"] and program is LINNET:
         from linnet.cli import config_command
 
@@ -100,14 +130,14 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
     try:
         flags = parse(argv, program)
     except UnknownFlag:
-        from linnet.cli.extension_flags import parse_with_extensions
+        from linnet.flags.extension_flags import parse_with_extensions
 
         flags = parse_with_extensions(argv, program)
     if flags.help:
         tell(help_text(program))
         return 0
     if flags.version:
-        from linnet.cli.dialect_choice import stood_in_for
+        from linnet.flags.dialect_choice import stood_in_for
 
         tell(program.version.format(name=program.name, version=__version__, pi=stood_in_for(flags, program)))
         return 0
@@ -161,7 +191,8 @@ def _token(*, watching: bool) -> str:
 
 def _rpc(flags: Flags, program: Program, token: str) -> int:
     """Serve a client on stdin and stdout, and return the exit code."""
-    from linnet.cli.dialect_choice import chosen, made
+    from linnet.flags import session_habits
+    from linnet.flags.dialect_choice import chosen, made
     from linnet.server.serve import Server
     from linnet.server.stdio import claim
 
@@ -171,8 +202,8 @@ def _rpc(flags: Flags, program: Program, token: str) -> int:
         raise UsageError("--output-schema is for one prompt; in rpc mode a prompt brings its own: outputSchema")
     name = chosen(flags, program, "pi")
     spoken = made(flags, name)
-    factory = _factory(flags, name, keyless=name != "zot", client_tools=True)
-    settings = _concealed(factory.first())
+    factory = session_habits.factory(flags, name, os.environ, keyless=name != "zot", client_tools=True)
+    settings = concealed(factory.first())
     if not spoken.asks:  # Nor can its clients be told.
         settings = _asked(settings)
     if os.isatty(0):
@@ -196,14 +227,15 @@ def _once(flags: Flags, program: Program) -> int:
     """Do one prompt, or several, print what came of it, and return the exit code."""
     from msgspec.structs import replace
 
-    from linnet.cli.dialect_choice import chosen, made
+    from linnet.flags import session_habits
+    from linnet.flags.dialect_choice import chosen, made
     from linnet.server.one_shot.one_shot import once
 
     dialect = chosen(flags, program, "zot")
     # What cannot be used is said before anything is waited for.
     form = _form(flags.output_schema) if flags.output_schema is not None else None
-    factory = _factory(flags, dialect)
-    settings = _asked(_concealed(factory.first())) if flags.words else None
+    factory = session_habits.factory(flags, dialect, os.environ)
+    settings = _asked(concealed(factory.first())) if flags.words else None
 
     def prompts(piped: str) -> "list[Prompt]":
         found = _prompts(flags.words, piped, as_pi=as_pi)
@@ -217,7 +249,7 @@ def _once(flags: Flags, program: Program) -> int:
     spoken = made(flags, dialect) if flags.mode == "json" else None
 
     def open_session(listener: "Listener") -> "Session":
-        return _opened(factory, settings or _asked(_concealed(factory.first())), listener, program, debug=flags.debug)
+        return _opened(factory, settings or _asked(concealed(factory.first())), listener, program, debug=flags.debug)
 
     return once(
         prompts,
@@ -268,7 +300,7 @@ def _prompts(words: Sequence[str], piped: str, *, as_pi: bool) -> "list[Prompt]"
     elif words:
         piped = ""
     if as_pi:
-        from linnet.cli.drop_in import prompts
+        from linnet.flags.drop_in import prompts
 
         return prompts(words, piped)
     from linnet.core.commands import Prompt
@@ -276,23 +308,7 @@ def _prompts(words: Sequence[str], piped: str, *, as_pi: bool) -> "list[Prompt]"
     return [Prompt(piped + " ".join(words))]
 
 
-def _factory(flags: Flags, dialect: str, *, keyless: bool = False, client_tools: bool = False) -> "SessionFactory":
-    """Return what opens sessions. With `keyless`, a missing key does not keep it from that; with `client_tools`,
-    clients may bring tools.
-    """
-    from linnet.runtime.config import config as habits
-    from linnet.runtime.config.config import KEYLESS, PI_073, PI_1, Config
-    from linnet.runtime.session_factory import SessionFactory
-
-    executable = {"pi": habits.LINNET_PI, "zot": habits.LINNET_ZOT}.get(flags.stands_in_for or "", Config())
-    later = {"pi-0.73": PI_073, "pi-0.87": PI_1, "pi-1": PI_1}
-    spoken = {"zot": habits.ZOT, "pi-legacy": habits.PI_LEGACY, **later}.get(dialect, habits.PI)
-    today = habits.PI_TODAY if flags.stands_in_for == "pi" and dialect in later else Config()
-    below = (spoken, executable, today, KEYLESS if keyless else Config())
-    return SessionFactory(Config(**flags.config), os.environ, *below, client_tools=client_tools, own_process=True)
-
-
-def _concealed(settings: "Settings") -> "Settings":
+def concealed(settings: "Settings") -> "Settings":
     """Take keys out of what /proc shows: commands that tools run could read there what this process was started with.
     Return the settings as they are.
     """

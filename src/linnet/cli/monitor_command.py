@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from linnet.cli.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.errors import ConfigError
+from linnet.flags.flags import TABLE, Flag, Flags, Program, UsageError, help_text, parse
 from linnet.server.terminal import hand_over, say, tell
 
 if TYPE_CHECKING:
@@ -33,8 +33,8 @@ def _seconds(word: str) -> float:
     return seconds
 
 
-_HELP = tuple(flag for flag in TABLE if flag.names[0] == "-h")
-_DIALECT = Flag(("--dialect",), "dialect", "zot or pi (default: as the stream shows)", _dialect, "NAME")
+HELP = tuple(flag for flag in TABLE if flag.names[0] == "-h")
+DIALECT = Flag(("--dialect",), "dialect", "zot or pi (default: as the stream shows)", _dialect, "NAME")
 
 MONITOR = Program(
     "linnet monitor",
@@ -46,8 +46,8 @@ linnet monitor: what an agent does, in one line on stderr
 
 Flags
 """,
-    (Flag(("--json",), "json", "one JSON object for each change of state"), _DIALECT),
-    table=_HELP,
+    (Flag(("--json",), "json", "one JSON object for each change of state"), DIALECT),
+    table=HELP,
 )
 
 CAPTURE = Program(
@@ -68,15 +68,15 @@ Flags
         Flag(("--report",), "report", "make the report of this raw capture", str, "FILE"),
         Flag(("--compare",), "compare", "align this raw capture and the one named next, event by event", str, "FILE"),
         Flag(("--deadline",), "deadline", "seconds until the agent is ended (default: 120)", _seconds, "SECONDS"),
-        _DIALECT,
+        DIALECT,
     ),
-    table=_HELP,
+    table=HELP,
 )
 
 
 def monitor(argv: Sequence[str]) -> int:
     """Watch a command, or show a capture again; return the exit code. Raises UsageError and ConfigError."""
-    flags, command = _parsed(argv, MONITOR)
+    flags, command = parsed(argv, MONITOR)
     if flags.help:
         tell(help_text(MONITOR))
         return 0
@@ -91,7 +91,7 @@ def monitor(argv: Sequence[str]) -> int:
 
 def capture(argv: Sequence[str]) -> int:
     """Record a command, or report on captures; return the exit code. Raises UsageError and ConfigError."""
-    flags, command = _parsed(argv, CAPTURE)
+    flags, command = parsed(argv, CAPTURE)
     given = flags.config
     if flags.help:
         tell(help_text(CAPTURE))
@@ -112,7 +112,7 @@ def capture(argv: Sequence[str]) -> int:
     return _run(command, flags)
 
 
-def _parsed(argv: Sequence[str], program: Program) -> tuple[Flags, list[str]]:
+def parsed(argv: Sequence[str], program: Program) -> tuple[Flags, list[str]]:
     """Return the flags, and the command, which is everything after the first `--`.
 
     Secrets that the agent gets are hidden from its children, who could read in /proc what we were started with.

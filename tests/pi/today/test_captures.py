@@ -65,6 +65,7 @@ SETUPS = {
     "compact_overflow_15": Setup(KEEP),
     "abort_midrun_compaction_15": Setup(KEEP, files=(("b.txt", "y " * 6000),), summaries=("!hanghead",)),
     "abort_overflow_compaction_15": Setup(KEEP, summaries=("!hanghead",)),
+    "images_15": AT_ONCE,  # Of what pi refuses linnet runs one, and answers the next prompts while that goes on.
     "onewrite_bash_prompt_15": AT_ONCE,
     "tools_fail_15": Setup(files=(("a.txt", "one\ntwo\none\n"),)),
     "compact_threshold_15": Setup(KEEP),

@@ -117,6 +117,9 @@ def test_the_focus_is_not_lost_with_what_goes(open_page: Open, server: FakeServe
     page.keyboard.press("Enter")
     expect(page.locator("[data-agent=docs] .question")).to_have_count(0)
     assert page.evaluate(FOCUSED) == "docs"
+    # The card goes before the server has heard of it, and the server's word for what follows is to come first.
+    expect(page.get_by_role("region", name="At work 3").locator("[data-agent=docs]")).to_have_count(1)
+    assert page.evaluate(FOCUSED) == "docs"
     server.change("docs", state="idle")
     expect(page.get_by_role("region", name="Idle 3").locator("[data-agent=docs]")).to_have_count(1)
     assert page.evaluate(FOCUSED) == "docs"

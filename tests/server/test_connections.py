@@ -239,7 +239,7 @@ def test_clients_that_come_and_go_leave_nothing_behind(served: Served, folders: 
     stays = served.zot(folders[0])
     served.start()
     descriptors: list[int] = []
-    for _ in range(20):
+    for _ in range(40):
         client = served.zot(folders[1])
         client.send(type="prompt", message="where?")
         client.until("done")
@@ -249,7 +249,8 @@ def test_clients_that_come_and_go_leave_nothing_behind(served: Served, folders: 
         stays.until("response")
         descriptors.append(len(os.listdir("/proc/self/fd")))
         assert outlets() <= others + 1
-    assert max(descriptors[10:]) <= max(descriptors[:10])
+    # What is left behind stays: a file that a thread is just reading does not.
+    assert min(descriptors[-10:]) <= max(descriptors[:10])
 
 
 def test_one_client_drives_sessions_in_several_folders_at_once(served: Served, folders: list[Path]) -> None:

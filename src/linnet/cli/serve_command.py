@@ -152,6 +152,7 @@ class _Serving:
 
     def run(self) -> int:
         from linnet.runtime.settings.folders import home_folder
+        from linnet.serve.agents.garbage import GarbageCollection
         from linnet.serve.agents.host import Host
         from linnet.serve.unix import systemd
         from linnet.serve.unix.loop import Loop, is_own, raise_limit_of_descriptors
@@ -174,8 +175,10 @@ class _Serving:
             http = self._http(host, home) if self._said.get("http") else None
             self._announce(place, http, host.options.state)
             systemd.notify("READY=1")
-            _collect_garbage()
+            garbage = GarbageCollection(lambda: host.is_quiet)
+            garbage.begin()
             loop.run()
+            garbage.stop()
             systemd.notify("STOPPING=1")
             if http is not None:
                 http.stop()
@@ -269,10 +272,3 @@ def _taken_keys() -> dict[str, str]:
 
     conceal_variables([name for name in KEY_VARIABLES if os.environ.get(name)])
     return dict(os.environ)
-
-
-def _collect_garbage() -> None:
-    import gc
-
-    gc.freeze()
-    gc.enable()

@@ -207,6 +207,11 @@ class Host:
         )
 
     @property
+    def is_quiet(self) -> bool:
+        """Return whether no agent works."""
+        return not any(agent.is_working for agent in list(self.shared.awake))
+
+    @property
     def draining(self) -> bool:
         return self.shared.draining
 

@@ -22,6 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "tools": {"core", "files", "logs.py", "concurrency", "processes"},
     "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
     "eventlog": {"core", "wire", "files"},
+    "depot": {"core", "files", "eventlog", "store"},  # The port, and one in memory.
     "export": {"core", "store"},
     # Extensions for pi are told of a session in pi's words, which are those of its wire.
     "extensions": {"core", "wire", "files", "logs.py", "concurrency", "processes", "tools"},

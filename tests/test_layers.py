@@ -68,6 +68,7 @@ ROOMS: dict[str, set[str]] = {
     "core/extensions": {"core"},
     "core/permissions": {"core"},
     "core/project": {"core/text"},
+    "core/fleet": {"core"},
     "wire": set(),
     "wire/zot": {"wire"},
     "wire/pi": {"wire"},

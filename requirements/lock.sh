@@ -6,7 +6,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 python3 -m venv "$scratch"
 "$scratch/bin/pip" install --quiet pip-tools
-for name in runtime build mcp serve dev litellm local; do
+for name in runtime build mcp serve postgres dev litellm local; do
   CUSTOM_COMPILE_COMMAND="make lock" "$scratch/bin/pip-compile" --quiet --upgrade --generate-hashes --allow-unsafe \
     --strip-extras --no-emit-index-url --no-emit-trusted-host --no-emit-find-links --output-file "$name.txt" "$name.in"
 done

@@ -23,6 +23,7 @@ pytest_plugins = (
     "tests.suite.signals",
     "tests.suite.marks",
     "tests.suite.validated",
+    "tests.postgres.fixtures",
 )
 
 # A busy machine is no failure: nothing here is timed. Where CI is set Hypothesis would draw the same in every run, and

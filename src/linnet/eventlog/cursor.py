@@ -1,16 +1,11 @@
 """One reader of an agent's events: from the number that it saw last, at its own speed."""
 
-from bisect import bisect_right
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from linnet.core.events import Event
-from linnet.eventlog.event_log import EventLog
-from linnet.eventlog.segment import Numbered, Reading, firsts
-from linnet.eventlog.spelling import Unreadable
-
-MOST_AT_ONCE = 1024  # Events, about: one who is far behind lets others have their turn.
+from linnet.eventlog.followed import Log, Numbered, Older
 
 
 class Gap(Struct, frozen=True):
@@ -26,13 +21,13 @@ class Cursor:
     time may call.
     """
 
-    def __init__(self, log: EventLog) -> None:
+    def __init__(self, log: Log, wake: Callable[[], None] = lambda: None) -> None:
+        """`wake` is called in any thread when there is more of what is not in memory; the log tells of what is new."""
         self._log = log
+        self._wake = wake
         self.position = 0
         """The number of the event that was handed out last."""
-        self._reading: Reading | None = None
-        self._file = 0  # The number with which that file begins.
-        self._pending: list[Numbered] = []  # Read, and not handed out.
+        self._older: Older | None = None
         self._later: list[Numbered] = []  # Taken, and put back.
 
     def join(self) -> list[Event]:
@@ -42,13 +37,17 @@ class Cursor:
         return opening
 
     def seek(self, after: int) -> list[Event] | Gap:
-        """Go on after this number; 0 is the beginning. Return what an encoder has to skip before."""
+        """Go on after this number; 0 is the beginning. Return what an encoder has to skip before. May wait for it."""
         self.close()
         self.position = after
         opening = self._log.opening_after(after)
         if opening is not None:
             return opening
-        return Gap(after) if after > self._log.head else self._search()
+        if after > self._log.head:
+            return Gap(after)
+        self._older = self._log.older(self._wake)
+        skipped = self._older.begin(after)
+        return self._lost() if skipped is None else skipped
 
     def take(self, upto: int | None = None) -> list[Numbered] | Gap:
         """Return what comes next: nothing, if that is yet to happen. With `upto`, nothing that comes after that number:
@@ -64,80 +63,36 @@ class Cursor:
         self.position = early[-1].last if early else before
         return early
 
+    def close(self) -> None:
+        """Let go of what is read from, if anything is. Idempotent."""
+        self._later = []
+        if self._older is not None:
+            self._older.close()
+            self._older = None
+
     def _take(self) -> list[Numbered] | Gap:
         if self._later:
             later, self._later = self._later, []
             return self._handed(later)
-        if self._reading is None:
+        if self._older is None:
             recent = self._log.recent(self.position)
             if recent is not None:
                 return self._handed(recent)
-            found = self._search()
-            if isinstance(found, Gap):
-                return found
-        if self._pending:
-            pending, self._pending = self._pending, []
-            return self._handed(pending)
-        try:
-            return self._read()
-        except (OSError, Unreadable):
-            return self._lost()
-
-    def close(self) -> None:
-        """Let go of the file, if one is open. Idempotent."""
-        self._pending, self._later = [], []
-        if self._reading is not None:
-            self._reading.close()
-            self._reading = None
-
-    def _search(self) -> list[Event] | Gap:
-        """Open the file with the event after `position`, and return what comes before that in the file."""
-        try:
-            starts = firsts(self._log.folder)
-            if not starts:
+            self._older = self._log.older(self._wake)
+            if not self._older.go_on(self.position):
                 return self._lost()
-            start = starts[max(bisect_right(starts, self.position) - 1, 0)]
-            reading = self._open(start)
-            if self.position < start - 1 or (self.position < start and not reading.header.whole):
-                return self._lost()
-            skipped: list[Event] = []
-            for batch in reading.batches(self._log.readable(start)):
-                count = self.position - batch.first + 1 if batch.first else len(batch.events)
-                skipped += batch.events[:count] if count > 0 and not batch.parent else ()
-                if batch.first and batch.last > self.position:
-                    self._pending.append(batch)
-                    break
-        except (OSError, Unreadable):
-            return self._lost()
-        return skipped
+        return self._read(self._older)
 
-    def _read(self) -> list[Numbered] | Gap:
-        """Return more of the file, or of those that follow it."""
-        while self._reading is not None:
-            # Asked before the file is read: if there is another, nothing will be added to this one.
-            later = [start for start in firsts(self._log.folder) if start > self._file]
-            found: list[Numbered] = []
-            count = 0
-            for batch in self._reading.batches(None if later else self._log.readable(self._file)):
-                if batch.first:  # Or else it is what an encoder has to know, and ours does.
-                    found.append(batch)
-                    count += len(batch.events)
-                if count >= MOST_AT_ONCE:
-                    break
-            if found:
-                return self._handed(found)
-            if not later:
+    def _read(self, older: Older) -> list[Numbered] | Gap:
+        while (found := older.read()) is not None:
+            if new := self._handed(found):
+                return new
+            if older.ended:
                 self.close()
+                return self._handed(self._log.recent(self.position) or [])
+            if not found:
                 return []
-            self.close()
-            header = self._open(later[0]).header
-            if not header.whole or self.position < later[0] - 1:  # The file between both was dropped.
-                return self._lost()
-        return []
-
-    def _open(self, start: int) -> Reading:
-        self._reading, self._file = Reading(self._log.folder, start), start
-        return self._reading
+        return self._lost()
 
     def _handed(self, batches: Sequence[Numbered]) -> list[Numbered]:
         """Take note that these are handed out, but for those that were before."""

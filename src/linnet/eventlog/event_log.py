@@ -14,9 +14,11 @@ from msgspec import Struct
 
 from linnet.core.events import Event
 from linnet.core.loop.opening import Opening
+from linnet.eventlog.followed import Numbered
+from linnet.eventlog.older_files import OlderFiles
 from linnet.eventlog.reserved import Reserved, boot
 from linnet.eventlog.retention import drop
-from linnet.eventlog.segment import Header, Numbered, Reading, Segment, firsts
+from linnet.eventlog.segment import Header, Reading, Segment, firsts
 from linnet.eventlog.spelling import UNTOLD, VERSION, Unreadable
 from linnet.files.folders import make
 
@@ -57,7 +59,7 @@ class EventLog:
         """`clock` tells milliseconds since 1970. `least` is a number that is known to have been told: if the files do
         not have it, they have lost it. Raises OSError.
         """
-        self.folder = folder
+        self._folder = folder
         self._reserved = reserved
         self._clock = clock
         self._least = least
@@ -141,7 +143,11 @@ class EventLog:
                 found.append(batch)
             return found[::-1]
 
-    def readable(self, first: int) -> int | None:
+    def older(self, wake: Callable[[], None]) -> OlderFiles:
+        """Return what reads the files, which are at hand: nobody need be woken."""
+        return OlderFiles(self._folder, self._readable)
+
+    def _readable(self, first: int) -> int | None:
         """Return how many bytes are whole lines of the file that begins with this number; None: all of them."""
         segment = self._segment
         return segment.size if segment is not None and segment.first == first else None
@@ -182,7 +188,7 @@ class EventLog:
             self._segment = None
 
     def _next_segment(self, first: int) -> Segment:
-        segment = Segment(self.folder, first)
+        segment = Segment(self._folder, first)
         try:
             segment.begin(Header(VERSION, first, self._boot, self._whole), self._opening.kept, self._clock())
         except OSError:
@@ -191,7 +197,7 @@ class EventLog:
         if self._segment is not None:
             self._segment.close()
         self._segment, self._whole = segment, True
-        drop([self.folder], self._limits.bytes, self._clock() - self._limits.milliseconds)
+        drop([self._folder], self._limits.bytes, self._clock() - self._limits.milliseconds)
         return segment
 
     def _remember(self, numbered: Sequence[Numbered]) -> None:
@@ -202,13 +208,13 @@ class EventLog:
 
     def _resume(self) -> None:
         """Go on where an earlier process was; above all that any has told, if nobody can say where that was."""
-        is_new = not os.path.isdir(self.folder)
+        is_new = not os.path.isdir(self._folder)
         if is_new:
-            make(self.folder, 0o700)
+            make(self._folder, 0o700)
         if is_new and not self._least:
             self._next_segment(1)  # Or else nobody could say after a restart that no number was given.
             return
-        found = firsts(self.folder)
+        found = firsts(self._folder)
         try:
             self._head = self._resumed(found[-1] if found else 0)
         except (OSError, Unreadable):
@@ -219,7 +225,7 @@ class EventLog:
 
     def _resumed(self, first: int) -> int:
         """Read the newest file, and return the number of the last event. Raises OSError, Unreadable."""
-        reading = Reading(self.folder, first)
+        reading = Reading(self._folder, first)
         last = first - 1
         try:
             for batch in reading.batches(None):
@@ -231,7 +237,7 @@ class EventLog:
             if reading.header.boot != self._boot and not reading.closed:
                 raise Unreadable("the machine was started anew, and may have lost the end of it")
             if reading.whole_lines < self._limits.file:
-                self._segment = Segment(self.folder, first, reading.whole_lines, reading.messages)
+                self._segment = Segment(self._folder, first, reading.whole_lines, reading.messages)
         finally:
             reading.close()
         return last

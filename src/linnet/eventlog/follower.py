@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 
 from linnet.eventlog.cursor import Cursor, Gap
-from linnet.eventlog.event_log import EventLog
+from linnet.eventlog.followed import Log
 from linnet.wire.dialect import Buffers, Encoder
 from linnet.wire.numbered import Framing, numbered_lines
 
@@ -13,12 +13,20 @@ class Follower:
     have set the same. One thread at a time may call.
     """
 
-    def __init__(self, log: EventLog, encoder: Callable[[], Encoder], framing: Framing = "plain") -> None:
-        """`encoder` makes a fresh one. `framing` says how the last line of an event carries the event's number."""
+    def __init__(
+        self,
+        log: Log,
+        encoder: Callable[[], Encoder],
+        framing: Framing = "plain",
+        wake: Callable[[], None] = lambda: None,
+    ) -> None:
+        """`encoder` makes a fresh one. `framing` says how the last line of an event carries the event's number. `wake`
+        is called when there is more of what is not in memory.
+        """
         self._make_encoder = encoder
         self._encoder = encoder()
         self._framing: Framing = framing
-        self._cursor = Cursor(log)
+        self._cursor = Cursor(log, wake)
 
     @property
     def position(self) -> int:

@@ -11,6 +11,7 @@ from msgspec.json import encode
 from linnet.core.events import Event
 from linnet.core.messages import Message
 from linnet.decoding import decoder_of
+from linnet.eventlog.followed import Numbered
 from linnet.eventlog.spelling import VERSION, Reader, Unreadable, Writer
 from linnet.files.replacing import write_all
 from linnet.wire.jsonl import Lines, Overlong
@@ -28,19 +29,6 @@ class Header(Struct, frozen=True):
     boot: str
     whole: bool
     """Nothing is missing between the file before this one and this."""
-
-
-class Numbered(Struct, frozen=True):
-    """Events that follow each other."""
-
-    first: int
-    """The number of the first. 0 if they were told before: they are what an encoder has to know."""
-    events: Sequence[Event]
-    parent: str = ""
-
-    @property
-    def last(self) -> int:
-        return self.first + len(self.events) - 1
 
 
 def name(first: int) -> str:

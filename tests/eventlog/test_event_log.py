@@ -20,10 +20,10 @@ from linnet.core.events import Event, TextGrew
 from linnet.eventlog import event_log, segment
 from linnet.eventlog.cursor import Cursor, Gap
 from linnet.eventlog.event_log import EventLog, Limits
+from linnet.eventlog.followed import Numbered
 from linnet.eventlog.follower import Follower
 from linnet.eventlog.reserved import BLOCK, Reserved
 from linnet.eventlog.retention import drop
-from linnet.eventlog.followed import Numbered
 from linnet.eventlog.spelling import UNTOLD
 from linnet.wire.numbered import numbered_lines
 from linnet.wire.pi.dialect import Pi

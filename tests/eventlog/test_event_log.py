@@ -24,6 +24,7 @@ from linnet.eventlog.followed import Numbered
 from linnet.eventlog.follower import Follower
 from linnet.eventlog.reserved import BLOCK, Reserved
 from linnet.eventlog.retention import drop
+from linnet.eventlog.segment import Segment
 from linnet.eventlog.spelling import UNTOLD
 from linnet.wire.numbered import numbered_lines
 from linnet.wire.pi.dialect import Pi
@@ -369,6 +370,27 @@ def test_what_was_told_is_there_after_a_kill(tmp_path: Path) -> None:
         assert not isinstance(found, Gap)
         assert found == [(number, events.SessionNamed(str(number))) for number in range(1, log.head + 1)]
         log.close()
+
+
+@pytest.mark.parametrize("moment", ["begin", "_write"])
+def test_nothing_is_missing_after_a_kill_between_two_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    class Killed(BaseException): ...
+
+    def killed(*_: object) -> None:
+        raise Killed
+
+    log = EventLog(str(tmp_path / "agent"), Reserved(str(tmp_path / "reserved")), lambda: 0, Limits(segment=300))
+    log.append([events.SessionNamed("1" * 300)])
+    with monkeypatch.context() as patched:
+        patched.setattr(Segment, moment, killed)
+        with pytest.raises(Killed):
+            log.append([events.SessionNamed("2")])  # It wants another file.
+    again = EventLog(str(tmp_path / "agent"), Reserved(str(tmp_path / "reserved")), lambda: 0, Limits(segment=300))
+    assert again.append([events.SessionNamed("2")]) == 2
+    assert all_after(again, 0) == [(1, events.SessionNamed("1" * 300)), (2, events.SessionNamed("2"))]
+    again.close()
 
 
 def test_a_long_reply_does_not_begin_a_file_with_every_piece(kept: Kept) -> None:

@@ -17,6 +17,7 @@ from linnet.files.replacing import write_all
 from linnet.wire.jsonl import Lines, Overlong
 
 SUFFIX = ".events.jsonl"
+UNBEGUN = ".new"
 CHUNK = 256 * 1024
 
 
@@ -46,7 +47,9 @@ class Segment:
     """A file that is written to. Whoever calls sees to it that one thread does at a time."""
 
     def __init__(self, folder: str, first: int, size: int = 0, messages: Sequence[Message] = ()) -> None:
-        """Open the file that begins with this number, to go on after so many bytes. `messages` are those in it.
+        """Open the file that begins with this number, to go on after so many bytes. `messages` are those in it. Without
+        any bytes it is a new one, which has its name once it has begun: whoever is killed before leaves none behind
+        that says nothing.
 
         Raises OSError.
         """
@@ -56,7 +59,8 @@ class Segment:
         self._begun = 0  # So many of them are what it begins with.
         self._writer = Writer(messages)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
-        self._fd = os.open(os.path.join(folder, name(first)), flags, 0o600)
+        self._path = os.path.join(folder, name(first))
+        self._fd = os.open(self._path if size else self._path + UNBEGUN, flags, 0o600)
         try:
             os.ftruncate(self._fd, size)  # What else there is was never told to anybody.
         except OSError:
@@ -66,6 +70,7 @@ class Segment:
     def begin(self, header: Header, opening: Sequence[Event], time: int) -> None:
         """Write what a file begins with. Raises OSError."""
         self._write(encode(header) + b"\n" + (self._writer.line(opening, 0, time) if opening else b""))
+        os.rename(self._path + UNBEGUN, self._path)
         self._begun = self.size
 
     @property

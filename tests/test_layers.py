@@ -22,7 +22,7 @@ LAYERS: dict[str, set[str]] = {
     "tools": {"core", "files", "logs.py", "concurrency", "processes"},
     "store": {"core", "wire", "files"},  # What is on disk is spelled as on pi's wire.
     "eventlog": {"core", "wire", "files"},
-    "depot": {"core", "files", "eventlog", "store"},  # The port, and one in memory.
+    "depot": {"core", "store"},
     "export": {"core", "store"},
     # Extensions for pi are told of a session in pi's words, which are those of its wire.
     "extensions": {"core", "wire", "files", "logs.py", "concurrency", "processes", "tools"},
@@ -69,6 +69,8 @@ ROOMS: dict[str, set[str]] = {
     "core/permissions": {"core"},
     "core/project": {"core/text"},
     "core/fleet": {"core"},
+    "depot": set(),
+    "depot/postgres": {"depot"},
     "wire": set(),
     "wire/zot": {"wire"},
     "wire/pi": {"wire"},
@@ -212,4 +214,9 @@ def test_a_room_is_no_drawer_and_a_name_is_not_worn_out() -> None:
 def test_only_one_layer_opens_sockets() -> None:
     opening = [path for path in MODULES if "socket" in {name.split(".")[0] for name in imports(path)}]
     proxy = ROOT / "processes" / "proxy"  # What commands in the sandbox may reach.
-    assert {layer(path) for path in opening if not path.is_relative_to(proxy)} <= {"providers", "serve", "testing"}
+    assert {layer(path) for path in opening if not path.is_relative_to(proxy)} <= {
+        "providers",
+        "serve",
+        "depot",
+        "testing",
+    }

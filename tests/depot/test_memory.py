@@ -4,9 +4,10 @@ from queue import SimpleQueue
 
 import pytest
 
-from linnet.depot.depot import Depot, Fenced
+from linnet.depot.depot import Depot
 from linnet.depot.memory import MemoryDepot
 from linnet.depot.records import Answered, Asked, Batch, Row
+from linnet.errors import Fenced
 from linnet.store.factory import LogFactory
 from linnet.testing.log_contract import LogContract
 

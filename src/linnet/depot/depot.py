@@ -13,14 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from linnet.depot.records import Asked, Batch, Claim, Effect, Hold, Row, Shown, Waiting
-from linnet.errors import SessionError
 from linnet.store.factory import LogFactory
-
-
-class Fenced(SessionError):
-    """Somebody else owns the agent by now, or it is gone: nothing was written."""
-
-    code = "fenced"
 
 
 class Depot(Protocol):
@@ -43,8 +36,10 @@ class Depot(Protocol):
     def remove(self, id: str) -> bool:
         """Forget an agent with all it told, and return whether there was one. Its session stays."""
 
-    def shown(self, since: int = 0) -> list[Shown]:
-        """Return the agents that have changed after this count, or all."""
+    def shown(self, since: int = 0) -> tuple[list[Shown], int]:
+        """Return the agents that have changed since a moment, and the moment to ask from next time; 0 is before all of
+        them. Some may be handed out that have not changed.
+        """
 
     def ids(self) -> list[str]:
         """Return the ids of all agents, those that were added first at the beginning."""

@@ -25,7 +25,7 @@ class Hints:
             self._listeners = [*self._listeners, tell]
             if self._queue is None:
                 self._queue = SimpleQueue()
-                Thread(target=self._tell, args=(self._queue,), name="hints", daemon=True).start()
+                Thread(target=self._tell, args=(self._queue,), name="linnet-hints", daemon=True).start()
         return lambda: self._unlisten(tell)
 
     def close(self) -> None:

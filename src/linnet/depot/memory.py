@@ -11,7 +11,7 @@ from linnet.core.fleet.changes import Added, Change, Removed
 from linnet.core.fleet.committing import committed
 from linnet.core.fleet.kept import Agent, Fleet
 from linnet.core.fleet.records import Asked, Batch, Claim, Effect, Hold, Row, Shown, Waiting
-from linnet.depot.depot import Fenced
+from linnet.depot.fencing import checked, fenced
 from linnet.depot.hints import Hints
 from linnet.depot.memory_sessions import MemorySessions
 from linnet.errors import SessionError
@@ -68,9 +68,9 @@ class MemoryDepot:
         self._hints.give(id)
         return was_there
 
-    def shown(self, since: int = 0) -> list[Shown]:
-        def decide(fleet: Fleet) -> tuple[list[Change], list[Shown]]:
-            return [], [agent.shown for agent in fleet.agents.values() if agent.changed > since]
+    def shown(self, since: int = 0) -> tuple[list[Shown], int]:
+        def decide(fleet: Fleet) -> tuple[list[Change], tuple[list[Shown], int]]:
+            return [], ([each.shown for each in fleet.agents.values() if each.changed > since], fleet.changed)
 
         return self._carry_out(decide)
 
@@ -126,17 +126,7 @@ class MemoryDepot:
         return self._held(hold, lambda agent: [each for each in agent.waiting if each.number > after])
 
     def commit(self, hold: Hold, batch: Batch) -> None:
-        def decide(fleet: Fleet) -> tuple[list[Change], None]:
-            decided = committed(fleet, hold, batch, self._clock())
-            match decided:
-                case "begun before":
-                    raise SessionError(f"a call of the agent {hold.agent} has begun before, and must not be repeated")
-                case str():
-                    raise fenced(hold)
-                case _:
-                    return decided, None
-
-        self._carry_out(decide)
+        self._carry_out(lambda fleet: (checked(hold, committed(fleet, hold, batch, self._clock())), None))
         self._hints.give(hold.agent)
 
     def effects(self, hold: Hold, calls: Sequence[str]) -> Mapping[str, Effect]:
@@ -145,7 +135,8 @@ class MemoryDepot:
     def drop(self, milliseconds: int, bytes: int) -> int:
         def decide(fleet: Fleet) -> tuple[list[Change], int]:
             before = self._clock() - milliseconds
-            decided = [each for agent in fleet.agents.values() for each in inbox.forgotten(agent, before, bytes)]
+            agents = fleet.agents.values()
+            decided = [each for it in agents for each in inbox.forgotten(it.id, inbox.weighed(it), before, bytes)]
             return [*decided], sum(each.before - fleet.agents[each.agent].first for each in decided)
 
         return self._carry_out(decide)
@@ -173,11 +164,6 @@ class MemoryDepot:
             return [], read(agent)
 
         return self._carry_out(decide)
-
-
-def fenced(hold: Hold) -> Fenced:
-    """Return the error for somebody who is not the owner any more."""
-    return Fenced(f"the agent {hold.agent} has another owner by now, or is gone; nothing was written")
 
 
 def _end(now: int, lease: float) -> int:

@@ -61,6 +61,13 @@ class Told(Struct, frozen=True):
     agent: str
     epoch: int
     row: Row
+    before: int
+    """The number of the last event before it."""
+
+    @property
+    def size(self) -> int:
+        """Return how many bytes of what is kept are this record's."""
+        return len(self.row.body) + sum(len(each.line) for each in self.row.answers)
 
 
 class Begun(Struct, frozen=True):

@@ -46,7 +46,7 @@ def _entries(batch: Batch) -> list[changes.Change]:
 
 def _row(agent: Agent, hold: Hold, batch: Batch, now: int) -> list[changes.Change]:
     place = batch.row.place
-    decided: list[changes.Change] = [changes.Told(agent.id, hold.epoch, dated(batch.row, now))]
+    decided: list[changes.Change] = [changes.Told(agent.id, hold.epoch, dated(batch.row, now), agent.last)]
     for number in batch.begun:
         if number in agent.commands:
             decided.append(changes.Begun(agent.id, hold.epoch, number))
@@ -76,7 +76,7 @@ def _follows(fleet: Fleet, entries: Entries) -> bool:
     session = fleet.sessions.get(entries.key)
     if entries.header:
         return session is None and (entries.head, entries.epoch) == (0, 1)
-    return session is not None and (len(session.lines), session.epoch) == (entries.head, entries.epoch)
+    return session is not None and (session.head, session.epoch) == (entries.head, entries.epoch)
 
 
 def _may_be_noted(agent: Agent, effects: Sequence[Effect]) -> bool:

@@ -1,6 +1,9 @@
 """Decides what becomes of a command that is asked, and where somebody who reads begins."""
 
+from collections.abc import Sequence
 from typing import Literal
+
+from msgspec import Struct
 
 from linnet.core.fleet.changes import Change, Forgotten, Queued
 from linnet.core.fleet.kept import Agent, Fleet
@@ -28,26 +31,32 @@ def mark(agent: Agent, number: int) -> int | None:
     """Return the place of the last marked record from which on everything after this number is told; None if there is
     none: it is not kept any more, or nothing was told yet.
     """
-    found = None
-    before = None  # The number of the last event before a record.
-    for told in agent.rows:
-        row = told.row
-        if before is None:
-            before = row.first - 1 if row.first else row.last
-        if row.marked and before <= number:
-            found = row.place
-        before = row.last
-    return found
+    places = [told.row.place for told in agent.rows if told.row.marked and told.before <= number]
+    return places[-1] if places else None
 
 
-def forgotten(agent: Agent, before: int, most_bytes: int) -> list[Forgotten]:
+class Weight(Struct, frozen=True):
+    """What counts of a record when it is decided how long it is kept."""
+
+    place: int
+    marked: bool
+    time: int
+    size: int
+
+
+def forgotten(agent: str, rows: Sequence[Weight], before: int, most_bytes: int) -> list[Forgotten]:
     """Return what changes if nothing is kept that was told before this time, and at most so many bytes; but always what
-    follows the last mark.
+    follows the last mark. `rows` are all records of the agent that are kept.
     """
-    sizes = [len(told.row.body) + sum(len(each.line) for each in told.row.answers) for told in agent.rows]
-    keep = 0
-    for at, told in enumerate(agent.rows):
-        is_old = at > 0 and agent.rows[at - 1].row.time < before
-        if told.row.marked and (is_old or sum(sizes[keep:]) > most_bytes):
-            keep = at
-    return [Forgotten(agent.id, agent.rows[keep].row.place)] if keep else []
+    kept = sum(each.size for each in rows)  # From the place on that would be the first.
+    keep = counted = 0
+    for at, row in enumerate(rows):
+        is_old = at > 0 and rows[at - 1].time < before
+        if row.marked and (is_old or kept > most_bytes):
+            kept -= sum(each.size for each in rows[counted:at])
+            keep = counted = at
+    return [Forgotten(agent, rows[keep].place)] if keep else []
+
+
+def weighed(agent: Agent) -> list[Weight]:
+    return [Weight(told.row.place, told.row.marked, told.row.time, told.size) for told in agent.rows]

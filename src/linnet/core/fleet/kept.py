@@ -50,6 +50,8 @@ class Agent(Struct):
     place: int = 0
     changed: int = 0
     asked: int = 0
+    open: int = 0
+    """How many commands are not answered."""
     rows: list[changes.Told] = field(default_factory=list)
     commands: dict[int, Command] = field(default_factory=dict)
     names: dict[tuple[str, str], int] = field(default_factory=dict)
@@ -66,7 +68,7 @@ class Agent(Struct):
 
     @property
     def shown(self) -> Shown:
-        return Shown(self.id, self.record, self.working, self.owner, self.last, self.parked, self.changed)
+        return Shown(self.id, self.record, self.working, self.owner, self.last, self.parked)
 
     @property
     def first(self) -> int:
@@ -85,15 +87,23 @@ class Session(Struct):
     header: bytes
     lines: list[bytes]
     epoch: int = 1
+    skipped: int = 0
+    """So many lines come before those that are here: whoever decides may have been handed the end alone."""
+
+    @property
+    def head(self) -> int:
+        """Return how many lines there are."""
+        return self.skipped + len(self.lines)
 
 
 class Fleet:
-    """Everything that a depot keeps. It changes only by `apply`."""
+    """Everything that a depot keeps, or what somebody has to know of it to decide. It changes only by `apply`."""
 
     def __init__(self) -> None:
         self.agents: dict[str, Agent] = {}
         self.sessions: dict[str, Session] = {}
-        self._changed = 0
+        self.changed = 0
+        """Grows with each change of what an agent shows."""
 
     def apply(self, decided: Iterable[changes.Change]) -> None:
         """Make all of these changes. They were decided about what is here."""
@@ -121,7 +131,7 @@ class Fleet:
                 self._told(self.agents[change.agent], change)
             case changes.Queued(id, number, asked):
                 agent = self.agents[id]
-                agent.asked = number
+                agent.asked, agent.open = number, agent.open + 1
                 agent.commands[number] = Command(number, asked)
                 agent.names[asked.client, asked.name] = number
             case changes.Begun(id, epoch, number):
@@ -129,6 +139,7 @@ class Fleet:
             case changes.Answer(id, place, answered):
                 command = self.agents[id].commands[answered.command]
                 command.answer, command.answered_at = answered.line, place
+                self.agents[id].open -= 1
             case _:
                 assert_never(change)
 
@@ -174,8 +185,8 @@ class Fleet:
                 assert_never(change)
 
     def _changes(self, agent: Agent) -> None:
-        self._changed += 1
-        agent.changed = self._changed
+        self.changed += 1
+        agent.changed = self.changed
 
 
 def _forget(agent: Agent, before: int) -> None:

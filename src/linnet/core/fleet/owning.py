@@ -48,7 +48,7 @@ def claimed(
 def is_free(agent: Agent, now: int) -> bool:
     """Return whether there is something to do and nobody to do it."""
     unowned = not agent.owner or agent.until <= now
-    return unowned and not agent.parked and (agent.working or bool(agent.waiting))
+    return unowned and not agent.parked and (agent.working or agent.open > 0)
 
 
 def losses_with(agent: Agent) -> int:

@@ -134,5 +134,3 @@ class Shown(Struct, frozen=True):
     last: int
     parked: str = ""
     """Why it is set aside: it has killed its workers too often."""
-    changed: int = 0
-    """Grows with each change of any of these, over all agents."""

@@ -1,0 +1,1 @@
+"""A depot in Postgres. Nobody who keeps files imports it."""

@@ -1,5 +1,6 @@
 """Connections to one database, for any number of threads; what goes wrong with them is said in the depot's words."""
 
+import logging
 import socket
 import time
 from collections.abc import Callable, Iterator
@@ -8,9 +9,12 @@ from threading import Condition, Lock, Thread
 
 import psycopg
 from psycopg import Connection
-from psycopg.errors import DeadlockDetected, InsufficientPrivilege, SerializationFailure
+from psycopg.errors import InsufficientPrivilege
 
 from linnet.errors import LogUnavailable, SessionError
+
+# It warns of each connection that is lost while something is sent: whoever called is told that anyway.
+logging.getLogger("psycopg").addHandler(logging.NullHandler())
 
 MOST = 8  # Connections of one process that are at work at once; threads wait for their turn.
 PATIENCE = 15.0  # Seconds that a call may take; then the connection is given up.
@@ -46,7 +50,7 @@ class Connections:
         try:
             if held is None:
                 held = self.connect()
-            with self._watch.limited(held), _said():
+            with self._watch.limited(held), _said(held):
                 if self._prepare is not None:
                     self._prepare(held)
                     self._prepare = None
@@ -162,16 +166,16 @@ def _cut(connection: Connection) -> None:
 
 
 @contextmanager
-def _said() -> Iterator[None]:
+def _said(connection: Connection | None = None) -> Iterator[None]:
     """Say what psycopg says in the depot's words."""
     try:
         yield
-    except (DeadlockDetected, SerializationFailure, psycopg.OperationalError, psycopg.InterfaceError) as error:
-        raise LogUnavailable(f"the database cannot be reached: {_words(error)}") from error
-    except InsufficientPrivilege as error:
-        raise SessionError(f"the database does not allow it: {_words(error)}") from error
     except psycopg.Error as error:
-        raise SessionError(f"the database refuses: {_words(error)}") from error
+        passes = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        if passes or (connection is not None and connection.closed):  # The server may end it for a reason of its own.
+            raise LogUnavailable(f"the database cannot be reached: {_words(error)}") from error
+        verb = "does not allow it" if isinstance(error, InsufficientPrivilege) else "refuses"
+        raise SessionError(f"the database {verb}: {_words(error)}") from error
 
 
 def _words(error: psycopg.Error) -> str:

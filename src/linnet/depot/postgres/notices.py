@@ -99,6 +99,7 @@ class Notices:
 
     def _serve(self, connection: Connection) -> None:
         """Send and hear until the connection is lost, or this is closed."""
+        connection.add_notify_handler(lambda notice: self._tell(notice.payload))  # While something is executed.
         for number in range(SHARDS):
             connection.execute(SQL("listen {}").format(Identifier(f"linnet_{number}")))
         self._tell("")  # Whatever happened before, nobody was told of.
@@ -116,7 +117,6 @@ class Notices:
             self._pending = set()
         if agents:
             connection.execute(_SEND, [[shard(each) for each in agents], agents])
-            self._hear(connection)
 
     def _hear(self, connection: Connection) -> None:
         while (notice := connection.pgconn.notifies()) is not None:

@@ -12,7 +12,7 @@ from linnet.core.fleet.kept import Agent, Fleet
 from linnet.core.fleet.records import Asked, Batch, Claim, Effect, Hold, Row, Shown, Waiting
 from linnet.depot.fencing import checked, fenced
 from linnet.depot.postgres import locked_rows
-from linnet.depot.postgres.connections import Connections
+from linnet.depot.postgres.connections import PATIENCE, Connections
 from linnet.depot.postgres.locked_rows import Loading
 from linnet.depot.postgres.notices import Notices
 from linnet.depot.postgres.postgres_sessions import PostgresSessions
@@ -27,9 +27,11 @@ MOST_WEIGHED = 100  # Agents of which records are dropped at once.
 class PostgresDepot:
     """A `Depot`. Invariant: every change is decided by the machine while what it is decided about is locked."""
 
-    def __init__(self, dsn: str, name: str = "linnet") -> None:
-        """`name` is what the database's list of connections shows. Nothing is connected before the first call."""
-        self._connections = Connections(dsn, name)
+    def __init__(self, dsn: str, name: str = "linnet", *, patience: float = PATIENCE) -> None:
+        """`name` is what the database's list of connections shows. A call takes `patience` seconds at most, or is given
+        up. Nothing is connected before the first call.
+        """
+        self._connections = Connections(dsn, name, patience=patience)
         self._connections.preparing(prepare)
         self._transactions = Transactions(self._connections)
         self._notices = Notices(self._connections.connect)

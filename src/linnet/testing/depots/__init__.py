@@ -1,0 +1,1 @@
+"""Parts of `linnet.testing.depot_contract`."""

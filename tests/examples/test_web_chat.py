@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Route, sync_playwright
 
 APP = Path(__file__).parents[2] / "examples" / "web_chat" / "app.py"
 SCRIPT = {"turns": [[{"text": "Hello from the agent."}]], "loop": True}
@@ -29,8 +29,10 @@ def chat(folder: Path) -> Iterator[int]:
     with subprocess.Popen(command, cwd=folder, env=env, stdout=pipe, stderr=pipe, text=True) as server:
         assert server.stdout
         assert server.stderr
-        yield int(server.stdout.readline().rpartition(":")[2])
-        server.terminate()
+        try:
+            yield int(server.stdout.readline().rpartition(":")[2])
+        finally:
+            server.terminate()
         assert server.stderr.read() == ""
 
 
@@ -95,9 +97,13 @@ def test_the_page_shows_what_is_said_and_goes_on_after_a_reload(tmp_path: Path) 
         browser = playwright.chromium.launch(executable_path=path, args=["--headless", "--no-sandbox", "--disable-gpu"])
         who = {"username": "ann", "password": "sunshine"}
         page = browser.new_context(http_credentials=who).new_page()  # type: ignore[arg-type]
-        page.goto(f"http://127.0.0.1:{port}/")
+        held: list[Route] = []
+        page.route("**/me", lambda route: held.append(route), times=1)
+        with page.expect_request("**/me"):
+            page.goto(f"http://127.0.0.1:{port}/")
         page.fill("input", "<b>hi</b>")
-        page.click("button")
+        page.click("button")  # Before the page knows whom to send it to.
+        held[0].continue_()
         page.wait_for_selector(".reply:has-text('Hello from the agent.')")
         page.reload()
         page.wait_for_selector(".reply:has-text('Hello from the agent.')")

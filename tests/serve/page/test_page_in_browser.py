@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.export.conftest import HOSTILE
 from tests.serve.page.conversations import (
@@ -634,7 +634,7 @@ def test_fifty_thousand_messages_are_a_page_to_work_with(open_page: Open, server
     page.get_by_label("Place in the conversation").evaluate(
         "slider => { slider.value = 25000; slider.dispatchEvent(new Event('change', { bubbles: true })) }"
     )
-    expect(inner.locator("[data-at='25000']")).to_be_visible()
+    expect(inner.locator("[data-at='25000']")).to_be_in_viewport()
     before = inner.locator("[data-at='25000']").bounding_box()
     server.say("one", said(reply("And one more.")))
     expect(page.locator(".place")).to_contain_text("of 50,001")
@@ -645,6 +645,25 @@ def test_fifty_thousand_messages_are_a_page_to_work_with(open_page: Open, server
     page.get_by_role("button", name="Newest").click()
     expect(inner).to_contain_text("And one more.")
     assert page.evaluate("document.querySelectorAll('*').length") < 8_000
+
+
+def test_who_goes_to_a_place_gets_there_also_if_what_is_around_it_comes_first(
+    open_page: Open, server: FakeServer
+) -> None:
+    agent = server.add("one")
+    agent.messages = long(3_000)
+    page = open_page("one")
+    inner = page.locator(".inner")
+    expect(page.locator(".place")).to_contain_text("of 3,000")
+    held: list[Route] = []
+    page.route(re.compile(r"/snapshot\?.*before=1100"), lambda route: held.append(route), times=1)
+    page.get_by_label("Place in the conversation").evaluate(
+        "slider => { slider.value = 1000; slider.dispatchEvent(new Event('change', { bubbles: true })) }"
+    )
+    expect(inner.locator("[data-at='999']")).to_have_count(1)
+    expect(inner.locator("[data-at='1000']")).to_have_count(0)
+    held[0].continue_()
+    expect(inner.locator("[data-at='1000']")).to_be_in_viewport()
 
 
 def test_what_is_looked_at_stays_when_older_messages_come(open_page: Open, server: FakeServer) -> None:

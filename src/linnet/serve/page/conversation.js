@@ -114,18 +114,17 @@ export class Conversation extends Component {
     // Somebody else may have branched, or begun another session: what is shown here is not the conversation any more.
     const { agent } = this.props;
     if (before && agent && before.session_id !== agent.session_id && !this.props.own) this.feed.load();
+    const aimed = this.aim === undefined ? null : this.node(this.aim);
     if (this.follow) this.toEnd();
-    else if (this.anchor) {
+    else if (aimed) {
+      // Also if something else was drawn with it: whoever goes somewhere does not want to stay.
+      const box = aimed.getBoundingClientRect(), frame = this.place.getBoundingClientRect();
+      if (box.top < frame.top || box.bottom > frame.bottom) aimed.scrollIntoView({ block: "nearest" });
+      if (document.activeElement?.closest(".talk, body") && !document.activeElement.matches("input, textarea")) aimed.focus({ preventScroll: true });
+      this.aim = undefined;
+    } else if (this.anchor) {
       const node = this.node(this.anchor.at);
       if (node) this.place.scrollTop += node.getBoundingClientRect().top - this.anchor.top;
-    } else if (this.aim !== undefined) {
-      const node = this.node(this.aim);
-      if (node) {
-        const box = node.getBoundingClientRect(), frame = this.place.getBoundingClientRect();
-        if (box.top < frame.top || box.bottom > frame.bottom) node.scrollIntoView({ block: "nearest" });
-        if (document.activeElement?.closest(".talk, body") && !document.activeElement.matches("input, textarea")) node.focus({ preventScroll: true });
-        this.aim = undefined;
-      }
     }
     this.anchor = null;
   }

@@ -184,12 +184,6 @@ class LogRefused(SessionError):
         super().__init__(f"the session {key} cannot be written to any more: {reason}; this agent has ended")
 
 
-class Fenced(SessionError):
-    """Somebody else owns the agent by now, or it is gone: nothing was written."""
-
-    code = "fenced"
-
-
 class ProviderError(LinnetError):
     code = "provider"
 

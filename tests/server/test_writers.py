@@ -36,6 +36,7 @@ ALLOWED = {
     "cli/sessions_command.py: sys.stdout.writelines": "a page of HTML, which has no such characters",
     "tools/search/searcher.py: sys.stdout.buffer": "a program of ours, on a pipe to us",
     "extensions/mcp/connection.py: logging": "it silences another library",
+    "depot/postgres/connections.py: logging": "the same",
 }
 # Descriptors that are files and pipes of our own, never a terminal.
 OWN_DESCRIPTORS = {
@@ -44,6 +45,7 @@ OWN_DESCRIPTORS = {
     "server/wakeup.py",
     "store/file.py",
     "store/log.py",
+    "depot/postgres/notices.py",
     "files/replacing.py",
     "providers/recorded/recorder.py",
     "capture/drive.py",

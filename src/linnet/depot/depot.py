@@ -13,7 +13,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, Protocol
 
 from linnet.depot.records import Asked, Batch, Claim, Effect, Hold, Row, Shown, Waiting
+from linnet.errors import SessionError
 from linnet.store.factory import LogFactory
+
+
+class Fenced(SessionError):
+    """Somebody else owns the agent by now, or it is gone: nothing was written. No client hears of it: what it waits for
+    is the new owner's to do.
+    """
 
 
 class Depot(Protocol):

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from linnet.core.fleet.changes import Change
 from linnet.core.fleet.committing import Refusal
 from linnet.core.fleet.records import Hold
-from linnet.errors import Fenced, SessionError
+from linnet.depot.depot import Fenced
+from linnet.errors import SessionError
 
 
 def fenced(hold: Hold) -> Fenced:

@@ -14,9 +14,8 @@ from contextlib import suppress
 from functools import partial
 from queue import Empty, SimpleQueue
 
-from linnet.depot.depot import Depot
+from linnet.depot.depot import Depot, Fenced
 from linnet.depot.records import Answered, Batch, Claim, Effect, Entries, Row
-from linnet.errors import Fenced
 from linnet.testing.depots.owners import OwnersContract
 from linnet.testing.depots.steps import MOST_STEPS, PATIENCE, Tries, asked, is_fenced, is_refused, made, told
 

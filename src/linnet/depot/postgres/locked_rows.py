@@ -7,12 +7,12 @@ what it changes another.
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, LiteralString, TypeAlias
 
-from msgspec.msgpack import Decoder
 from psycopg import Connection, Cursor
 
 from linnet.core.fleet import changes
 from linnet.core.fleet.kept import Agent, Command, Fleet, Session
 from linnet.core.fleet.records import Answered, Asked, Effect, Row
+from linnet.decoding import decoder_of
 
 Send: TypeAlias = Callable[[LiteralString, Sequence[object]], Cursor[Any]]
 
@@ -25,7 +25,7 @@ select number, client, name, kind, dialect, role, line, digest, begun, answer, a
 """
 EFFECT: LiteralString = "select call, tool, state, repeatable, result, epoch, place from linnet.effects"
 TOLD: LiteralString = "select place, first, last, body, marked, answers, time, epoch, before from linnet.told"
-_answers = Decoder(tuple[Answered, ...])
+_answers = decoder_of(tuple[Answered, ...])
 
 
 def agent(row: Sequence[Any]) -> Agent:

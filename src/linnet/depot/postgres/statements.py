@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import LiteralString, TypeAlias, assert_never
 
-from msgspec.msgpack import encode
+from msgspec.json import encode
 
 from linnet.core.fleet import changes
 

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from linnet.depot.depot import Depot
+from linnet.depot.depot import Depot, Fenced
 from linnet.depot.records import Answered, Asked, Claim, Entries, Row
-from linnet.errors import Fenced, LogUnavailable, SessionError
+from linnet.errors import LogUnavailable, SessionError
 from linnet.store.header import VERSION, Header, header_line
 
 T = TypeVar("T")

@@ -3,11 +3,24 @@
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
+from linnet.testing.agent import Frame
 from linnet.testing.model_server import ModelServer
 from tests.acp.editor import Editor, text
 from tests.acp.test_turns import begun
 
 Start = Callable[..., Editor]
+
+
+def answers(editor: Editor, *ids: int) -> dict[int, Frame]:
+    """Return the responses to these requests, in whatever order they come."""
+    found: dict[int, Frame] = {}
+    while len(found) < len(ids):
+        frame = editor.until(lambda frame: "method" not in frame)
+        found[frame["id"]] = frame
+    assert set(found) == set(ids)
+    return found
 
 
 def test_a_second_prompt_begins_when_the_first_has_ended(acp: Start, folder: Path, server: ModelServer) -> None:
@@ -56,3 +69,42 @@ def test_a_compaction_is_a_turn_that_can_be_cancelled(acp: Start, folder: Path, 
     assert told == ["in_progress", "cancelled", "in_progress", "completed"]
     assert editor.ask("session/prompt", sessionId=session, prompt=text("hello")) == {"stopReason": "end_turn"}
     assert "SUMMARY: scripted" in str(server.requests[-1].body)
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_one_that_came_while_something_else_takes_its_time_can_be_cancelled(
+    acp: Start, folder: Path, server: ModelServer, by_id: bool
+) -> None:
+    """A client may send both in one write, behind a request that is not answered at once."""
+    editor = acp()
+    session = begun(editor, folder)
+    listed = editor.send("session/list")
+    turn = editor.send("session/prompt", sessionId=session, prompt=text("!hang"))
+    if by_id:
+        editor.note("$/cancel_request", requestId=turn)
+    else:
+        editor.note("session/cancel", sessionId=session)
+    assert answers(editor, listed, turn)[turn]["result"] == {"stopReason": "cancelled"}
+    assert editor.ask("session/prompt", sessionId=session, prompt=text("hello")) == {"stopReason": "end_turn"}
+
+
+def test_one_for_a_session_that_is_being_opened_can_be_cancelled(acp: Start, folder: Path, server: ModelServer) -> None:
+    editor = acp()
+    session = begun(editor, folder)
+    editor.ask("session/prompt", sessionId=session, prompt=text("hello"))
+    editor.ask("session/close", sessionId=session)
+    loaded = editor.send("session/load", sessionId=session, cwd=str(folder), mcpServers=[])
+    turn = editor.send("session/prompt", sessionId=session, prompt=text("!hang"))
+    editor.note("session/cancel", sessionId=session)
+    assert answers(editor, loaded, turn)[turn]["result"] == {"stopReason": "cancelled"}
+    assert editor.ask("session/prompt", sessionId=session, prompt=text("hello")) == {"stopReason": "end_turn"}
+
+
+def test_the_end_of_input_ends_what_waits_for_something_else(acp: Start, folder: Path) -> None:
+    editor = acp()
+    session = begun(editor, folder)
+    listed = editor.send("session/list")
+    turn = editor.send("session/prompt", sessionId=session, prompt=text("!hang"))
+    editor.agent.process.stdin.close()  # type: ignore[union-attr]
+    assert answers(editor, listed, turn)[turn]["result"] == {"stopReason": "cancelled"}
+    assert editor.agent.process.wait(10) == 0

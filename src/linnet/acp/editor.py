@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from msgspec import Raw
 
 from linnet import __version__
+from linnet.acp.early_prompts import EarlyPrompt, EarlyPrompts
 from linnet.acp.peer import Peer
 from linnet.acp.session_request import check_folder, removed, said_of
 from linnet.errors import LinnetError
@@ -60,6 +61,7 @@ class Editor(LineClient):
         self._lock = Lock()  # Guards the next two, and adding to `_sessions`.
         self._tasks: deque[Callable[[], None]] = deque()  # The first one is being done.
         self._closed = False
+        self._early = EarlyPrompts()
         self._now: Mapping[str, Callable[[Raw, Raw], None]] = {
             "initialize": self._initialize,
             "session/prompt": self._prompt,
@@ -103,7 +105,10 @@ class Editor(LineClient):
             raise RpcError(INVALID_REQUEST, "the connection begins with initialize")
         if method in self._now and (method == "initialize" or not self._tasks):
             self._now[method](id, given)
-        elif method in self._now:  # It may be for a session that is being opened.
+        elif method == "session/prompt":  # It may be for a session that is being opened.
+            early = self._early.add(id, params.params(params.Prompt, given).session_id)
+            self._do(partial(self._attempt, id, partial(self._prompt_early, early, given)))
+        elif method in self._now:
             self._do(partial(self._attempt, id, lambda: self._now[method](id, given)))
         else:
             self._do(partial(self._attempt, id, lambda: self._later[method](given)(id)))
@@ -111,11 +116,14 @@ class Editor(LineClient):
     def _noted(self, method: str, given: Raw) -> None:
         try:
             if method == "session/cancel":
-                session = self._sessions.get(params.params(params.OfSession, given).session_id)
+                chosen = params.params(params.OfSession, given).session_id
+                self._cancel_early(lambda each: each.session == chosen)
+                session = self._sessions.get(chosen)
                 if session is not None:
                     session.cancel()
             elif method == "$/cancel_request":
                 wanted = params.params(params.CancelRequest, given).request_id
+                self._cancel_early(lambda each: bytes(each.id) == bytes(wanted))
                 for session in list(self._sessions.values()):
                     session.cancel(wanted)
         except RpcError as error:
@@ -176,6 +184,20 @@ class Editor(LineClient):
         session = self._found(asked.session_id)
         text, images = blocks.understood(asked.prompt)
         session.prompt(id, text, images)
+
+    def _prompt_early(self, prompt: EarlyPrompt, given: Raw) -> None:
+        """Have a prompt begin that waited for what was asked for before it."""
+
+        def cancel() -> None:
+            session = self._sessions.get(prompt.session)
+            if session is not None:
+                session.cancel(prompt.id)
+
+        self._early.begin(prompt, partial(self._prompt, prompt.id, given), cancel)
+
+    def _cancel_early(self, chosen: Callable[[EarlyPrompt], bool]) -> None:
+        for id in self._early.cancel(chosen):
+            self._send(jsonrpc.result(id, {"stopReason": "cancelled"}))
 
     def _set_mode(self, id: Raw, given: Raw) -> None:
         asked = params.params(params.SetMode, given)
@@ -350,6 +372,7 @@ class Editor(LineClient):
         with self._lock:
             self._closed = True  # Whoever opens another from here on finds out, and closes it.
         self._peer.close()
+        self._cancel_early(lambda each: True)
         for session in list(self._sessions.values()):
             session.end_input()
 

@@ -3,6 +3,9 @@
 import json
 from collections.abc import Callable
 from pathlib import Path
+from time import monotonic
+
+import pytest
 
 from linnet.testing.agent import Frame
 from linnet.testing.model_server import ModelServer
@@ -127,3 +130,50 @@ def test_an_editor_that_says_nothing_of_terminals_gets_text(acp: Start, folder: 
     [call] = editor.calls().values()
     assert "one" in call["content"][0]["content"]["text"]
     assert not any("_meta" in each for each in editor.updates)
+
+
+MAKES: dict[str, Callable[[Frame], object]] = {"terminal/create": lambda params: {"terminalId": "t1"}}
+
+
+@pytest.mark.parametrize("does", [{}, MAKES])
+def test_a_cancel_does_not_wait_for_an_editor_that_answers_nothing_about_its_terminals(
+    acp: Start, folder: Path, does: dict[str, Callable[[Frame], object]]
+) -> None:
+    editor = acp("--permission", "auto", offers={"terminal": True}, does=does)
+    session = begun(editor, folder)
+    turn = editor.send("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "make"}'))
+    editor.until_asked("terminal/wait_for_exit" if does else "terminal/create")
+    editor.note("session/cancel", sessionId=session)
+    began = monotonic()
+    assert editor.answer(turn)["result"] == {"stopReason": "cancelled"}
+    assert monotonic() - began < 20
+    assert not does or editor.asked[-1]["method"] == "terminal/release"
+
+
+def test_a_terminal_that_is_made_after_a_cancel_is_released(acp: Start, folder: Path) -> None:
+    editor = acp("--permission", "auto", offers={"terminal": True})
+    session = begun(editor, folder)
+    turn = editor.send("session/prompt", sessionId=session, prompt=text('!tool bash {"command": "make"}'))
+    made = editor.until_asked("terminal/create")
+    editor.note("session/cancel", sessionId=session)
+    assert editor.answer(turn)["result"] == {"stopReason": "cancelled"}
+    assert editor.withdrawn == [made["id"]]
+    editor.reply(made["id"], {"terminalId": "late"})
+    released = editor.until_asked("terminal/release")
+    assert released["params"] == {"sessionId": session, "terminalId": "late"}
+
+
+def test_a_command_that_takes_too_long_in_a_terminal_is_said_to_have_done_so(
+    acp: Start, folder: Path, server: ModelServer
+) -> None:
+    ended = {"output": "half", "truncated": False, "exitStatus": {"signal": "SIGKILL"}}
+    does = {**MAKES, "terminal/kill": lambda params: {}, "terminal/output": lambda params: ended}
+    editor = acp("--permission", "auto", offers={"terminal": True}, does=does)
+    session = begun(editor, folder)
+    call = text('!tool bash {"command": "make", "timeout": 0.1}')
+    assert editor.ask("session/prompt", sessionId=session, prompt=call) == {"stopReason": "end_turn"}
+    methods = [each["method"] for each in editor.asked]
+    assert methods[1:] == ["terminal/wait_for_exit", "terminal/kill", "terminal/output", "terminal/release"]
+    sent = json.dumps(server.requests[-1].body["messages"])
+    assert "half" in sent
+    assert "timed out after 0.1 seconds" in sent

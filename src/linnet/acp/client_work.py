@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from linnet.acp.peer import ClientFailed, Peer
+from linnet.acp.peer import ClientFailed, ClientLate, Peer
 from linnet.concurrency.cancel import CancelToken
 from linnet.core.cancel import Cancel
 from linnet.core.messages import ToolCall
@@ -21,12 +21,14 @@ from linnet.processes.process import Finished, Sink
 from linnet.tools.context import ToolContext
 from linnet.tools.spec import ToolOutput
 from linnet.tools.toolset import Toolset
+from linnet.wire.acp import jsonrpc
 from linnet.wire.acp.calls import BEFORE
 
 if TYPE_CHECKING:
     from linnet.acp.client_session import ClientSession
 
 PATIENCE = 60.0  # Seconds that the client has for a file, or to begin or end a command.
+PARTING = 1.0  # Seconds that it has, after an abort, to end a command, and to say what that has printed.
 MOST_OUTPUT = 1 << 20
 MOST_BEFORE = 256 * 1024  # Letters of what was in a file that are kept to be shown.
 
@@ -155,57 +157,73 @@ class InTerminal:
             "cwd": os.fspath(cwd),
             "outputByteLimit": MOST_OUTPUT,
         }
-        # Not cut short by an abort: a terminal that was made must be released.
-        made = self._ask("terminal/create", asked, CancelToken())
-        terminal = made.get("terminalId") if isinstance(made, dict) else None
-        if not isinstance(terminal, str):
-            raise OSError(0, "the client did not make a terminal")
+        terminal = self._made(asked, cancel)
         named = {"sessionId": self._session.id, "terminalId": terminal}
-        timed_out = False
         try:
             self._session.embed(self._call, terminal)
-            try:
-                self._peer.call("terminal/wait_for_exit", named, cancel, timeout)
-            except ClientFailed:
-                timed_out = timeout is not None
-                self._kill(named)
-            except Cancelled:
-                self._kill(named)
-                self._drain(named, sink)
-                raise
-            return Finished(None, timed_out=True) if self._drain(named, sink) is None and timed_out else self._ended
+            return self._waited_for(named, sink, cancel, timeout)
+        except Cancelled:  # From here on nothing is waited for that a client might never answer.
+            self._kill(named, CancelToken(), PARTING)
+            self._printed(named, sink, CancelToken(), PARTING)
+            raise
         finally:
-            with suppress(ClientFailed):
-                self._peer.call("terminal/release", named, CancelToken(), PATIENCE)
+            self._release(named)
 
-    _ended = Finished(-1)
+    def _made(self, asked: dict[str, Any], cancel: Cancel) -> str:
+        """Return the id of a new terminal. One that is made too late is released. Raises OSError and Cancelled."""
 
-    def _kill(self, named: dict[str, str]) -> None:
+        def late(answer: jsonrpc.Response) -> None:
+            match answer.result:
+                case {"terminalId": str(terminal)}:
+                    self._release({"sessionId": self._session.id, "terminalId": terminal})
+                case _:
+                    pass
+
+        try:
+            match self._peer.call("terminal/create", asked, cancel, PATIENCE, late=late):
+                case {"terminalId": str(terminal)}:
+                    return terminal
+                case _:
+                    raise OSError(0, "the client did not make a terminal")
+        except ClientFailed as failure:
+            raise OSError(0, str(failure)) from None
+
+    def _waited_for(self, named: dict[str, str], sink: Sink, cancel: Cancel, timeout: float | None) -> Finished:
+        """Return how a command ended that runs in a terminal. Raises Cancelled."""
+        code, timed_out = None, False
+        try:
+            code = _code(self._peer.call("terminal/wait_for_exit", named, cancel, timeout))
+        except ClientFailed as failure:
+            timed_out = isinstance(failure, ClientLate)
+            self._kill(named, cancel, PATIENCE)
+        known = self._printed(named, sink, cancel, PATIENCE)
+        if timed_out:
+            return Finished(None, timed_out=True)
+        code = code if known is None else known
+        return Finished(-signal.SIGKILL if code is None else code)
+
+    def _kill(self, named: dict[str, str], cancel: Cancel, patience: float) -> None:
         with suppress(ClientFailed):
-            self._peer.call("terminal/kill", named, CancelToken(), PATIENCE)
+            self._peer.call("terminal/kill", named, cancel, patience)
 
-    def _drain(self, named: dict[str, str], sink: Sink) -> int | None:
+    def _printed(self, named: dict[str, str], sink: Sink, cancel: Cancel, patience: float) -> int | None:
         """Feed the sink with all that was printed, and return the exit code, if it is known."""
         try:
-            found = self._peer.call("terminal/output", named, CancelToken(), PATIENCE)
+            found = self._peer.call("terminal/output", named, cancel, patience)
         except ClientFailed:
             return None
         output = found.get("output") if isinstance(found, dict) else None
         if isinstance(output, str):
             sink.feed(output.encode("utf-8", "replace"))
-        status = found.get("exitStatus") if isinstance(found, dict) else None
-        code = _code(status) if isinstance(status, dict) else None
-        self._ended = Finished(-signal.SIGKILL if code is None else code)
-        return code
+        return _code(found.get("exitStatus")) if isinstance(found, dict) else None
 
-    def _ask(self, method: str, asked: dict[str, Any], cancel: Cancel) -> Any:
-        try:
-            return self._peer.call(method, asked, cancel, PATIENCE)
-        except ClientFailed as failure:
-            raise OSError(0, str(failure)) from None
+    def _release(self, named: dict[str, str]) -> None:
+        self._peer.ask("terminal/release", named, lambda answer: None)
 
 
-def _code(status: dict[str, Any]) -> int | None:
+def _code(status: Any) -> int | None:
+    if not isinstance(status, dict):
+        return None
     code, name = status.get("exitCode"), status.get("signal")
     if isinstance(code, int):
         return code

@@ -17,6 +17,10 @@ class ClientFailed(Exception):
     """The client did not do what it was asked for; the message is its own."""
 
 
+class ClientLate(ClientFailed):
+    """The client did not answer in time."""
+
+
 class Peer:
     """Invariant: whoever asks hears exactly one answer, unless the question is withdrawn: then none. What is open at
     `close` is answered with a failure. Any thread may call.
@@ -41,23 +45,46 @@ class Peer:
             self._send(jsonrpc.call(id, method, params))
         return id
 
-    def withdraw(self, id: int) -> None:
-        """Tell the client that an answer is not needed any more, if none has come."""
+    def withdraw(self, id: int, *, hearing: bool = False) -> None:
+        """Tell the client that an answer is not needed any more, if none has come; with `hearing`, whoever asked still
+        hears one that comes.
+        """
         with self._lock:
-            waited = self._open.pop(id, None)
-        if waited is not None:
+            is_open = id in self._open
+            if not hearing:
+                self._open.pop(id, None)
+        if is_open:
             self._send(jsonrpc.note("$/cancel_request", {"requestId": id}))
 
-    def call(self, method: str, params: Any, cancel: Cancel, timeout: float | None = None) -> Any:
+    def call(
+        self,
+        method: str,
+        params: Any,
+        cancel: Cancel,
+        timeout: float | None = None,
+        late: Callable[[jsonrpc.Response], None] | None = None,
+    ) -> Any:
         """Send a request, and wait for its result. Not to be called in the thread that reads. Raises ClientFailed, also
-        after `timeout` seconds, and Cancelled.
+        after `timeout` seconds, and Cancelled. An answer that comes after that goes to `late`, which must not block.
         """
         cancel.check()
-        came, answers = Signal(), list[jsonrpc.Response]()
+        came, answers, given_up = Signal(), list[jsonrpc.Response](), False
 
         def take(answer: jsonrpc.Response) -> None:
-            answers.append(answer)
+            with self._lock:
+                answers.append(answer)
+                is_late = given_up
             came.set()
+            if is_late and late is not None:
+                late(answer)
+
+        def give_up(id: int) -> None:
+            nonlocal given_up
+            with self._lock:
+                given_up, missed = True, answers[:]
+            self.withdraw(id, hearing=late is not None)
+            if missed and late is not None:
+                late(missed[0])
 
         id = self.ask(method, params, take)
         if self._closed:
@@ -66,11 +93,13 @@ class Peer:
             with cancel.interrupting(came.set):
                 came.wait(timeout)
         except Cancelled:
-            self.withdraw(id)
+            give_up(id)
             raise
-        if not answers:
-            self.withdraw(id)
-            raise ClientFailed(f"the client did not answer {method} in time")
+        with self._lock:
+            given_up = not answers
+        if given_up:
+            give_up(id)
+            raise ClientLate(f"the client did not answer {method} in time")
         if answers[0].error:
             raise ClientFailed(answers[0].error)
         return answers[0].result

@@ -113,3 +113,19 @@ def test_without_sessions_on_disk_nothing_about_them_is_offered(acp: Start, fold
     session = begun(editor, folder)
     assert editor.ask("session/prompt", sessionId=session, prompt=text("hello")) == {"stopReason": "end_turn"}
     assert editor.fails("session/list")["code"] == -32601
+
+
+def test_sessions_of_a_folder_are_listed_however_the_folder_is_spelled(
+    acp: Start, folder: Path, tmp_path: Path
+) -> None:
+    editor = acp()
+    link = tmp_path / "link"
+    link.symlink_to(folder)
+    ways = [str(folder), f"{folder}/", str(link)]
+    sessions = set()
+    for way in ways:
+        session = editor.ask("session/new", cwd=way, mcpServers=[])["sessionId"]
+        editor.ask("session/prompt", sessionId=session, prompt=text("hello"))
+        sessions.add(session)
+    for way in ways:
+        assert {each["sessionId"] for each in editor.ask("session/list", cwd=way)["sessions"]} == sessions

@@ -15,8 +15,11 @@ PAGE = 50
 
 
 def page(folders: Sequence[str], cwd: str | None, cursor: str | None) -> dict[str, Any]:
-    """Return sessions, the newest first, and where the next page begins. Raises RpcError for a bad cursor."""
+    """Return sessions, the newest first, and where the next page begins; with `cwd` those of that folder, however it is
+    spelled. Raises RpcError for a bad cursor.
+    """
     below = None if cursor is None else _understood(cursor)
+    wanted = None if cwd is None else os.path.realpath(cwd)
     found: list[dict[str, Any]] = []
     last: tuple[int, str] | None = None
     for key in sorted(_keys(folders), reverse=True):
@@ -29,7 +32,7 @@ def page(folders: Sequence[str], cwd: str | None, cursor: str | None) -> dict[st
             each = summary(key[1])
         except (SessionError, OSError):
             continue
-        if each.messages and os.path.isabs(each.cwd) and (cwd is None or each.cwd == cwd):
+        if each.messages and os.path.isabs(each.cwd) and (wanted is None or os.path.realpath(each.cwd) == wanted):
             title = each.name or title_of(each.first_message)
             entry = {"sessionId": each.id, "cwd": each.cwd, "updatedAt": each.modified}
             found.append({**entry, "title": title} if title else entry)

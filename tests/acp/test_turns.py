@@ -34,7 +34,8 @@ def test_a_prompt_is_answered_after_all_that_is_told_of_it(acp: Start, folder: P
 def test_initialize_comes_first_and_says_the_newest_version_to_whoever_asks_for_another(acp: Start) -> None:
     editor = acp(offers=None)
     assert editor.fails("session/list")["code"] == -32600
-    assert editor.fails("initialize", protocolVersion="1")["code"] == -32602
+    for wrong in (None, -1, 65536, 1.5, True):
+        assert editor.fails("initialize", protocolVersion=wrong)["code"] == -32602
     said = editor.ask("initialize", protocolVersion=99, clientCapabilities={"auth": {"terminal": True}})
     assert said["protocolVersion"] == 1
     assert [each["id"] for each in said["authMethods"]] == ["linnet-keys", "linnet-login"]
@@ -43,6 +44,11 @@ def test_initialize_comes_first_and_says_the_newest_version_to_whoever_asks_for_
     assert editor.ask("authenticate", methodId="linnet-keys") == {}
     assert editor.fails("authenticate", methodId="other")["code"] == -32602
     assert editor.fails("_linnet/x")["code"] == -32601
+
+
+def test_a_client_whose_version_is_a_string_is_answered(acp: Start) -> None:
+    """As drafts had it, and `acplint` still has."""
+    assert acp(offers=None).ask("initialize", protocolVersion="1")["protocolVersion"] == 1
 
 
 def test_what_is_no_request_is_answered_as_json_rpc_has_it(acp: Start) -> None:

@@ -78,7 +78,7 @@ class ClientCapabilities(Params, frozen=True):
 
 
 class Initialize(Params, frozen=True):
-    protocol_version: Version
+    protocol_version: Version | str  # A string is of a time before the versions had numbers.
     client_capabilities: Raw = Raw(b"null")
 
     @property

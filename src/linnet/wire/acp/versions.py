@@ -6,9 +6,9 @@ VERSIONS = (1,)
 """A connection speaks one of them; the last is the newest."""
 
 
-def answered(asked: int) -> int:
+def answered(asked: int | str) -> int:
     """Return the version that is spoken with a client that asks for this one."""
-    return asked if asked in VERSIONS else VERSIONS[-1]
+    return asked if isinstance(asked, int) and asked in VERSIONS else VERSIONS[-1]
 
 
 def capabilities(*, saves: bool) -> dict[str, Any]:

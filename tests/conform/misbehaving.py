@@ -142,6 +142,7 @@ MANNERS: dict[str, tuple[str, str, Manner]] = {
     "does not say that it retries": ("pi-1", "pi.today.agent_end.will-retry", lacking("agent_end", "willRetry")),
     "forgets what is queued": ("pi-1", "pi.command.get_state.pending", told("get_state", pendingMessageCount=0)),
     "repeats the message": ("pi-1", "pi.today.message_update.deltas", changed("message_update", message={})),
+    "says nothing of a command": ("pi-1", "pi.command.bash", answered("bash", data=None)),
     "answers": ("pi-legacy", "pi_legacy.wire.silent", lambda frame: [frame, {"type": "response"}]),
     "begins twice": ("pi-legacy", "pi_legacy.flow.one-end", twice("agent_start")),
 }
@@ -207,6 +208,12 @@ def main(manner: str, command: list[str]) -> None:
         case "garbage":
             os.write(1, b"\x00\xff[[[[{\n\n" + b"[" * 100_000 + b"\n")
             hang()
+        case "echo":
+            while line := sys.stdin.buffer.readline():
+                os.write(1, line)
+        case "latin-1":
+            while sys.stdin.buffer.readline():
+                os.write(1, b'{"type":"caf\xe9"}\n')
         case "dead":
             os._exit(3)
         case "children":

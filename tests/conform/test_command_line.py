@@ -82,11 +82,13 @@ def test_text_in_xml_has_no_character_that_xml_has_no_place_for() -> None:
     assert _text("a\x00<\ud800\x1b") == "a\ufffd&lt;\ufffd\ufffd"
 
 
-def test_a_file_that_cannot_be_written_is_a_sentence(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_a_sentence_before_anything_is_run(tmp_path: Path) -> None:
     where = str(tmp_path / "absent" / "junit.xml")
-    done = run("--dialect", "zot", "--only", "zot.command.ping", "--junit", where, "--", *linnet("zot"))
-    assert done.returncode == 1
-    assert "could not be written" in done.stderr
+    agent = ["touch", str(tmp_path / "ran")]
+    done = run("--dialect", "zot", "--only", "zot.command.ping", "--junit", where, "--", *agent)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot be written" in done.stderr
+    assert not (tmp_path / "ran").exists()
 
 
 def test_a_command_may_name_files_of_the_folder_it_is_judged_from(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """The kit itself: each agent that breaks one promise is caught by the check that names it; hostile ones end in time."""
 
+import json
 import os
 import signal
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from linnet.conform.check import Dialect
+from linnet.conform.everything import all_checks
 from linnet.testing.processes import marked, wait_until
 from tests.conform.conftest import failed, judged, misbehaving, run
 from tests.conform.misbehaving import MANNERS
@@ -53,6 +56,16 @@ def test_a_hostile_program_has_a_verdict_soon_and_leaves_nothing(manner: str, di
     assert time.monotonic() - began < 100
     wait_until(lambda: not marked(mark))
     assert all(failed(report).values())
+
+
+@pytest.mark.parametrize("dialect", ["zot", "pi-1", "pi-legacy"])
+@pytest.mark.parametrize("manner", ["echo", "latin-1"])
+def test_whatever_a_program_answers_every_check_has_a_verdict(manner: str, dialect: Dialect) -> None:
+    done = run("--dialect", dialect, "--json", "--deadline", "0.3", "--", *misbehaving(manner, dialect))
+    assert (done.returncode, done.stderr) == (1, "")
+    report = json.loads(done.stdout)
+    assert len(report["checks"]) == len(all_checks(dialect))
+    assert all(each["saw"] for each in report["checks"] if each["outcome"] == "failed")
 
 
 PEAK = """

@@ -114,6 +114,8 @@ def _judge(
     from linnet.conform.reports import as_json as whole
     from linnet.wire.jsonl import encode_lines
 
+    if "junit" in given:
+        _try(given["junit"])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, _leave)
     jobs = given.get("jobs") or min(4, os.cpu_count() or 1)
@@ -127,15 +129,24 @@ def _judge(
                 transcripts[scene.name] = played.transcript
     seconds = time.monotonic() - began
     report = Report(dialect, command, [verdicts[check.id] for check in checks], transcripts, seconds)
+    hand_over(encode_lines([whole(report)]).decode().rstrip("\n")) if as_json else tell(table(report))
     if "junit" in given:
         _write(junit(report), given["junit"])
-    hand_over(encode_lines([whole(report)]).decode().rstrip("\n")) if as_json else tell(table(report))
     return 0 if report.passed else 1
 
 
 def _leave(number: int, frame: FrameType | None) -> None:
     """End as the signal says, after what was started has been killed."""
     raise SystemExit(128 + number)
+
+
+def _try(name: str) -> None:
+    """Raise UsageError if a file cannot be written: better now than after minutes."""
+    try:
+        with open(name, "a"):
+            pass
+    except OSError as error:
+        raise UsageError(f"{name} cannot be written: {error.strerror}") from None
 
 
 def _write(text: str, name: str) -> None:

@@ -137,6 +137,8 @@ class Judging:
                 stuck = str(reason)
             except Broken as reason:  # What it must have, to go on, is not there.
                 stuck = str(reason)
+            except Exception as odd:  # Whatever a program prints, it has a verdict.
+                stuck = _misshapen(odd)
             finally:
                 seen = play.finish(stuck)
                 with self._lock:
@@ -152,10 +154,15 @@ def judged(check: Check, seen: Seen) -> Verdict:
             raise Broken(f"it could not be seen to the end: {seen.stuck}")
     except Broken as broken:
         return Verdict(check, "failed", _sentence(str(broken), seen.stuck))
-    except (LookupError, TypeError, ValueError, AttributeError) as odd:
-        what = f"what came has another shape than the document's ({type(odd).__name__}: {odd})"
-        return Verdict(check, "failed", _sentence(what, seen.stuck))
+    except Exception as odd:  # Whatever a program prints, it has a verdict.
+        return Verdict(check, "failed", _sentence(_misshapen(odd), seen.stuck))
     return Verdict(check, "passed")
+
+
+def _misshapen(odd: Exception) -> str:
+    return (
+        f"what came has another shape than the document's ({': '.join(filter(None, (type(odd).__name__, str(odd))))})"
+    )
 
 
 def _sentence(saw: str, stuck: str) -> str:

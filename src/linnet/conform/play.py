@@ -291,7 +291,7 @@ def parsed(line: bytes) -> Any:
     """Return what a line of JSON says; None if it is none."""
     try:
         return decode(line)
-    except (DecodeError, RecursionError):
+    except (DecodeError, ValueError, RecursionError):  # What is no UTF-8 is a ValueError.
         pass
     try:
         return json.loads(line)  # It takes half a surrogate pair, which JSON can spell.

@@ -65,6 +65,7 @@ function spoken(dialect: Dialect): string[] {
 }
 
 class Child implements Transport {
+  static readonly #running = new Set<Child>(); // One listener for all: Node warns of more than ten.
   readonly resumes = false;
   readonly apart = false;
   readonly pid: number;
@@ -97,7 +98,7 @@ class Child implements Transport {
     this.pid = child.pid!;
     [this.#stdin, this.#stdout] = [child.stdin!, child.stdout!];
     this.#stdin.on("error", () => {}); // Nobody reads. Its exit will follow, or be seen to.
-    child.on("error", () => {});
+    child.on("error", () => child.pid ?? this.#ended()); // It was not started, and will not exit.
     const decoder = new TextDecoder();
     child.stderr!.on("error", () => {});
     child.stderr!.on("data", (chunk: Uint8Array) => {
@@ -105,12 +106,12 @@ class Child implements Transport {
       this.stderr = (this.stderr + text).slice(-TAIL);
       options.onStderr?.(text);
     });
-    const kill = () => this.#killNow();
-    process.once("exit", kill);
+    if (!Child.#running.size) process.once("exit", Child.#killAll);
+    Child.#running.add(this);
     this.#exited = new Promise((resolve) =>
       child.once("exit", (code, signal) => {
         this.#exit = { code, signal };
-        process.removeListener("exit", kill);
+        this.#ended();
         this.isOver = true; // What is left in the pipe is read, whoever is slow.
         this.onChange?.();
         resolve();
@@ -203,13 +204,19 @@ class Child implements Transport {
     }
   }
 
-  /** This program ends: have the process end as well, before that. Nothing is asynchronous any more. */
-  #killNow(): void {
-    this.#signal("SIGTERM");
-    const clock = new Int32Array(new SharedArrayBuffer(4));
-    for (let waited = 0; waited < GRACE && this.#isAlive(); waited += 10) Atomics.wait(clock, 0, 0, 10);
-    if (this.#isAlive()) this.#signal("SIGKILL");
+  #ended(): void {
+    Child.#running.delete(this);
+    if (!Child.#running.size) process.removeListener("exit", Child.#killAll);
   }
+
+  /** This program ends: have all processes end as well, before that. Nothing is asynchronous any more. */
+  static readonly #killAll = (): void => {
+    for (const child of Child.#running) child.#signal("SIGTERM");
+    const clock = new Int32Array(new SharedArrayBuffer(4));
+    const alive = () => [...Child.#running].filter((child) => child.#isAlive());
+    for (let waited = 0; waited < GRACE && alive().length; waited += 10) Atomics.wait(clock, 0, 0, 10);
+    for (const child of alive()) child.#signal("SIGKILL");
+  };
 
   #isAlive(): boolean {
     try {

@@ -53,6 +53,20 @@ test("a program that is not there is what the system says", async () => {
   await assert.rejects(spawn({ command: "no-such-program-anywhere" }), { code: "ENOENT" });
 });
 
+test("any number of agents makes Node warn of nothing, and leaves nothing with it", async () => {
+  const before = process.listenerCount("exit");
+  const warnings: Error[] = [];
+  const warned = (warning: Error) => warnings.push(warning);
+  process.on("warning", warned);
+  const clients = await Promise.all(Array.from({ length: 12 }, () => spawn({ command: fake("await hear();") })));
+  await assert.rejects(spawn({ command: "no-such-program-anywhere" }));
+  await new Promise(setImmediate); // Warnings are told later.
+  assert.deepEqual(warnings, []);
+  await Promise.all(clients.map((client) => client.close()));
+  assert.equal(process.listenerCount("exit"), before);
+  process.removeListener("warning", warned);
+});
+
 test("an agent that closes its pipe without an end is ended", async () => {
   const client = await spawn({ command: fake("const { closeSync } = await import('node:fs'); await hear(); closeSync(1); setInterval(() => {}, 1000);") });
   await assert.rejects(client.getState(), AgentGone);

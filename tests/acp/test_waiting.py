@@ -1,5 +1,6 @@
 """Prompts that wait for each other, and a compaction among them."""
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -108,3 +109,32 @@ def test_the_end_of_input_ends_what_waits_for_something_else(acp: Start, folder:
     editor.agent.process.stdin.close()  # type: ignore[union-attr]
     assert answers(editor, listed, turn)[turn]["result"] == {"stopReason": "cancelled"}
     assert editor.agent.process.wait(10) == 0
+
+
+SPEAKS = """
+from threading import Thread
+
+def extend(linnet):
+    @linnet.command("later", description="Say what will be written to a pipe")
+    def later(args, ctx):
+        Thread(target=lambda: ctx.say(open(args).read()), daemon=True).start()
+"""
+
+
+@pytest.mark.parametrize("prompts", [0, 1, 2])
+def test_what_an_extension_has_begun_is_cancelled_with_what_waits_for_it(
+    acp: Start, folder: Path, tmp_path: Path, server: ModelServer, prompts: int
+) -> None:
+    (tmp_path / "speaks.py").write_text(SPEAKS)
+    editor = acp("-e", str(tmp_path / "speaks.py"))
+    session = begun(editor, folder)
+    os.mkfifo(tmp_path / "pipe")
+    said = editor.ask("session/prompt", sessionId=session, prompt=text(f"/later {tmp_path / 'pipe'}"))
+    assert said == {"stopReason": "end_turn"}
+    (tmp_path / "pipe").write_text("!hang")
+    server.wait_for(requests=1)
+    turns = [editor.send("session/prompt", sessionId=session, prompt=text("never said")) for _ in range(prompts)]
+    editor.note("session/cancel", sessionId=session)
+    server.wait_for(disconnects=1)
+    assert all(each["result"] == {"stopReason": "cancelled"} for each in answers(editor, *turns).values())
+    assert editor.ask("session/prompt", sessionId=session, prompt=text("hello")) == {"stopReason": "end_turn"}

@@ -167,7 +167,9 @@ class ClientSession(Listener):
             self._start(turn)
 
     def cancel(self, id: Raw | None = None) -> None:
-        """End the prompt with this id, or all. What waits is answered at once, what is at work when it has ended."""
+        """End the prompt with this id, or all, and then what an extension began by itself, too. What waits is answered
+        at once, what is at work when it has ended.
+        """
         with self._lock:
             chosen = [each for each in self._turns if id is None or bytes(each.id) == bytes(id)]
             for turn in chosen:
@@ -178,6 +180,8 @@ class ClientSession(Listener):
             self.ended(turn, "cancelled")
         if working:
             self._interrupt(working[0])
+        if id is None:
+            self.session.submit(commands.Abort(), Quiet())
 
     @property
     def busy(self) -> bool:

@@ -26,7 +26,7 @@ def test_commands_keep_the_short_name_and_are_shipped_as_they_are() -> None:
     found = distribution("linnet-agent")
     assert not [entry for entry in found.entry_points if entry.group == "console_scripts"]
     scripts = {file.name: file.locate() for file in found.files or () if file.parent.name == "bin"}
-    assert set(scripts) == {"linnet", "linnet-pi", "linnet-zot"}
+    assert set(scripts) == {"linnet", "linnet-agent", "linnet-pi", "linnet-zot"}
     shipped = (ROOT / "scripts" / "linnet").read_bytes()
     assert all(Path(str(path)).read_bytes() == shipped for path in scripts.values())
 

@@ -21,6 +21,7 @@ VERSION = f"python3.{sys.version_info.minor}"
 PYTHON = Path(os.path.realpath(sys.executable))  # That of the system, not of a virtual environment.
 SAID = {"linnet": f"linnet {linnet.__version__} (speaks as pi 1.5.0)\n", "linnet-pi": "1.5.0\n"}  # As pi says it.
 SAID["linnet-zot"] = f"linnet-zot {linnet.__version__}\n"
+SAID["linnet-agent"] = SAID["linnet"]
 NAMES = sorted(SAID)
 
 

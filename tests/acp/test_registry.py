@@ -2,6 +2,7 @@
 
 import json
 import re
+from importlib.metadata import distribution
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -19,6 +20,12 @@ def test_the_entry_of_the_registry_is_complete_and_of_this_version() -> None:
     assert entry["version"] == __version__
     assert re.fullmatch(r"\d+\.\d+\.\d+.*", entry["version"])
     assert entry["distribution"]["uvx"] == {"package": f"linnet-agent=={__version__}", "args": ["acp"]}
+
+
+def test_the_entry_runs_a_command_that_the_package_has() -> None:
+    """`uvx` runs the command that is called as the package is."""
+    package, _, _ = json.loads((FOLDER / "agent.json").read_text())["distribution"]["uvx"]["package"].partition("==")
+    assert package in {file.name for file in distribution(package).files or () if file.parent.name == "bin"}
 
 
 def test_the_icon_is_small_and_has_no_colours_of_its_own() -> None:

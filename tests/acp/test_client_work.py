@@ -7,6 +7,8 @@ from time import monotonic
 
 import pytest
 
+from linnet.acp.peer import ClientFailed, ClientLate, Peer
+from linnet.concurrency.cancel import CancelToken
 from linnet.testing.agent import Frame
 from linnet.testing.model_server import ModelServer
 from tests.acp.editor import Editor, text
@@ -177,3 +179,11 @@ def test_a_command_that_takes_too_long_in_a_terminal_is_said_to_have_done_so(
     sent = json.dumps(server.requests[-1].body["messages"])
     assert "half" in sent
     assert "timed out after 0.1 seconds" in sent
+
+
+def test_a_client_that_is_gone_is_not_one_that_takes_too_long() -> None:
+    peer = Peer(lambda line: None)
+    peer.close()
+    with pytest.raises(ClientFailed, match="the client is gone") as raised:
+        peer.call("terminal/wait_for_exit", {}, CancelToken())
+    assert not isinstance(raised.value, ClientLate)

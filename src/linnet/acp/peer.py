@@ -88,7 +88,7 @@ class Peer:
 
         id = self.ask(method, params, take)
         if self._closed:
-            came.set()
+            raise ClientFailed(GONE)
         try:
             with cancel.interrupting(came.set):
                 came.wait(timeout)

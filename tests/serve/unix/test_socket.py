@@ -154,6 +154,21 @@ def test_a_driver_that_does_not_read_its_answers_is_not_read_from_and_others_go_
     assert answers == [str(number) for number in range(800)]
 
 
+def test_short_commands_wait_too_when_their_answers_are_not_read(served: Served) -> None:
+    driver = served.open()
+    prompt(driver, "!text 20000")
+    other = served.attach(driver.agent, dialect="zot")
+    before = served.memory()
+    driver.say(*[{"type": "get_messages", "id": str(number)} for number in range(1000)])  # One read has all of them.
+    driver.socket.shutdown(socket.SHUT_WR)
+    other.done("prompt", message="hello")
+    other.until("done")
+    assert served.memory() - before < 64 * MEBIBYTE
+    assert [frame["id"] for frame in driver.rest() if frame["type"] == "response"] == [
+        str(each) for each in range(1000)
+    ]
+
+
 def test_detaching_ends_nothing(served: Served, server: ModelServer) -> None:
     driver = served.open(cursor=True)
     driver.done("prompt", message="!gate later")

@@ -65,8 +65,14 @@ class Client:
     @property
     def may_read(self) -> bool:
         """Return whether the loop should read from this client."""
-        full = self._attachment is not None and self._attachment.is_full
-        return not (self._input_ended or self._ending or self.occupied or full or len(self._unseen) > MOST_LINES)
+        return self._may_take and not self._input_ended and len(self._unseen) <= MOST_LINES
+
+    @property
+    def _may_take(self) -> bool:
+        """Return whether the next line may be carried out: not for a client that has too much to read already."""
+        attachment = self._attachment
+        full = bool(self._notices) if attachment is None else attachment.is_full
+        return not (self._ending or self.occupied or full)
 
     def read(self) -> None:
         """Read what the client has sent, and carry it out."""
@@ -106,7 +112,7 @@ class Client:
                 return
             sent += count
             self._sending = self._sending[count:] if count < len(self._sending) else None
-        if sent >= TURN:
+        if sent >= TURN or (self._unseen and self._may_take):  # There is room for more answers.
             self._loop.poke(self)  # The others first.
             return
         self._finish()
@@ -130,6 +136,7 @@ class Client:
         """Let go of the agent, since nobody is connected any more; called again when what goes on by then is over."""
         if self.occupied:
             return
+        self._unseen.clear()  # It had more answers to read than it may, and reads none any more.
         self._notices.clear()
         attachment = self._attachment
         if attachment is None:
@@ -146,7 +153,7 @@ class Client:
         return self._attachment.take() if self._attachment is not None else None
 
     def _take_lines(self) -> None:
-        while self._unseen and not self.occupied and not self._ending:
+        while self._unseen and self._may_take:
             line = self._unseen.popleft()
             if isinstance(line, bytes) and (not line or line.isspace()):
                 continue
@@ -156,7 +163,7 @@ class Client:
                 begin = self._attachment.command(line)
                 if begin is not None:
                     self._occupy(begin)
-        if self._input_ended and not self.occupied:
+        if self._input_ended and not self.occupied and (self._ending or not self._unseen):
             self._end_input()
 
     def _take_first(self, line: bytes | Overlong) -> None:

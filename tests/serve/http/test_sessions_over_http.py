@@ -122,3 +122,20 @@ def test_what_is_allowed_is_said(served: Served, drive: Client) -> None:
     assert {"--model", "--thinking", "--permission"} <= set(about["flags"])
     assert "--trust" not in about["flags"]
     assert about["limits"]["body"] == 8 * 1024 * 1024
+
+
+def test_agents_list_no_sessions_of_folders_that_are_under_no_root(
+    served: Served, drive: Client, tmp_path: Path
+) -> None:
+    inside = drive.open(served.work)
+    outside = opened_elsewhere(served, tmp_path / "elsewhere")
+    talked(served, drive, outside, "a secret")
+    talked(served, drive, inside)
+
+    listed = drive.command(inside, "list_sessions")
+    assert [each["cwd"] for each in listed.json["data"]["sessions"]] == [str(served.work)]
+    for agent, everywhere in ((inside, True), (outside, False), (outside, True)):
+        reply = drive.command(agent, "list_sessions", all=everywhere)
+        assert (reply.status, reply.error) == (403, "not_allowed")
+        assert "list_sessions" in reply.json["error"]["message"]
+        assert b"secret" not in reply.body

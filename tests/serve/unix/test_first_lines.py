@@ -55,6 +55,7 @@ def test_flags_are_words_as_they_would_follow_linnet(served: Served) -> None:
         ({"type": "open", "dialect": "klingon"}, "bad_input", "klingon"),
         ({"type": "open", "cwd": "relative"}, "bad_input", "absolute"),
         ({"type": "open", "cwd": "/nowhere/at/all"}, "config", "/nowhere/at/all"),
+        ({"type": "open", "cwd": "/a\0b"}, "bad_input", "no folder has such a name"),
         ({"type": "open", "flags": ["--no-such-flag"]}, "usage", "--no-such-flag"),
         ({"type": "open", "flags": ["say hello"]}, "usage", "say hello"),
         ({"type": "open", "program": "pi"}, "bad_input", "linnet-pi"),

@@ -319,11 +319,15 @@ class Host:
 
 
 def _check_name(folder: str) -> None:
-    """Raise BadInput for a folder that could not be written down: JSON cannot spell it, and no client name it."""
+    """Raise BadInput for a folder that cannot be, or could not be written down: JSON cannot spell it, and no client
+    name it.
+    """
     try:
         os.path.realpath(folder or ".").encode()
     except UnicodeEncodeError:
         raise BadInput("the name of the folder is not UTF-8, so an agent there would not be found again") from None
+    except ValueError:
+        raise BadInput(f"`cwd`: no folder has such a name: {folder!r}") from None
 
 
 def _locked(folder: str) -> int:

@@ -146,6 +146,11 @@ class Allowance(Struct, frozen=True):
                 raise not_allowed("trust is not allowed over HTTP, unless --open-flags has --trust")
             case commands.Bash() if (holds := self._permission(cwd, environ)) in ("read-only", "deny"):
                 raise not_allowed(f"bash is not allowed over HTTP where the permission is {holds}")
+            case commands.ListSessions(everywhere) if everywhere or not self.covers(cwd):
+                raise not_allowed(
+                    "list_sessions is allowed over HTTP for one folder under a root; GET /v1/sessions has all that may "
+                    "be seen"
+                )
             case _:
                 pass
 

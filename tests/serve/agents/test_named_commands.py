@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linnet.errors import ConfigError
 from linnet.serve.agents import named_commands
 from linnet.serve.agents.named_commands import NamedCommands
 
@@ -59,10 +60,6 @@ def test_a_repetition_that_comes_early_waits_for_the_answer(book: Book) -> None:
 def test_what_the_disk_has_no_room_for_spoils_nothing_that_comes_later(
     book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(fd: int, content: bytes) -> None:
-        os.write(fd, content[: len(content) // 2])
-        raise OSError(ENOSPC, os.strerror(ENOSPC))
-
     with monkeypatch.context() as patched:
         patched.setattr(named_commands, "write_all", full)
         with pytest.raises(OSError, match="No space"):
@@ -108,9 +105,9 @@ def test_half_a_line_that_a_killed_process_left_hides_nothing(book: Book) -> Non
     assert book.again().begin(("client", "3"), b"{}", unheard, changes=True) == "unknown"
 
 
-def test_a_command_whose_begin_cannot_be_written_is_not_begun(book: Book) -> None:
+def test_a_command_is_not_begun_where_those_of_before_cannot_be_read(book: Book) -> None:
     book.path.mkdir()
-    with pytest.raises(IsADirectoryError):
+    with pytest.raises(ConfigError, match="cannot be read"):
         book.open.begin(NAME, b"{}", unheard, changes=True)
     book.path.rmdir()
     assert book.open.begin(NAME, b"{}", unheard, changes=True) == "new"
@@ -128,6 +125,33 @@ def test_a_file_that_grew_long_is_written_anew_and_what_is_open_stays(
     assert book.path.stat().st_size < 8000
     assert book.again().begin(("client", "99"), b"{}", unheard, changes=True) == b"done 99\n"
     assert book.open.begin(("open", "1"), b"{}", unheard, changes=True) == "unknown"
+
+
+def test_at_rest_nothing_is_in_memory_but_what_the_file_does_not_have(
+    book: Book, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard: list[bytes] = []
+    assert book.open.begin(NAME, b"{}", unheard, changes=True) == "new"
+    book.open.rest()  # It is being carried out.
+    assert book.open.begin(NAME, b"{}", heard.append, changes=True) == "waits"
+    book.open.finish(NAME, b"done\n", changes=True)
+    assert heard == [b"done\n"]
+    book.open.rest()
+    assert book.open.begin(NAME, b"{}", unheard, changes=True) == b"done\n"
+    book.open.rest()
+    book.path.unlink()
+    assert book.open.begin(NAME, b"{}", unheard, changes=True) == "new"
+    with monkeypatch.context() as patched:
+        patched.setattr(named_commands, "write_all", full)
+        book.open.finish(NAME, b"told\n", changes=True)
+    book.open.rest()
+    assert book.open.begin(NAME, b"{}", unheard, changes=True) == b"told\n"
+
+
+def full(fd: int, content: bytes) -> None:
+    """Write half of it: the disk has no room for more."""
+    os.write(fd, content[: len(content) // 2])
+    raise OSError(ENOSPC, os.strerror(ENOSPC))
 
 
 @given(st.randoms(use_true_random=False))
@@ -160,6 +184,9 @@ def test_nothing_is_begun_twice_whatever_happens(tmp_path_factory: pytest.TempPa
         running.clear()
         book.again()
 
+    def rest(name: tuple[str, str]) -> None:
+        book.open.rest()
+
     for _ in range(40):
-        step(random.choice((begin, begin, finish, restart)))
+        step(random.choice((begin, begin, finish, rest, restart)))
     assert all(times == 1 for times in begun.values())

@@ -85,3 +85,22 @@ def test_a_repetition_that_comes_while_the_first_one_works_waits_for_its_answer(
     (served.work / "fifo").write_text("go on\n")
     assert answered(again, slow) == driver.until("response")
     assert effects(served) == 1
+
+
+def test_a_command_is_refused_in_words_where_nobody_can_read_what_was_carried_out_before(served: Served) -> None:
+    driver = served.open(client="me")
+    answered(driver, EFFECT)
+    served.kill()
+    [file] = served.state.rglob("commands.jsonl")
+    file.rename(file.with_name("before"))
+    file.mkdir()
+    served.start()
+    driver = served.attach(driver.agent, client="me")
+    for frame in (EFFECT, {"id": "2", "type": "get_state"}):
+        answer = answered(driver, frame)
+        assert (answer["success"], answer["code"]) == (False, "internal")
+        assert "cannot be read" in str(answer["error"])
+    file.rmdir()
+    file.with_name("before").rename(file)
+    assert answered(driver, EFFECT)["success"]
+    assert effects(served) == 1

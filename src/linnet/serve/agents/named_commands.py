@@ -54,24 +54,26 @@ class NamedCommands:
     """Invariant: for a name, `begin` returns "new" once, for as long as it is kept. Any thread may call."""
 
     def __init__(self, path: str, clock: Callable[[], int], milliseconds: int) -> None:
-        """What is older than so many milliseconds is forgotten. Raises OSError."""
+        """What is older than so many milliseconds is forgotten when the file is read."""
         self._path = path
         self._clock = clock
         self._milliseconds = milliseconds
         self._lock = Lock()
         self._commands: dict[Name, _Command] = {}
-        make(os.path.dirname(path), 0o700)
         self._size = 0
-        if self._read():
-            self._append(b"\n")  # What comes next is a line of its own.
+        self._was_read = False  # What the file has is in memory.
+        self._working = 0  # Commands that are being carried out.
+        self._unwritten = False  # There is an answer that the disk had no room for: memory alone has it.
 
     def begin(self, name: Name, line: bytes, send: Send, *, changes: bool) -> Verdict | bytes:
         """Take note that a command begins, and return "new"; or what became of it: its answer; "waits", if `send` will
         be called with that; "unknown", if it had begun before a restart and was not answered; "reused", if another
-        command has this name. With `changes` false, it only asks. Raises OSError if that cannot be written.
+        command has this name. With `changes` false, it only asks. Raises OSError if that cannot be written, and
+        ConfigError if what was written before cannot be read.
         """
         digest = blake2b(line.strip(), digest_size=12).hexdigest()
         with self._lock:
+            self._read()
             known = self._commands.get(name)
             if known is not None and known.digest != digest:
                 return "reused"
@@ -79,6 +81,7 @@ class NamedCommands:
                 if changes:
                     self._write(_Line(*name, self._clock(), digest))
                 self._commands[name] = _Command(self._clock(), digest, None, [])
+                self._working += 1
                 return "new"
             if known.answer is not None:
                 return known.answer
@@ -94,10 +97,13 @@ class NamedCommands:
         with self._lock:
             command = self._commands[name]
             waiting, command.waiting = command.waiting or [], None
+            self._working -= 1
             if changes or len(answer) <= LONGEST_ANSWER:
                 command.answer = answer
-                with suppress(OSError):
+                try:
                     self._write(_Line(*name, command.time, command.digest, answer.decode("utf-8", "surrogatepass")))
+                except OSError:
+                    self._unwritten = True
             else:
                 del self._commands[name]
             if self._size > MOST_BYTES:
@@ -105,6 +111,12 @@ class NamedCommands:
                     self._shorten()
         for send in waiting:
             send(answer)
+
+    def rest(self) -> None:
+        """Hold nothing in memory that the file has, until the next command comes: ten thousand agents may sleep."""
+        with self._lock:
+            if not self._working and not self._unwritten:
+                self._commands, self._was_read = {}, False
 
     def _write(self, line: _Line) -> None:
         self._append(encode(line) + b"\n")
@@ -122,8 +134,11 @@ class NamedCommands:
             os.close(fd)
         self._size += len(line)
 
-    def _read(self) -> bool:
-        """Read what earlier processes wrote, and return whether the last of them was killed in the middle of a line."""
+    def _read(self) -> None:
+        """Read what was written, unless that is in memory. Raises OSError, ConfigError."""
+        if self._was_read:
+            return
+        make(os.path.dirname(self._path), 0o700)
         text = contents(self._path) or b""
         self._size = len(text)
         oldest = self._clock() - self._milliseconds
@@ -136,7 +151,9 @@ class NamedCommands:
             if said.t >= oldest:
                 answer = None if said.a is None else said.a.encode("utf-8", "surrogatepass")
                 self._commands[said.c, said.i] = _Command(said.t, said.d, answer, None)
-        return not text.endswith(b"\n") and bool(text)
+        if text and not text.endswith(b"\n"):  # A process was killed in the middle of a line.
+            self._append(b"\n")
+        self._was_read = True
 
     def _shorten(self) -> None:
         """Write the file anew with the newer half of what is answered, and all that is not."""

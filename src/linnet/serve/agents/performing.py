@@ -28,7 +28,7 @@ UNKNOWN = (
     "out what was done before you send it with another id"
 )
 REUSED = "another command was sent with this id: give each command an id of its own"
-NOT_KEPT = "the command is not carried out: that it begins could not be written down: {}"
+NOT_KEPT = "the command is not carried out: what was carried out before is not known, or this could not be noted: {}"
 
 
 class _Answering:
@@ -126,15 +126,17 @@ class Performing:
         try:
             named = self._agent.named
             verdict = named.begin(name, line, lambda answer: self._send(answer, asked), changes=changes)
-        except OSError as error:
-            self._refuse(asked, NOT_KEPT.format(error.strerror or error), "internal")
-            return
         except Closed as error:
             self._refuse(asked, str(error), error.code)
             return
+        except (OSError, LinnetError) as error:
+            self._refuse(asked, NOT_KEPT.format(getattr(error, "strerror", None) or error), "internal")
+            return
+        if verdict == "new":
+            self._begin(asked, lambda answer: named.finish(name, answer, changes=changes))
+            return
+        self._agent.rest_named()
         match verdict:
-            case "new":
-                self._begin(asked, lambda answer: named.finish(name, answer, changes=changes))
             case "waits":
                 pass
             case "unknown":

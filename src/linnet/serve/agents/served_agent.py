@@ -216,7 +216,7 @@ class Agent:
 
     @property
     def named(self) -> NamedCommands:
-        """Return the commands of clients that name themselves. Raises OSError, and Closed at the end."""
+        """Return the commands of clients that name themselves. Raises Closed at the end."""
         with self._lock:
             if self._closed:
                 raise Closed(GONE)
@@ -224,6 +224,11 @@ class Agent:
                 path = os.path.join(self._folder, "commands.jsonl")
                 self._named = NamedCommands(path, self._shared.clock, self._shared.options.limits.milliseconds)
             return self._named
+
+    def rest_named(self) -> None:
+        """Hold no named commands in memory while it sleeps: a repetition is answered without waking it."""
+        if self._session.is_asleep and self._named is not None:
+            self._named.rest()
 
     @property
     def log(self) -> EventLog:
@@ -362,6 +367,7 @@ class Agent:
             if self._session.is_asleep:
                 self._shared.fell_asleep(self)
                 self.keep()
+                self.rest_named()
                 self._close_log_if_unused_locked()
             else:
                 self._shared.awoke(self)

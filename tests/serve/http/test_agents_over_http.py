@@ -233,6 +233,21 @@ def test_an_agent_that_is_asked_for_twice_by_one_name_is_opened_once(served: Ser
     assert len(drive.get("/v1/agents").json["agents"]) == 1
 
 
+def test_an_agent_that_was_opened_by_a_name_is_found_by_it_after_a_restart(serve: Serve) -> None:
+    served = serve()
+    drive = served.client("drive")
+    body, key = {"cwd": str(served.work)}, {"Idempotency-Key": "a1"}
+    first = drive.post("/v1/agents", body, key).json
+    served.server.stop()
+    served.host.close()
+    drive = serve().client("drive")
+    again = drive.post("/v1/agents", body, key)
+    assert (again.status, again.json["agent"]["id"]) == (201, first["agent"]["id"])
+    assert again.json["remarks"] == first["remarks"]
+    assert drive.post("/v1/agents", {**body, "name": "x"}, {"Idempotency-Key": "a1"}).error == "reused"
+    assert len(drive.get("/v1/agents").json["agents"]) == 1
+
+
 def test_a_key_that_named_another_command_is_refused(served: Served, drive: Client) -> None:
     agent, key = drive.open(served.work), {"Idempotency-Key": "k"}
     assert drive.command(agent, "set_session_name", key, name="one").status == 200

@@ -19,7 +19,7 @@ from linnet.runtime.error_report import as_error, explained, hand_over, start
 from linnet.runtime.session import Session
 from linnet.serve.agents.recipe import OpenRequest as OpenRequest
 from linnet.serve.agents.recipe import understood
-from linnet.serve.agents.record import Missing, Record, Unknown, load, save
+from linnet.serve.agents.record import Missing, Opening, Record, Unknown, load, save
 from linnet.serve.agents.served_agent import Agent
 from linnet.serve.agents.shared import DRAINING, Shared
 from linnet.serve.agents.shared import HostOptions as HostOptions
@@ -150,6 +150,8 @@ class Host:
             agent.close(gone=True)
             shutil.rmtree(folder, ignore_errors=True)
             raise as_error(fault, "an agent could not be opened") from None
+        if request.key:
+            record.opening = Opening(request.key, request.digest, tuple(session.remarks))
         save(folder, record)
         with suppress(LinnetError):  # No thread: its first run will take longer.
             start(Thread(target=self._warm, args=(agent,), name="linnet-warm", daemon=True))
@@ -161,6 +163,14 @@ class Host:
         if agent is None:
             raise NoSuchAgent(id)
         return agent
+
+    def opened_by(self, key: str) -> tuple[Agent, Opening] | None:
+        """Return the agent that a request with this name has opened, if there is one, and that request."""
+        for agent in list(self._agents.values()):
+            opening = agent.record.opening
+            if opening is not None and opening.key == key:
+                return agent, opening
+        return None
 
     def remove(self, id: str) -> None:
         """Close an agent and forget it; its session stays. Blocks until what runs has ended. Raises NoSuchAgent."""

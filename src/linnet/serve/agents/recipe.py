@@ -35,6 +35,9 @@ class OpenRequest(Struct, frozen=True, kw_only=True):
     program: str = "linnet"
     keep: bool = True
     """The agent outlives the connection that opened it."""
+    key: str = ""
+    """The name of the request, if it has one, and what it says, in short: the agent is found by it again."""
+    digest: str = ""
 
 
 class Recipe(Struct, frozen=True):

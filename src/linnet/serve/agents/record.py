@@ -40,6 +40,16 @@ class Chosen(Struct, omit_defaults=True):
     retry_runs: bool | None = None
 
 
+class Opening(Struct, frozen=True):
+    """The request with a name by which an agent was opened: one that is sent again opens no second one."""
+
+    key: str
+    digest: str
+    """What it said, in short."""
+    remarks: tuple[str, ...] = ()
+    """What it was answered with, beside how the agent was."""
+
+
 class Record(Struct, kw_only=True):
     """One agent."""
 
@@ -61,6 +71,7 @@ class Record(Struct, kw_only=True):
     spent: float = 0.0
     """Dollars that it has cost, in all of its sessions."""
     chosen: Chosen = field(default_factory=Chosen)
+    opening: Opening | None = None
     summary: Summary
 
 

@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from hashlib import sha256
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import msgspec
@@ -24,7 +25,7 @@ from linnet.serve.http.endpoints import Parameter, given
 from linnet.serve.http.event_streams import EventStream, Streams, Wakeup
 from linnet.serve.http.guard import SLOT
 from linnet.serve.http.kept_sessions import KeptSessions, exported
-from linnet.serve.http.openings import Openings
+from linnet.serve.http.openings import Openings, reused
 from linnet.serve.http.replies import JSON, Problem, not_allowed, reply
 from linnet.serve.http.summary_streams import SummaryStreams
 from linnet.wire.dialect import Asked, Dialect
@@ -83,16 +84,24 @@ class AgentRoutes:
             asked = _decode(body)
         except msgspec.DecodeError as error:
             raise Problem(400, "bad_input", f"The body is not an agent to open: {error}.") from None
-        opened = await self._openings.once(_key(request), body, lambda: to_thread.run_sync(self._open, asked))
+        key, digest = _key(request), sha256(body).hexdigest()
+        opened = await self._openings.once(key, digest, lambda: to_thread.run_sync(self._open, asked, key, digest))
         place = f"{request.scope.get('root_path', '')}/v1/agents/{opened.agent.id}"  # It may be mounted somewhere.
         return reply(opened, 201, {"location": place})
 
-    def _open(self, asked: bodies.OpenAgent) -> bodies.AgentOpened:
+    def _open(self, asked: bodies.OpenAgent, key: str, digest: str) -> bodies.AgentOpened:
+        if key and (before := self._host.opened_by(key)) is not None:
+            agent, opening = before
+            if opening.digest != digest:
+                raise reused()
+            return bodies.AgentOpened(agent.summary(), list(opening.remarks))
         cwd = self._allowance.folder(asked.cwd)
         flags = self._allowance.words(asked.words(), cwd, self._environ, self._sessions.find)
         dialect = asked.dialect or "pi-1"
         opened = self._host.open(
-            OpenRequest(dialect=dialect, cwd=cwd, flags=flags, env={}, program="linnet", keep=True)
+            OpenRequest(
+                dialect=dialect, cwd=cwd, flags=flags, env={}, program="linnet", keep=True, key=key, digest=digest
+            )
         )
         return bodies.AgentOpened(opened.agent.summary(), list(opened.remarks))
 

@@ -1,8 +1,7 @@
-"""Agents that were opened by requests with a name: one that is sent again opens no second one."""
+"""Agents that are opened by requests with a name: one that is sent again opens no second one."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from hashlib import sha256
 from typing import Final
 
 from linnet.serve.http.bodies import AgentOpened
@@ -11,26 +10,29 @@ from linnet.serve.http.replies import Problem
 MOST: Final = 1000
 
 
-class Openings:
-    """The answers to the last requests that had a name, for as long as the server runs. Used by the loop only.
+def reused() -> Problem:
+    """Return why a request with the name of another one is refused."""
+    return Problem(409, "reused", "Another agent was asked for with this Idempotency-Key.")
 
-    What an agent is told is written down with the agent; that it is opened has no place but this one.
+
+class Openings:
+    """The answers to the last requests that had a name, and those that are under way. Used by the loop only. What comes
+    later, or after a restart, the host finds by what is written down with the agent.
     """
 
     def __init__(self) -> None:
-        self._known: dict[str, tuple[bytes, asyncio.Future[AgentOpened]]] = {}  # With a digest of the body.
+        self._known: dict[str, tuple[str, asyncio.Future[AgentOpened]]] = {}
 
-    async def once(self, key: str, body: bytes, open: Callable[[], Awaitable[AgentOpened]]) -> AgentOpened:
+    async def once(self, key: str, digest: str, open: Callable[[], Awaitable[AgentOpened]]) -> AgentOpened:
         """Open an agent, unless a request of this name has: then wait for what came of that. One that failed is
-        forgotten. Raises Problem if the request of this name was another one, and whatever `open` raises.
+        forgotten. Raises Problem if the request of this name said something else, and whatever `open` raises.
         """
         if not key:
             return await open()
-        digest = sha256(body).digest()
         if key in self._known:
             said, opening = self._known[key]
             if said != digest:
-                raise Problem(409, "reused", "Another agent was asked for with this Idempotency-Key.")
+                raise reused()
         else:
             opening = asyncio.ensure_future(open())
             self._known[key] = digest, opening

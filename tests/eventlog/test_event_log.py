@@ -546,3 +546,29 @@ def test_a_log_that_is_closed_writes_nothing(kept: Kept) -> None:
     before = [(file, file.read_bytes()) for file in kept.files()]
     kept.log.append(words("late"))
     assert [(file, file.read_bytes()) for file in kept.files()] == before
+
+
+def test_a_log_that_is_settled_is_closed_and_read_again_without_a_write(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept.log.append(words("a"))
+    kept.log.settle()
+    before = [(file, file.read_bytes()) for file in kept.files()]
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", lambda fd: pytest.fail("it waits for the disk"))
+        kept.log.settle()
+        kept.log.close()
+        kept.again().close()
+    assert [(file, file.read_bytes()) for file in kept.files()] == before
+
+
+def test_what_comes_after_a_log_was_settled_may_be_lost_with_the_machine(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for word in "ab":
+        kept.log.append(words(word))
+        kept.log.settle()
+    monkeypatch.setattr(event_log, "boot", lambda: "another")
+    assert kept.again().append(words("c")) == 3
+    monkeypatch.setattr(event_log, "boot", lambda: "a third")
+    assert kept.again().append(words("d")) > BLOCK

@@ -152,12 +152,19 @@ class EventLog:
         segment = self._segment
         return segment.size if segment is not None and segment.first == first else None
 
+    def settle(self) -> None:
+        """Have what was written on disk. Waits for it."""
+        with self._lock:
+            if self._segment is not None:
+                self._segment.settle()
+
     def close(self) -> None:
-        """Write no more, and have what was written on disk. Idempotent."""
+        """Write no more, and have what was written on disk: waits for it, unless it is settled. Idempotent."""
         with self._lock:
             self._closed = True
             if self._segment is not None:
-                self._segment.finish()
+                self._segment.settle()
+                self._segment.close()
                 self._segment = None
 
     def _write(self, numbered: Sequence[Numbered], last: int) -> bool:
@@ -237,7 +244,8 @@ class EventLog:
             if reading.header.boot != self._boot and not reading.closed:
                 raise Unreadable("the machine was started anew, and may have lost the end of it")
             if reading.whole_lines < self._limits.file:
-                self._segment = Segment(self._folder, first, reading.whole_lines, reading.messages)
+                read = reading.whole_lines, reading.messages
+                self._segment = Segment(self._folder, first, *read, settled=reading.closed)
         finally:
             reading.close()
         return last

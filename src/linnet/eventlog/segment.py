@@ -46,7 +46,9 @@ def firsts(folder: str) -> list[int]:
 class Segment:
     """A file that is written to. Whoever calls sees to it that one thread does at a time."""
 
-    def __init__(self, folder: str, first: int, size: int = 0, messages: Sequence[Message] = ()) -> None:
+    def __init__(
+        self, folder: str, first: int, size: int = 0, messages: Sequence[Message] = (), *, settled: bool = False
+    ) -> None:
         """Open the file that begins with this number, to go on after so many bytes. `messages` are those in it. Without
         any bytes it is a new one, which has its name once it has begun: whoever is killed before leaves none behind
         that says nothing.
@@ -57,6 +59,7 @@ class Segment:
         self.size = size
         """So many bytes are whole lines, which others may read."""
         self._begun = 0  # So many of them are what it begins with.
+        self._settled = settled
         self._writer = Writer(messages)
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC
         self._path = os.path.join(folder, name(first))
@@ -88,13 +91,15 @@ class Segment:
         """Write these events, all of them or none. Raises OSError."""
         self._write(b"".join([self._writer.line(each.events, each.first, time, each.parent) for each in batches]))
 
-    def finish(self) -> None:
-        """Have all of it on disk, and say so in it, as far as the disk allows; then close it."""
+    def settle(self) -> None:
+        """Have all of it on disk, and say so in it, unless it does: as far as the disk allows."""
+        if self._settled:
+            return
         with suppress(OSError):
             os.fsync(self._fd)
             self._write(self._writer.closing())
             os.fsync(self._fd)
-        self.close()
+            self._settled = True
 
     def close(self) -> None:
         os.close(self._fd)
@@ -107,6 +112,7 @@ class Segment:
                 os.ftruncate(self._fd, self.size)  # No half of a line stays.
             raise
         self.size += len(lines)
+        self._settled = False
 
 
 class Reading:

@@ -22,6 +22,28 @@ def fall_asleep(agent: Agent) -> None:
         pass  # It still makes ready what its first run will need.
 
 
+def test_an_agent_that_sleeps_is_looked_at_and_closed_without_a_write(tmp_path: Path) -> None:
+    host = Host(HostOptions(state=str(tmp_path / "state"), defaults=("--provider", "scripted")), {})
+    host.begin()
+    try:
+        agent = host.open(OpenRequest(dialect="pi-1", cwd=str(tmp_path), flags=("--session-dir", str(tmp_path)))).agent
+        name_session(agent, "kettle")
+        staying = agent.attach(made("pi-1"), framing="seq", after=0, role="watch", wake=lambda: None)
+        fall_asleep(agent)
+        before = files(tmp_path / "state" / "agents")
+        staying.close()
+        agent.attach(made("pi-1"), framing="seq", after=0, role="watch", wake=lambda: None).close()
+        assert files(tmp_path / "state" / "agents") == before
+    finally:
+        host.close()
+    assert files(tmp_path / "state" / "agents") == before
+
+
+def files(folder: Path) -> dict[Path, tuple[int, bytes]]:
+    """Return all files of a folder, which of them they are, and what they have."""
+    return {path: (path.stat().st_ino, path.read_bytes()) for path in folder.rglob("*") if path.is_file()}
+
+
 def test_named_commands_are_not_in_memory_while_an_agent_sleeps(tmp_path: Path) -> None:
     options = HostOptions(state=str(tmp_path / "state"), defaults=("--provider", "scripted"))
     host = Host(options, {"LINNET_HOME": str(tmp_path)})

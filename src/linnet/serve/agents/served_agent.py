@@ -268,13 +268,15 @@ class Agent:
         """Close the session, and let go of all files. With `gone`, the agent is removed, and clients are told. Blocks
         until what runs has ended. Idempotent.
         """
+        slept = self._session.is_asleep
         with self._lock:
             self._removed = self._removed or gone
         self._session.close(GONE if gone else ENDING)
         for attachment in list(self._attachments):
             attachment.end()
         with self._lock:
-            self.keep()
+            if not slept:  # Or else that was written when it fell asleep.
+                self.keep()
             self._closed = True
             self._close_log_locked()
 
@@ -367,6 +369,8 @@ class Agent:
             if self._session.is_asleep:
                 self._shared.fell_asleep(self)
                 self.keep()
+                if self._log is not None:
+                    self._log.settle()  # Here, and not in the thread of whoever leaves last.
                 self.rest_named()
                 self._close_log_if_unused_locked()
             else:

@@ -239,11 +239,8 @@ class _Serving:
         from linnet.serve.http.tokens import tokens_in
 
         page = f"{http.url}/#token={tokens_in(state).drive}"
-        if self._said.get("show"):
-            from linnet.serve.http.shown_page import show
-
-            if not show(page):
-                say(f"no browser could be started; the page is {page}")
+        if self._said.get("show"):  # Not here: some browsers end when their last window is closed.
+            Thread(target=_show, args=(page,), name="linnet-browser", daemon=True).start()
         elif sys.stderr is not None and sys.stderr.isatty():
             say(f"the page: {page}")
         else:
@@ -258,6 +255,13 @@ class _Serving:
         say("ending: the steps under way are waited for; a second signal ends at once")
         patience = self._said.get("drain", 60.0)
         Thread(target=lambda: _drained(host, loop.stop, patience), name="linnet-drain", daemon=True).start()
+
+
+def _show(page: str) -> None:
+    from linnet.serve.http.shown_page import show
+
+    if not show(page):
+        say(f"no browser could be started; the page is {page}")
 
 
 def _drained(host: "Host", then: Callable[[], None], patience: float) -> None:

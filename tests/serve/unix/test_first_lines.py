@@ -3,6 +3,7 @@
 import os
 import resource
 import select
+import signal
 import stat
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,18 @@ def test_without_descriptors_whoever_comes_waits_and_nobody_spins(serve: Serve) 
         client.socket.close()
     crowd[-1].say({"type": "agents"})
     assert crowd[-1].read()["success"]
+
+
+def test_a_browser_that_shows_the_page_keeps_nobody_waiting(serve: Serve, tmp_path: Path) -> None:
+    browser, closed = tmp_path / "browser", tmp_path / "closed"
+    os.mkfifo(closed)
+    browser.write_text(f'#!/bin/sh\nread line < "{closed}"\n')  # Some end when their last window is closed.
+    browser.chmod(0o755)
+    served = serve("--http", "127.0.0.1:0", "--open", env={"BROWSER": str(browser)})
+    with closed.open("w"):  # It is there.
+        assert served.open().done("get_state")["isStreaming"] is False
+        served.signal(signal.SIGTERM)
+        assert served.ended() == 0
 
 
 def test_the_socket_is_its_owners_alone(served: Served) -> None:

@@ -187,6 +187,10 @@ class _Serving:
         finally:
             if place is not None:
                 place.close()
+            if self._said.get("show"):
+                from linnet.serve.http.shown_page import forget
+
+                forget()
         return 0
 
     def _options(self, home: str) -> Any:

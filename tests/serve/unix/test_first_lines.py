@@ -152,11 +152,15 @@ def test_a_browser_that_shows_the_page_keeps_nobody_waiting(serve: Serve, tmp_pa
     os.mkfifo(closed)
     browser.write_text(f'#!/bin/sh\nread line < "{closed}"\n')  # Some end when their last window is closed.
     browser.chmod(0o755)
-    served = serve("--http", "127.0.0.1:0", "--open", env={"BROWSER": str(browser)})
+    shown = tmp_path / "shown"
+    shown.mkdir()
+    served = serve("--http", "127.0.0.1:0", "--open", env={"BROWSER": str(browser), "TMPDIR": str(shown)})
     with closed.open("w"):  # It is there.
         assert served.open().done("get_state")["isStreaming"] is False
+        assert len([*shown.iterdir()]) == 1  # A token is in it.
         served.signal(signal.SIGTERM)
         assert served.ended() == 0
+        assert [*shown.iterdir()] == []
 
 
 def test_the_socket_is_its_owners_alone(served: Served) -> None:

@@ -15,10 +15,14 @@ SECONDS = 30.0  # A browser that has not read the file by then has not been star
 _PAGE = '<!doctype html><meta charset="utf-8"><meta http-equiv="refresh" content="0; url={}"><title>linnet</title>\n'
 
 
+_written: list[str] = []
+
+
 def show(url: str) -> bool:
     """Show an address, and return whether a browser was started. It gets none of our descriptors."""
     with suppress(OSError):
         fd, path = tempfile.mkstemp(prefix="linnet-", suffix=".html")  # For its owner alone.
+        _written.append(path)
         with os.fdopen(fd, "w") as file:
             file.write(_PAGE.format(escape(url)))
         removal = threading.Timer(SECONDS, _remove, (path,))
@@ -28,6 +32,12 @@ def show(url: str) -> bool:
         nowhere = subprocess.DEVNULL
         return not subprocess.call(command, stdin=nowhere, stdout=nowhere, stderr=nowhere, start_new_session=True)
     return False
+
+
+def forget() -> None:
+    """Remove what browsers were started with, before this process ends."""
+    for path in _written:
+        _remove(path)
 
 
 def _remove(path: str) -> None:

@@ -43,6 +43,10 @@ LAYERS: dict[str, set[str]] = {
         *{"core", "wire", "files", "logs.py", "concurrency", "eventlog", "runtime"},
         *{"server", "flags", "store", "export", "monitor", "client", "attach"},
     },
+    "fleet": {
+        *{"core", "wire", "logs.py", "eventlog", "depot", "store", "tools"},
+        *{"runtime", "server", "flags", "serve"},
+    },
     "schemas": {"core", "wire", "providers", "runtime", "extensions", "serve"},  # They are made of everybody's types.
     "cli": ANYTHING,
     "testing": ANYTHING,

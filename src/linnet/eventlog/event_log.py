@@ -7,7 +7,6 @@ events that are still in memory; who does not reads the files, and costs the wri
 import os
 from collections import deque
 from collections.abc import Callable, Sequence
-from itertools import groupby
 from threading import Lock
 
 from msgspec import Struct
@@ -15,15 +14,15 @@ from msgspec import Struct
 from linnet.core.events import Event
 from linnet.core.loop.opening import Opening
 from linnet.eventlog.followed import Numbered
+from linnet.eventlog.numbering import numbered
 from linnet.eventlog.older_files import OlderFiles
 from linnet.eventlog.reserved import Reserved, boot
 from linnet.eventlog.retention import drop
 from linnet.eventlog.segment import Header, Reading, Segment, firsts
-from linnet.eventlog.spelling import UNTOLD, VERSION, Unreadable
+from linnet.eventlog.spelling import VERSION, Unreadable
 from linnet.files.folders import make
 
 MOST_RECENT = 4096  # Events in memory, for those who keep up.
-_untold = frozenset(UNTOLD)
 
 
 class Limits(Struct, frozen=True):
@@ -97,10 +96,10 @@ class EventLog:
         with self._lock:
             if self._closed:
                 return self._head
-            numbered = _told(batch, self._head + 1, parent)
-            if self._write(numbered, self._head + len(batch)):
+            numbers = numbered(batch, self._head + 1, parent)
+            if self._write(numbers, self._head + len(batch)):
                 self._head += len(batch)
-                self._remember(numbered)
+                self._remember(numbers)
             if not parent:
                 self._opening.apply(batch)
             for tell in self._listeners:
@@ -249,12 +248,3 @@ class EventLog:
         finally:
             reading.close()
         return last
-
-
-def _told(batch: Sequence[Event], first: int, parent: str) -> list[Numbered]:
-    """Return the events with their numbers, without those that nobody is told of: each run of others by itself."""
-    if _untold.isdisjoint(map(type, batch)):
-        return [Numbered(first, batch, parent)] if batch else []
-    runs = groupby(enumerate(batch, first), lambda pair: type(pair[1]) in _untold)
-    told = [list(pairs) for untold, pairs in runs if not untold]
-    return [Numbered(pairs[0][0], [event for _, event in pairs], parent) for pairs in told]

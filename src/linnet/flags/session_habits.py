@@ -8,6 +8,7 @@ from linnet.flags.flags import Flags
 if TYPE_CHECKING:
     from linnet.runtime.config.config import Config
     from linnet.runtime.session_factory import SessionFactory
+    from linnet.store.factory import LogFactory
 
 
 def factory(
@@ -17,9 +18,10 @@ def factory(
     *besides: "Config",
     keyless: bool = False,
     client_tools: bool = False,
+    logs: "LogFactory | None" = None,
 ) -> "SessionFactory":
-    """Return what opens sessions in a process of linnet's own. With `keyless`, a missing key does not keep it from
-    that; with `client_tools`, clients may bring tools. `besides` are habits that come last.
+    """Return what opens sessions in a process of linnet's own, in `logs` or else in files. With `keyless`, a missing
+    key does not keep it from that; with `client_tools`, clients may bring tools. `besides` are habits that come last.
     """
     from linnet.runtime.config import config as habits
     from linnet.runtime.config.config import KEYLESS, PI_073, PI_1, Config
@@ -30,4 +32,6 @@ def factory(
     spoken = {"zot": habits.ZOT, "pi-legacy": habits.PI_LEGACY, **later}.get(dialect, habits.PI)
     today = habits.PI_TODAY if flags.stands_in_for == "pi" and dialect in later else Config()
     below = (spoken, executable, today, KEYLESS if keyless else Config(), *besides)
-    return SessionFactory(Config(**flags.config), environ, *below, client_tools=client_tools, own_process=True)
+    return SessionFactory(
+        Config(**flags.config), environ, *below, client_tools=client_tools, own_process=True, logs=logs
+    )

@@ -14,6 +14,7 @@ from linnet.core import commands
 from linnet.core.events import Cleared, Event, PermissionSet, QueueChanged, SessionEntered
 from linnet.core.messages import Message, ToolCall, Usage
 from linnet.core.models import Model
+from linnet.core.questions import QuestionAsked
 from linnet.errors import Closed
 from linnet.runtime.broadcast import Broadcast, act
 from linnet.runtime.error_report import as_error, park
@@ -166,6 +167,14 @@ class Session:
     def still(self) -> AbstractContextManager[object]:
         """Return what keeps the session as it is while it is entered: nothing changes, and nothing is told."""
         return self._broadcast.lock
+
+    def expect(self, questions: Sequence[QuestionAsked]) -> None:
+        """Take note of questions that are open since another process asked them, and are asked again."""
+        self._questions.expect(questions)
+
+    def expect_no_more(self) -> None:
+        """Close those of them that were not asked again. Not to be called under the session's lock."""
+        self._questions.expect_no_more()
 
     def publish(self, events: Sequence[Event]) -> None:
         """Have these events happen: whoever opened the session knows of them, and nobody in it does."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 from linnet.core.commands import AnswerQuestion, Control, ReportToolProgress, ReturnTool
 from linnet.core.events import QuestionAsked, QuestionClosed
-from linnet.core.questions import Dismissed, Given, Question, Reply, RunClientTool, ToolReturned, understood
+from linnet.core.questions import Dismissed, Given, Permit, Question, Reply, RunClientTool, ToolReturned, understood
 from linnet.errors import BadInput, Cancelled
 from linnet.runtime.broadcast import Action, Broadcast
 
@@ -44,6 +44,23 @@ class OpenQuestions:
         self._new_id = new_id
         self._answerable = answerable
         self._open: dict[str, _Open] = {}
+        self._expected: dict[str, Question] = {}  # Asked by another process, and about to be asked again.
+        self._early: dict[str, Reply] = {}  # Answers to some of those.
+
+    def expect(self, questions: Sequence[QuestionAsked]) -> None:
+        """Take note of questions that another process asked and that nobody has answered: they are the same when they
+        are asked again, and may be answered before that.
+        """
+        with self._lock:
+            self._expected = {each.id: each.question for each in questions}
+
+    def expect_no_more(self) -> None:
+        """Take note that what was not asked again by now is not asked any more. Idempotent."""
+        with self._lock:
+            expected, self._expected, self._early = self._expected, {}, {}
+            if expected:
+                closed = [QuestionClosed(id, question, "withdrawn") for id, question in expected.items()]
+                self._broadcast.publish_locked(closed)
 
     @property
     def answerable(self) -> bool:
@@ -75,9 +92,12 @@ class OpenQuestions:
         with self._lock:
             if not self._answerable:
                 return None
-            id = self._new_id()
+            id = self._id_locked(question)
             self._open[id] = waiting
             self._broadcast.publish_locked([QuestionAsked(id, question, timeout)])
+            early = self._early.pop(id, None)
+            if early is not None:
+                self._reply_locked(id, waiting, early)
         try:
             with cancel.interrupting(waiting.closed.set):
                 waiting.closed.wait(timeout)
@@ -110,11 +130,17 @@ class OpenQuestions:
         """Answer a question. Raises BadInput if it is not open, or if the answer does not fit, and then it
         stays open.
         """
+        if id in self._expected and id not in self._early:
+            self._early[id] = understood(self._expected[id], given)
+            return
         waiting = self._get_locked(id)
         self._reply_locked(id, waiting, understood(waiting.question, given))
 
     def return_tool_locked(self, id: str, returned: ToolReturned) -> None:
         """Give the result of a tool that the client runs. Raises BadInput if nobody waits for it."""
+        if isinstance(self._expected.get(id), RunClientTool) and id not in self._early:
+            self._early[id] = returned
+            return
         self._reply_locked(id, self._get_tool_locked(id), returned)
 
     def report_locked(self, id: str, text: str) -> Callable[[], None]:
@@ -140,6 +166,14 @@ class OpenQuestions:
         for each in waiting:
             each.closed.set()
 
+    def _id_locked(self, question: Question) -> str:
+        """Return the id of a question that is expected, or else a new one."""
+        for id, expected in self._expected.items():
+            if _is_same(question, expected):
+                del self._expected[id]
+                return id
+        return self._new_id()
+
     def _get_locked(self, id: str) -> _Open:
         waiting = self._open.get(id)
         if waiting is None:
@@ -164,3 +198,10 @@ class OpenQuestions:
         waiting = self._open.pop(id, None)
         if waiting is not None:
             self._broadcast.publish_locked([QuestionClosed(id, waiting.question, how)])
+
+
+def _is_same(question: Question, other: Question) -> bool:
+    """Return whether one question is asked again. What is shown with a call may have changed meanwhile."""
+    if isinstance(question, Permit | RunClientTool) and type(question) is type(other):
+        return question.call == other.call
+    return question == other

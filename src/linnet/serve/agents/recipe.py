@@ -16,6 +16,7 @@ from linnet.wire.dialect import Dialect
 
 if TYPE_CHECKING:
     from linnet.runtime.session_factory import SessionFactory
+    from linnet.store.factory import LogFactory
 
 KEPT = Config(sessions=True, save=True)
 """Under a server every agent has a session, whatever its protocol is used to."""
@@ -124,14 +125,14 @@ def again(record: Record, file: str | None, defaults: Sequence[str], key: str | 
     return Recipe(flags, record.dialect, program, record.words, record.cwd, file is not None)
 
 
-def factory_of(recipe: Recipe, environ: Mapping[str, str]) -> "SessionFactory":
-    """Return what opens the session."""
+def factory_of(recipe: Recipe, environ: Mapping[str, str], logs: "LogFactory | None" = None) -> "SessionFactory":
+    """Return what opens the session, which is kept in `logs`, or else in files."""
     flags, remembered = recipe.flags, Config()
     if recipe.resumes:
         remembered = Config(**{name: flags.config[name] for name in _REMEMBERED if name in flags.config})
         config = {name: value for name, value in flags.config.items() if name not in _REMEMBERED}
         flags = Flags(stands_in_for=flags.stands_in_for, config=config)
-    return factory(flags, recipe.dialect, environ, KEPT, remembered, keyless=True, client_tools=True)
+    return factory(flags, recipe.dialect, environ, KEPT, remembered, keyless=True, client_tools=True, logs=logs)
 
 
 def _program(name: str) -> Program:

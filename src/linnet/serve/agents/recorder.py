@@ -1,18 +1,15 @@
 """Listens to an agent's session: keeps its events, its summary and what is to be written down of it."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from linnet.core import events
 from linnet.errors import LinnetError
-from linnet.eventlog.event_log import EventLog
 from linnet.runtime.listener import Listener
 from linnet.runtime.session import Session
 from linnet.runtime.settings.settings import Settings
-from linnet.serve.agents.summary import MATTERS
-
-if TYPE_CHECKING:
-    from linnet.serve.agents.served_agent import Agent
+from linnet.serve.agents.record import Record
+from linnet.serve.agents.summary import MATTERS, SummaryFold
 
 _KEPT = frozenset(
     (
@@ -33,10 +30,33 @@ _KEPT = frozenset(
 _HEARD = _KEPT | MATTERS | {events.Navigated, events.UserSaid, events.StepEnded}
 
 
+class Appended(Protocol):
+    """Where events go."""
+
+    def append(self, batch: Sequence[events.Event]) -> object:
+        """Take these events, in the order in which they happened. Never raises."""
+
+
+class Recorded(Protocol):
+    """The agent that a recorder keeps: its record, and who is to know what has happened. Nothing here blocks."""
+
+    record: Record
+    fold: SummaryFold
+    stays_awake: bool
+
+    def count(self, events: Sequence[events.Event], cost: float) -> None: ...
+    def keep(self) -> None: ...
+    def end_step(self) -> None: ...
+    def begun(self) -> None: ...
+    def tell_changed(self) -> None: ...
+    def rest(self) -> None: ...
+    def warn(self, sentence: str) -> None: ...
+
+
 class Recorder(Listener):
     """Hears under the session's lock, so that what it writes is in the order of the changes."""
 
-    def __init__(self, agent: "Agent", log: EventLog) -> None:
+    def __init__(self, agent: Recorded, log: Appended) -> None:
         self._agent = agent
         self._log = log
 

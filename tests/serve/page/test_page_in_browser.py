@@ -493,6 +493,9 @@ def test_a_new_agent_begins_in_a_folder_with_a_model(open_page: Open, server: Fa
     expect(dialog.get_by_label("Folder")).to_have_value("/src")
     dialog.get_by_label("Folder").fill("/src/kettle")
     dialog.get_by_label("What should it do?").fill("Look around.")
+    server.add("other", cwd="/elsewhere")  # What changes meanwhile leaves alone what was written.
+    expect(page.locator("[data-agent=other]")).to_have_count(1)
+    expect(dialog.get_by_label("Folder")).to_have_value("/src/kettle")
     dialog.get_by_label("Model").select_option("Sonnet")
     dialog.get_by_label("Permission").select_option("ask")
     dialog.get_by_role("button", name="Begin").click()

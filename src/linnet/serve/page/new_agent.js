@@ -47,7 +47,7 @@ export function NewAgent({ about, agents, done }) {
   return html`<dialog ref=${dialog} class="new" aria-labelledby="new-title" onClose=${() => done(null)}>
     <form onSubmit=${submit}>
       <h2 id="new-title">A new agent</h2>
-      <label>Folder <input name="cwd" required list="places" autocomplete="off" spellcheck="false" value=${places[0] || ""} /></label>
+      <label>Folder <input name="cwd" required list="places" autocomplete="off" spellcheck="false" defaultValue=${places[0] || ""} /></label>
       <datalist id="places">${places.map((place) => html`<option value=${place}></option>`)}</datalist>
       <label>What should it do? <textarea name="message" rows="3"></textarea></label>
       <div class="pair">

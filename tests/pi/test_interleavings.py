@@ -524,20 +524,26 @@ class Conversation(RuleBasedStateMachine):
             saved |= {message["content"][0]["text"] for message in said if message["role"] == "user"}
         assert set(self.ledger.told) <= saved
 
+    calming: tuple[str, ...] = ("abort", "abort_bash", "get_state")
+
     def calm(self) -> None:
-        """Abort until there is nothing left to abort."""
+        """Abort until there is nothing left to abort. Who is answered later, behind what waits, is not waited for."""
         deadline = monotonic() + PATIENCE
         while monotonic() < deadline:
-            for name in ("abort", "abort_bash", "get_state"):
+            for name in self.calming:
                 self.send({"type": name}, hold=name != "get_state")
             asked = len(self.ledger.sent) - 1
             self.listen(lambda asked=asked: asked in self.ledger.answers)  # type: ignore[misc]
             state = self.ledger.answers[asked]["data"]
-            if not (state["isStreaming"] or state["isCompacting"] or self.ledger.unanswered() or self.ledger.waiting):
+            if not (state["isStreaming"] or state["isCompacting"] or self.ledger.unanswered() or self.left()):
                 return
             with suppress(TimeoutError):
-                self.listen(lambda: not (self.ledger.unanswered() or self.ledger.waiting), HELD)
+                self.listen(lambda: not (self.ledger.unanswered() or self.left()), HELD)
         raise AssertionError("it cannot be brought to rest")
+
+    def left(self) -> bool:
+        """Return whether something that was said waits to be said to the agent."""
+        return bool(self.ledger.waiting)
 
     def check_answers(self) -> None:
         """A process that was told to stop need not have read everything; what came before an answer, it has."""

@@ -669,6 +669,20 @@ def test_who_goes_to_a_place_gets_there_also_if_what_is_around_it_comes_first(
     expect(inner.locator("[data-at='1000']")).to_be_in_viewport()
 
 
+def test_the_slider_stays_where_it_is_dragged_while_something_is_said(open_page: Open, server: FakeServer) -> None:
+    agent = server.add("one")
+    agent.messages = long(3_000)
+    page = open_page("one")
+    expect(page.locator(".place")).to_contain_text("of 3,000")
+    slider = page.get_by_label("Place in the conversation")
+    slider.evaluate("it => { it.value = 1000; it.dispatchEvent(new Event('input', { bubbles: true })) }")
+    server.say("one", said(reply("And one more.")))
+    expect(page.locator(".place")).to_contain_text("of 3,001")
+    expect(slider).to_have_value("1000")
+    slider.evaluate("it => it.dispatchEvent(new Event('change', { bubbles: true }))")
+    expect(page.locator(".inner [data-at='1000']")).to_be_in_viewport()
+
+
 def test_what_is_looked_at_stays_when_older_messages_come(open_page: Open, server: FakeServer) -> None:
     agent = server.add("one")
     agent.messages = long(1_000)

@@ -204,6 +204,12 @@ export class Conversation extends Component {
     if (this.aim < this.state.from || this.aim >= this.state.to) this.range(Math.max(0, to - SPAN), to, false);
   }
 
+  /** Go to where the slider was left. Until then it stays where it was dragged, whatever is said meanwhile. */
+  dropped({ target }) {
+    this.dragged = undefined;
+    this.go(Number(target.value));
+  }
+
   newest() {
     const { total } = this.feed.state;
     this.follow = true;
@@ -350,8 +356,8 @@ export class Conversation extends Component {
       </div>
       <div class="below">${!this.follow && html`<button type="button" class="newest" onClick=${() => this.newest()}><${Icon} name="down" /> Newest</button>`}</div>
       ${total > SPAN && html`<div class="place">
-        <input type="range" min="0" max=${total - 1} value=${this.follow ? total - 1 : Math.min(from + 5, total - 1)} aria-label="Place in the conversation"
-          aria-valuetext=${`message ${from + 1} of ${total}`} onChange=${(event) => this.go(Number(event.target.value))} />
+        <input type="range" min="0" max=${total - 1} value=${this.dragged ?? (this.follow ? total - 1 : Math.min(from + 5, total - 1))} aria-label="Place in the conversation"
+          aria-valuetext=${`message ${from + 1} of ${total}`} onInput=${(event) => (this.dragged = Number(event.target.value))} onChange=${(event) => this.dropped(event)} />
         <span>${(from + 1).toLocaleString("en")}–${to.toLocaleString("en")} of ${total.toLocaleString("en")}</span>
       </div>`}
       ${Object.values(state.shown).some(Boolean) && html`<div class="widgets">${Object.values(state.shown).filter(Boolean).map((lines) => html`<pre>${clean(lines.join("\n"))}</pre>`)}</div>`}

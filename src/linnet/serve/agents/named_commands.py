@@ -54,9 +54,10 @@ class NamedCommands:
     """Invariant: for a name, `begin` returns "new" once, for as long as it is kept. Any thread may call."""
 
     def __init__(self, path: str, clock: Callable[[], int], milliseconds: int) -> None:
-        """What is older than so many milliseconds is forgotten when the file is read."""
+        """What is older than so many milliseconds is forgotten when the file is read. Raises OSError."""
         self._path = path
         self._clock = clock
+        make(os.path.dirname(path), 0o700)  # Not later: the agent may be removed, and nothing of it comes back.
         self._milliseconds = milliseconds
         self._lock = Lock()
         self._commands: dict[Name, _Command] = {}
@@ -138,7 +139,6 @@ class NamedCommands:
         """Read what was written, unless that is in memory. Raises OSError, ConfigError."""
         if self._was_read:
             return
-        make(os.path.dirname(self._path), 0o700)
         text = contents(self._path) or b""
         self._size = len(text)
         oldest = self._clock() - self._milliseconds

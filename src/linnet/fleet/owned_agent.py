@@ -1,5 +1,6 @@
 """One agent that a worker owns: its session, what it decides on its way to the depot, and the commands that wait."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -19,7 +20,7 @@ from linnet.core.loop.left_open import closing_events
 from linnet.core.messages import Usage
 from linnet.depot.depot import Depot, Fenced
 from linnet.depot.depot_sessions import DepotSessions
-from linnet.errors import LinnetError, LogUnavailable, SessionError
+from linnet.errors import ConfigError, LinnetError, LogUnavailable, SessionError
 from linnet.fleet import before
 from linnet.fleet.batching import Standing
 from linnet.fleet.committed_logs import CommittedLogs
@@ -50,6 +51,8 @@ class Terms(Struct, frozen=True):
     environ: Mapping[str, str]
     defaults: Sequence[str] = ()
     sleep_after: float = 10.0
+    roots: Sequence[str] = ()
+    """Real paths of folders in which, or below which, agents may work; none is everywhere."""
 
 
 class OwnedAgent:
@@ -228,6 +231,7 @@ class OwnedAgent:
         logs = CommittedLogs(committer, sessions)
         factory = recipes.factory_of(made, self._terms.environ, logs)
         settings = factory.first()
+        self._check_folder(settings.cwd)
         recorder = OwnedRecorder(self)
         session = factory.open(settings, [recorder], answerable=True, around=ledger)
         recorder.opened(session, settings)
@@ -235,6 +239,12 @@ class OwnedAgent:
         if self.record.cleared:
             session.submit(commands.Clear(), Requester())
         return session
+
+    def _check_folder(self, cwd: str) -> None:
+        """Raise ConfigError if this worker lets no agent work there."""
+        roots = self._terms.roots
+        if roots and not any(os.path.commonpath([root, os.path.realpath(cwd)]) == root for root in roots):
+            raise ConfigError(f"agents may not work in {cwd} here; --root names the folders in which they may")
 
     def _left_off(self) -> LeftOff | None:
         """Return where the open prompt was left off; None if there is none, or nobody knows any more."""

@@ -19,7 +19,8 @@ def test_a_prompt_that_has_waited_is_acknowledged_when_its_beginning_is_written(
     host = Host(HostOptions(state=str(tmp_path / "state")), environ)
     host.begin()
     try:
-        agent = host.open(OpenRequest(dialect="zot", cwd=str(tmp_path), flags=("--provider", "anthropic"))).agent
+        request = OpenRequest(dialect="zot", cwd=str(tmp_path), flags=("--provider", "anthropic"))
+        agent = host.find(host.open(request).agent.id)
         written: list[str] = []
         done = Signal()
 

@@ -26,7 +26,8 @@ def test_an_agent_that_sleeps_is_looked_at_and_closed_without_a_write(tmp_path: 
     host = Host(HostOptions(state=str(tmp_path / "state"), defaults=("--provider", "scripted")), {})
     host.begin()
     try:
-        agent = host.open(OpenRequest(dialect="pi-1", cwd=str(tmp_path), flags=("--session-dir", str(tmp_path)))).agent
+        request = OpenRequest(dialect="pi-1", cwd=str(tmp_path), flags=("--session-dir", str(tmp_path)))
+        agent = host.find(host.open(request).agent.id)
         name_session(agent, "kettle")
         staying = agent.attach(made("pi-1"), framing="seq", after=0, role="watch", wake=lambda: None)
         fall_asleep(agent)
@@ -49,7 +50,7 @@ def test_named_commands_are_not_in_memory_while_an_agent_sleeps(tmp_path: Path) 
     host = Host(options, {"LINNET_HOME": str(tmp_path)})
     host.begin()
     try:
-        agent = host.open(OpenRequest(dialect="pi-1", cwd=str(tmp_path))).agent
+        agent = host.find(host.open(OpenRequest(dialect="pi-1", cwd=str(tmp_path))).agent.id)
         first = name_session(agent, "kettle")
         [file] = (tmp_path / "state").rglob("commands.jsonl")
         fall_asleep(agent)

@@ -3,27 +3,19 @@
 from collections import deque
 from collections.abc import Callable, Iterator
 from threading import Lock
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from msgspec import Struct
 
 from linnet.core import commands
-from linnet.errors import LinnetError
 from linnet.eventlog.cursor import Gap
-from linnet.eventlog.event_log import EventLog
+from linnet.eventlog.followed import Log
 from linnet.eventlog.follower import Follower
-from linnet.runtime.session import Session
-from linnet.serve.agents.performing import Performing, Send
-from linnet.serve.agents.performing import Role as Role
-from linnet.serve.agents.snapshot import taken
+from linnet.serve.agents.doors import Followed, Role, Send
 from linnet.wire.dialect import Asked, Buffers, Dialect, Rejected
 from linnet.wire.jsonl import Overlong, encode_lines
 from linnet.wire.numbered import Framing, framed
 from linnet.wire.served_frames import Gap as GapLine
-from linnet.wire.served_frames import Unavailable
-
-if TYPE_CHECKING:
-    from linnet.serve.agents.served_agent import Agent
 
 ENOUGH = 64 * 1024  # Bytes that are sent at once.
 _AT_ONCE = (*get_args(commands.Control), *get_args(commands.Query))
@@ -48,8 +40,8 @@ class Attachment:
 
     def __init__(
         self,
-        agent: "Agent",
-        log: EventLog,
+        agent: Followed,
+        log: Log,
         dialect: Dialect,
         framing: Framing,
         role: Role,
@@ -64,8 +56,8 @@ class Attachment:
         self._dialect = dialect
         self._framing: Framing = framing
         self._wake = wake
-        self._performing = Performing(agent, dialect, role, client, self._place, self)
-        self._follower = Follower(log, dialect.encoder, framing)
+        self._performing = agent.performing(dialect, role, client, self._place, self)
+        self._follower = Follower(log, dialect.encoder, framing, wake)
         self._lines: Iterator[Buffers] | None = None  # Of events that were taken, and not all sent.
         self._lock = Lock()  # Guards what follows.
         self._answers: deque[_Answer] = deque()
@@ -107,7 +99,7 @@ class Attachment:
         with self._lock:
             self._asking += 1
         asked = self._dialect.decode(line)
-        if isinstance(asked, Rejected) or isinstance(asked.command, _AT_ONCE):
+        if isinstance(asked, Rejected) or (isinstance(asked.command, _AT_ONCE) and not self.agent.may_wait):
             self._performing.carry_out(asked, line)
             return None
         return lambda: self._performing.carry_out(asked, line)
@@ -202,20 +194,11 @@ class Attachment:
         with self._lock:
             self._catching_up = True
             self._notices.append(encode_lines([GapLine(after)]))
-        self.agent.submit(self._take_snapshot, self._give_up)
+        self.agent.tell_snapshot(self._dialect, self._take_snapshot)
 
-    def _take_snapshot(self, session: Session) -> None:
-        with session.still:
-            seq, opened = self._log.live()
-            line = taken(session, self._dialect, seq, opened).event()
+    def _take_snapshot(self, seq: int, line: bytes) -> None:
         with self._lock:
             self._snapshot, self._catching_up = (seq, line), False
-        self._wake()
-
-    def _give_up(self, error: LinnetError) -> None:
-        told = encode_lines([Unavailable(str(error))])
-        with self._lock:
-            self._snapshot, self._catching_up = (self._log.told, told), False
         self._wake()
 
     def _caught_up(self, seq: int, line: bytes) -> bytes:

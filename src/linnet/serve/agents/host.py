@@ -8,8 +8,6 @@ from threading import Event as Signal
 from threading import Lock, Thread
 from time import monotonic, sleep
 
-from msgspec import Struct
-
 from linnet.core import commands
 from linnet.errors import BadInput, ConfigError, LinnetError
 from linnet.eventlog.retention import drop
@@ -17,6 +15,7 @@ from linnet.files.lock import holder, lock
 from linnet.logs import warn
 from linnet.runtime.error_report import as_error, explained, hand_over, start
 from linnet.runtime.session import Session
+from linnet.serve.agents.doors import Counts, OpenedAgent
 from linnet.serve.agents.recipe import OpenRequest as OpenRequest
 from linnet.serve.agents.recipe import understood
 from linnet.serve.agents.record import Missing, Opening, Record, Unknown, load, save
@@ -24,7 +23,6 @@ from linnet.serve.agents.served_agent import Agent
 from linnet.serve.agents.shared import DRAINING, Shared
 from linnet.serve.agents.shared import HostOptions as HostOptions
 from linnet.serve.agents.summary import Summary
-from linnet.wire.dialect import Dialect
 
 PATIENCE = 2.0  # Seconds for which the lock of a server that is gone is waited for.
 SWEEP = 60.0  # Seconds between two looks at what is kept of events.
@@ -51,34 +49,6 @@ class Draining(LinnetError):
 
     def __init__(self) -> None:
         super().__init__(DRAINING)
-
-
-class Opened(Struct, frozen=True):
-    """An agent that was opened."""
-
-    agent: Agent
-    dialect: Dialect
-    """Of whoever opened it."""
-    name: str
-    """The dialect's."""
-    remarks: tuple[str, ...] = ()
-    """Sentences for whoever opened it."""
-
-
-class Counts(Struct, frozen=True, kw_only=True):
-    """How things are, for `/metrics`."""
-
-    agents: int
-    awake: int
-    states: Mapping[str, int]
-    drivers: int
-    watchers: int
-    prompts: int
-    commands: int
-    events: int
-    cost: float
-    tokens: Mapping[str, int]
-    bytes: int
 
 
 class Host:
@@ -117,7 +87,7 @@ class Host:
         start(self._keeper)
         self.ready = True
 
-    def open(self, request: OpenRequest) -> Opened:
+    def open(self, request: OpenRequest) -> OpenedAgent:
         """Open an agent. Blocks for some milliseconds. Raises LinnetError, and then there is none."""
         if self.draining:
             raise Draining
@@ -155,7 +125,7 @@ class Host:
         save(folder, record)
         with suppress(LinnetError):  # No thread: its first run will take longer.
             start(Thread(target=self._warm, args=(agent,), name="linnet-warm", daemon=True))
-        return Opened(agent, recipe.spoken(), recipe.dialect, tuple(session.remarks))
+        return OpenedAgent(agent, recipe.spoken(), recipe.dialect, tuple(session.remarks))
 
     def find(self, id: str) -> Agent:
         """Return the agent. Raises NoSuchAgent."""
@@ -220,6 +190,10 @@ class Host:
     def is_quiet(self) -> bool:
         """Return whether no agent works."""
         return not any(agent.is_working for agent in list(self.shared.awake))
+
+    @property
+    def environ(self) -> Mapping[str, str]:
+        return self.shared.environ
 
     @property
     def draining(self) -> bool:

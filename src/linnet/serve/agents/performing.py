@@ -2,13 +2,14 @@
 
 from collections.abc import Callable
 from threading import Lock
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.errors import Closed, LinnetError
 from linnet.runtime.session import Session
+from linnet.serve.agents.doors import Place, Role, Send
 from linnet.server.dispatch import Reply
 from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.jsonl import Overlong
@@ -16,12 +17,6 @@ from linnet.wire.jsonl import Overlong
 if TYPE_CHECKING:
     from linnet.serve.agents.served_agent import Agent
 
-Role: TypeAlias = Literal["drive", "watch"]
-Send: TypeAlias = "Callable[[bytes, Asked | None], None]"
-"""Is called with the line that answers a command, and with the command if it succeeded: the dialect is to heed it then.
-"""
-Place: TypeAlias = Callable[[], Send]
-"""Is called where an answer is decided, which is where it will stand, and returns what is called with it later."""
 WATCHING = "you are watching this agent: {} would change something; attach with the role drive"
 UNKNOWN = (
     "nobody knows what became of this command: the server ended after it had begun; it is not carried out again: find "
@@ -88,7 +83,7 @@ class _Reply(Reply):
 
 
 class Performing:
-    """Invariant: `place` is called once for each line, and so is what it returns."""
+    """`Performs` for an agent of this process."""
 
     def __init__(
         self, agent: "Agent", dialect: Dialect, role: Role, client: str, place: Place, owner: object = None

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from threading import Event as Signal
 from threading import RLock
 from time import monotonic
 from typing import TYPE_CHECKING, TypeVar
@@ -11,21 +10,21 @@ from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.core.events import Event
-from linnet.errors import Closed, LinnetError
+from linnet.errors import Closed
 from linnet.eventlog.event_log import EventLog
 from linnet.logs import warn
 from linnet.runtime.error_report import hand_over
-from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
 from linnet.serve.agents import recipe as recipes
-from linnet.serve.agents.attachment import Attachment, Role
+from linnet.serve.agents.askable import Askable, submitted
+from linnet.serve.agents.attachment import Attachment
 from linnet.serve.agents.cut_off import end
+from linnet.serve.agents.doors import Place, Role
 from linnet.serve.agents.named_commands import NamedCommands
 from linnet.serve.agents.performing import Performing
 from linnet.serve.agents.record import Record, save
 from linnet.serve.agents.recorder import Recorder
 from linnet.serve.agents.sleeping_session import GONE, Act, Refuse, SleepingSession
-from linnet.serve.agents.snapshot import as_json, taken
 from linnet.serve.agents.summary import Summary, SummaryFold
 from linnet.wire.dialect import Dialect
 from linnet.wire.numbered import Framing
@@ -38,10 +37,12 @@ T = TypeVar("T")
 ENDING = "the server is shutting down"
 
 
-class Agent:
+class Agent(Askable):
     """`_lock` guards what this object holds: clients, their tools, open files. It is never held while something of the
     session is called.
     """
+
+    may_wait = False
 
     def __init__(self, folder: str, record: Record, shared: "Shared", env: Mapping[str, str] | None = None) -> None:
         self.id = record.id
@@ -163,45 +164,8 @@ class Agent:
             self.quietly(commands.Abort())
         self.tell_changed()
 
-    def snapshot(self, dialect: Dialect, last: int | None = None, before: int | None = None) -> bytes:
-        """Return how the agent is at this moment, as a JSON object. Blocks, for as long as it takes to wake. Raises
-        LinnetError.
-        """
-
-        def ask(session: Session) -> bytes:
-            with session.still:
-                seq, opened = self.log.live()
-                return as_json(taken(session, dialect, seq, opened, last, before))
-
-        return self.asked(ask)
-
-    def asked(self, ask: Callable[[Session], T]) -> T:
-        """Return what a function says of the session, once that is awake. Blocks. Raises LinnetError."""
-        done = Signal()
-        found: list[T] = []
-        wrong: list[LinnetError] = []
-
-        def act(session: Session) -> None:
-            try:
-                found.append(ask(session))
-            except LinnetError as error:
-                wrong.append(error)
-            finally:
-                done.set()
-
-        def refuse(error: LinnetError) -> None:
-            wrong.append(error)
-            done.set()
-
-        self.submit(act, refuse)
-        done.wait()
-        if not found:
-            raise wrong[0] if wrong else LinnetError("the agent could not be asked")
-        return found[0]
-
-    def quietly(self, command: commands.Command) -> None:
-        """Carry out a command for which nobody waits."""
-        self.submit(lambda session: _submitted(session, command), lambda error: None)
+    def performing(self, dialect: Dialect, role: Role, client: str, place: Place, owner: object) -> Performing:
+        return Performing(self, dialect, role, client, place, owner)
 
     def declare(self, owner: object, specs: "Sequence[ToolSpec]") -> "tuple[ToolSpec, ...]":
         """Take note of the tools that one client runs, instead of those it had; return those of all."""
@@ -341,9 +305,9 @@ class Agent:
         session = self._opened(recipes.again(self.record, written, self._shared.options.defaults, self._key))
         try:
             if self.record.cleared:
-                _submitted(session, commands.Clear())
+                submitted(session, commands.Clear())
             if self._tools:
-                _submitted(session, commands.SetTools(self.tools()))
+                submitted(session, commands.SetTools(self.tools()))
             self._end_what_is_open(session)
         except BaseException:
             session.close()
@@ -388,7 +352,3 @@ class Agent:
             self.record.summary.seq = self._log.told
             self._log.close()
             self._log = None
-
-
-def _submitted(session: Session, command: commands.Command) -> None:
-    session.submit(command, Requester())

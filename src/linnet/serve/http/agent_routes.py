@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from hashlib import sha256
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, Final
 
 import msgspec
 from anyio import to_thread
@@ -18,7 +18,8 @@ from linnet.core import commands
 from linnet.core.messages import ToolCall
 from linnet.decoding import decoder_of
 from linnet.serve.agents import dialects
-from linnet.serve.agents.host import Host, OpenRequest
+from linnet.serve.agents.doors import AgentHost, ServedAgent
+from linnet.serve.agents.host import OpenRequest
 from linnet.serve.http import bodies
 from linnet.serve.http.allowed import Allowance
 from linnet.serve.http.endpoints import Parameter, given
@@ -29,9 +30,6 @@ from linnet.serve.http.openings import Openings, reused
 from linnet.serve.http.replies import JSON, Problem, not_allowed, reply
 from linnet.serve.http.summary_streams import SummaryStreams
 from linnet.wire.dialect import Asked, Dialect
-
-if TYPE_CHECKING:
-    from linnet.serve.agents.served_agent import Agent
 
 CLIENT: Final = "http"
 """Who the commands with an `Idempotency-Key` come from, whatever connection they come on."""
@@ -58,7 +56,7 @@ class AgentRoutes:
 
     def __init__(
         self,
-        host: Host,
+        host: AgentHost,
         allowance: Allowance,
         sessions: KeptSessions,
         streams: Streams,
@@ -133,7 +131,7 @@ class AgentRoutes:
             return Response(status_code=204)  # The dialect has no answers.
         return Response(response, _status(response), media_type=JSON)
 
-    def _checked(self, line: bytes, dialect: Dialect, agent: "Agent", role: str) -> bytes:
+    def _checked(self, line: bytes, dialect: Dialect, agent: ServedAgent, role: str) -> bytes:
         """Return the line to carry out. Raises Problem if it must not be asked for."""
         asked = dialect.decode(line)
         if not isinstance(asked, Asked):
@@ -143,7 +141,7 @@ class AgentRoutes:
         self._allowance.check(asked.command, agent.cwd, self._environ)
         if isinstance(asked.command, commands.Bash):
             call = ToolCall("", "bash", {"command": asked.command.command})
-            if agent.asked(lambda session: session.denies(call)):
+            if agent.denies(call):
                 raise not_allowed("bash is not allowed over HTTP where the agent may not run that itself")
         if isinstance(asked.command, commands.SwitchSession):
             # A word that looks like an id may be the name of a file in the agent's folder, too.
@@ -188,7 +186,7 @@ class AgentRoutes:
         path = await to_thread.run_sync(_written, self._agent(request).session_file)
         return await page(request, path)
 
-    def _agent(self, request: Request) -> "Agent":
+    def _agent(self, request: Request) -> ServedAgent:
         return self._host.find(request.path_params["agent"])
 
     def _dialect(self, request: Request) -> Dialect:

@@ -19,6 +19,7 @@ from starlette.types import Message, Receive, Scope, Send
 from linnet import logs
 from linnet.errors import Closed, LinnetError
 from linnet.runtime.settings.folders import home_folder
+from linnet.serve.agents.doors import AgentHost
 from linnet.serve.agents.host import Host, HostOptions
 from linnet.serve.http.agent_routes import AgentRoutes
 from linnet.serve.http.allowed import allowance
@@ -52,7 +53,7 @@ class App:
 
     def __init__(
         self,
-        host: Host | HostOptions | None = None,
+        host: AgentHost | HostOptions | None = None,
         *,
         tokens: Tokens | None = None,
         authenticate: Authenticate | None = None,
@@ -71,11 +72,11 @@ class App:
         pages that may use this. Raises ConfigError, without a file having been made.
         """
         if environ is None:
-            environ = host.shared.environ if isinstance(host, Host) else os.environ
+            environ = os.environ if host is None or isinstance(host, HostOptions) else host.environ
         self._environ = environ
         self._home = home_folder(self._environ)
         self._given = host or HostOptions(state=os.path.join(self._home, "serve"))
-        self._host: Host | None = None
+        self._host: AgentHost | None = None
         options = self._given if isinstance(self._given, HostOptions) else self._given.options
         self._state = options.state
         self._tokens = tokens
@@ -148,12 +149,14 @@ class App:
     def _prepare(self) -> SummaryStreams:
         if self._tokens is None and self._authenticate is None:
             self._tokens = tokens_in(self._state)
-        if isinstance(self._given, Host):
-            self._host = host = self._given
+        if isinstance(self._given, HostOptions):
+            made = Host(self._given, self._environ)
+            made.begin()
+            atexit.register(made.close)  # For applications that never say that it is over.
+            host: AgentHost = made
         else:
-            self._host = host = Host(self._given, self._environ)
-            host.begin()
-            atexit.register(host.close)  # For applications that never say that it is over.
+            host = self._given
+        self._host = host
         sessions = KeptSessions(self._home, self._allowance, lambda: _sessions(host))
         summaries = SummaryStreams(host)
         agents = AgentRoutes(
@@ -168,7 +171,7 @@ class App:
         return summaries
 
     @property
-    def host(self) -> Host:
+    def host(self) -> AgentHost:
         """Return the host of the agents, which is there once this has begun. Raises Closed."""
         if self._host is None:
             raise Closed("the application has not begun, or is closed")
@@ -231,7 +234,7 @@ class App:
         return self._tokens.role_of_cookie(connection.cookies.get(COOKIE, ""))
 
 
-def _sessions(host: Host) -> list[tuple[str, str]]:
+def _sessions(host: AgentHost) -> list[tuple[str, str]]:
     """Return the ids and the files of the agents' sessions."""
     return [(each.session_id, each.session_file) for each in host.summaries() if each.session_file]
 

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from msgspec import Struct
 
-from linnet.serve.agents.host import Host
+from linnet.serve.agents.doors import AgentHost
 
 BEAT: Final = 0.25  # Seconds between two looks at the loop.
 _REMEMBERED: Final = 240  # Beats: a minute.
@@ -59,7 +59,7 @@ class Meter:
         ]
 
 
-def exposition(host: Host, measured: Iterable[Sample]) -> bytes:
+def exposition(host: AgentHost, measured: Iterable[Sample]) -> bytes:
     """Return all figures as text. Blocks: the host is asked."""
     counts = host.counts()
     by_state = {state: float(counts.states.get(state, 0)) for state in STATES}

@@ -14,7 +14,7 @@ from linnet.errors import ConfigError
 from linnet.runtime.models.accounts import Accounts
 from linnet.runtime.models.known_models import KnownModels
 from linnet.runtime.models.known_providers import KnownProviders
-from linnet.serve.agents.host import Host
+from linnet.serve.agents.doors import AgentHost
 from linnet.serve.http import bodies
 from linnet.serve.http.agent_routes import page
 from linnet.serve.http.allowed import Allowance
@@ -38,7 +38,7 @@ class ServerRoutes:
 
     def __init__(
         self,
-        host: Host,
+        host: AgentHost,
         allowance: Allowance,
         sessions: KeptSessions,
         tokens: Tokens | None,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from anyio import to_thread
 
 from linnet.errors import LinnetError
-from linnet.serve.agents.host import Host
+from linnet.serve.agents.doors import AgentHost
 from linnet.serve.http.event_streams import Wakeup
 from linnet.wire.jsonl import encode_value
 
@@ -56,7 +56,7 @@ class SummarySource:
 class SummaryStreams:
     """Listens to a host, and passes on what is new to everybody who wants to know."""
 
-    def __init__(self, host: Host) -> None:
+    def __init__(self, host: AgentHost) -> None:
         self._host = host
         self._lock = threading.Lock()
         self._changed: set[str] = set()

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from linnet.errors import LinnetError
 from linnet.runtime.error_report import as_error, hand_over
-from linnet.runtime.session import Session
 from linnet.serve.agents.attachment import Attachment
 from linnet.serve.agents.dialects import made
-from linnet.serve.agents.host import Host, NoSuchAgent, Opened, OpenRequest
+from linnet.serve.agents.doors import AgentHost
+from linnet.serve.agents.host import NoSuchAgent, OpenRequest
 from linnet.serve.unix.first_line import (
     Agents,
     AgentsListed,
@@ -39,7 +39,7 @@ class Client:
     to in threads of their own, and what a client sends meanwhile waits.
     """
 
-    def __init__(self, connection: socket.socket, loop: "Loop", host: Host) -> None:
+    def __init__(self, connection: socket.socket, loop: "Loop", host: AgentHost) -> None:
         self.connection: socket.socket | None = connection
         self.fd = connection.fileno()
         self._loop = loop
@@ -202,7 +202,7 @@ class Client:
         request = OpenRequest(
             dialect=said.dialect, cwd=said.cwd, flags=said.flags, env=said.env, program=said.program, keep=said.keep
         )
-        opened: Opened = self._host.open(request)
+        opened = self._host.open(request)
         try:
             attachment = opened.agent.attach(
                 opened.dialect,
@@ -256,13 +256,8 @@ class Client:
         if attachment is None:
             self._ending = True
         elif self._owns:
-            attachment.agent.submit(self._end_work, lambda error: None)
+            attachment.agent.end_input(finishes=self._finishes)
         self._loop.poke(self)
-
-    def _end_work(self, session: Session) -> None:
-        session.end_input()
-        if not self._finishes:
-            session.stop()
 
     def _finish(self) -> None:
         """Close the connection if nothing is left to be sent, and an agent that goes with it if its work is done."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
 
-from linnet.serve.agents.host import Host
+from linnet.serve.agents.doors import AgentHost
 from linnet.serve.unix.beginnings import Beginnings
 from linnet.serve.unix.client import Client
 from linnet.server.wakeup import Wakeup
@@ -27,7 +27,7 @@ class Loop:
 
     def __init__(
         self,
-        host: Host,
+        host: AgentHost,
         listening: socket.socket | None,
         is_allowed: Callable[[socket.socket], bool] = lambda connection: True,
         most: int = 4096,

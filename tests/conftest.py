@@ -18,6 +18,7 @@ from tests.suite.forked import ForkedAgent
 from tests.suite.times import times
 
 pytest_plugins = (
+    "tests.suite.rewriting",
     "tests.suite.seed",
     "tests.suite.limit",
     "tests.suite.signals",

@@ -1,5 +1,6 @@
 import { events } from "./names.js";
-import type { Turn, Work } from "./work.js";
+import { deferred, type Deferred } from "./waiting.js";
+import type { Work } from "./work.js";
 
 /** An object of a protocol. What is in it is told by the types that users see. */
 export interface Frame {
@@ -18,109 +19,123 @@ export interface Reply extends Frame {
   code?: string;
 }
 
-/** What a line means. */
-export type Output = { heard: Frame } | { answered: string; reply: Reply } | Turn | { idle: true };
+/** A command that was sent. */
+export interface Asked extends Deferred<Reply> {
+  id: string;
+  said: Command;
+  /** The answer, once it is there. */
+  reply?: Reply;
+}
 
-/**
- * A conversation without its pipes: commands to lines, and lines to answers, events and ends.
- *
- * Every command is answered at most once; an answer that nobody waits for is dropped. One without an id belongs to the
- * oldest command of its name, since some versions of pi lose ids; one that belongs to no command is an event.
- */
-export class Conversation {
+/** Is told what lines mean, in order. */
+export interface Listener {
+  heard(event: Frame): void;
+  /** The work of a command has begun, or is over, which a refusal is as well. */
+  begun(id: string): void;
+  ended(id: string): void;
+  /** Nothing runs any more. */
+  idle(): void;
+}
+
+/** See `conversation`. */
+export interface Conversation {
   /** Not answered yet, by id, in the order they were sent. */
-  readonly asked = new Map<string, Command>();
-  readonly #forgotten = new Set<string>();
-  #question = ""; // The id of the question whether it is idle, if that is not answered yet.
-  #toldBusy = false; // The agent answered that it is busy, and no event has come since.
-  #count = 0;
-  #wasIdle: boolean;
-
-  constructor(readonly work: Work) {
-    this.#wasIdle = work.isIdle;
-  }
-
-  ask(command: Command): { id: string; outputs: Output[] } {
-    const id = this.#newId();
-    const outputs: Output[] = this.work.sent(id, command);
-    if (this.work.answers) this.asked.set(id, command);
-    else outputs.push({ answered: id, reply: { type: "response", command: command.type, success: true } });
-    this.#wasIdle = this.work.isIdle;
-    return { id, outputs };
-  }
-
-  /** Drop an answer that nobody waits for any more. What was asked for still happens. */
-  forget(id: string): void {
-    if (this.asked.has(id)) this.#forgotten.add(id);
-  }
-
-  /** Return what a line means, in order. */
-  take(frame: Frame): Output[] {
-    let outputs: Output[];
-    if (frame.type === "response" && typeof frame.success === "boolean") outputs = this.#answered(frame as Reply);
-    else {
-      this.#toldBusy = false;
-      const event = events.has(frame.type) || OURS.has(frame.type) ? frame : unknown(frame);
-      if (frame.type === "gap") this.work.lost();
-      const turns: Turn[] = this.work.heard(frame);
-      // What has begun by this very event begins before it.
-      outputs = turns[0] && "begun" in turns[0] ? [...turns, { heard: event }] : [{ heard: event }, ...turns];
-    }
-    if (this.work.isIdle !== this.#wasIdle) {
-      this.#wasIdle = !this.#wasIdle;
-      if (this.#wasIdle) outputs.push({ idle: true });
-    }
-    return outputs;
-  }
-
+  asked: Map<string, Asked>;
+  ask(command: Command): Asked;
+  take(frame: Frame): void;
+  /** Say what has come of the work since. */
+  settle(): void;
   /**
    * Return the question to send to learn whether the agent is idle, if there is a need.
    *
    * An agent that said it is busy is asked again after the next event, or when told to.
    */
-  question(again = false): (Command & { id: string }) | undefined {
-    if (!this.work.asks || this.#question || (this.#toldBusy && !again)) return undefined;
-    this.#question = this.#newId();
-    return { id: this.#question, type: "get_state" };
-  }
-
+  inquiry(again: boolean): Frame | undefined;
   /** A question that was lost with its connection is asked anew. */
-  reconnected(): void {
-    this.#question = "";
-    this.#toldBusy = false;
-  }
-
+  reconnected(): void;
   /** Whether the agent said that it is busy, with something that no event told of. */
-  get isUnsure(): boolean {
-    return this.#toldBusy && this.work.asks;
+  isUnsure(): boolean;
+}
+
+/**
+ * A conversation without its pipes: commands to lines, and lines to answers, events and ends.
+ *
+ * Every command is answered at most once. An answer without an id belongs to the oldest command of its name, since some
+ * versions of pi lose ids; one that belongs to no command is an event.
+ */
+export function conversation(work: Work, listener: Listener): Conversation {
+  const asked = new Map<string, Asked>();
+  let question = ""; // The id of the question whether it is idle, if that is not answered yet.
+  let toldBusy = false; // The agent answered that it is busy, and no event has come since.
+  let count = 0;
+  let wasIdle = work.isFree();
+  const newId = () => `linnet-${++count}`;
+
+  /** What has begun by an event begins before it, and what has ended ends after it. */
+  function settle(event?: Frame): void {
+    work.begun.splice(0).forEach(listener.begun);
+    if (event) listener.heard(event);
+    work.ended.splice(0).forEach(listener.ended);
+    const isIdle = work.isFree();
+    if (isIdle && !wasIdle) listener.idle();
+    wasIdle = isIdle;
   }
 
-  #answered(reply: Reply): Output[] {
-    if (this.#question && reply.id === this.#question) {
-      this.#question = "";
-      const outputs = this.work.learned(reply);
-      this.#toldBusy = this.work.asks;
-      return outputs;
+  function answered(reply: Reply): void {
+    if (question && reply.id === question) {
+      question = "";
+      work.learned(reply);
+      toldBusy = work.asks();
+      return settle();
     }
-    const id = this.#whose(reply);
-    // Answers to questions have the ids of those, if they are answered at all.
-    if (id === undefined) return reply.success && reply.command === "extension_ui_response" ? [] : [{ heard: unknown(reply) }];
-    const command = this.asked.get(id)!;
-    this.asked.delete(id);
-    const turns = this.work.answered(id, command, reply);
-    return this.#forgotten.delete(id) ? turns : [{ answered: id, reply }, ...turns];
+    const each = whose(reply);
+    if (each) {
+      asked.delete(each.id);
+      work.answered(each.id, each.said, reply);
+      each.reply = reply;
+      each.resolve(reply);
+      if (!reply.success) listener.ended(each.id);
+      settle();
+      // Answers to questions have the ids of those, if they are answered at all.
+    } else if (!reply.success || reply.command !== "extension_ui_response") settle(unknown(reply));
   }
 
-  #whose(reply: Reply): string | undefined {
-    if (reply.id !== undefined && reply.id !== null) return this.asked.has(reply.id) ? reply.id : undefined;
-    for (const [id, { type }] of this.asked) if (type === reply.command) return id;
-    const alone = this.asked.size === 1 && (!reply.command || reply.command === "parse") && !reply.success;
-    return alone ? [...this.asked.keys()][0] : undefined;
+  function whose({ id, command, success }: Reply): Asked | undefined {
+    if (id != null) return asked.get(id);
+    const all = [...asked.values()];
+    const alone = all.length === 1 && (!command || command === "parse") && !success;
+    return alone ? all[0] : all.find((each) => each.said.type === command);
   }
 
-  #newId(): string {
-    return `linnet-${++this.#count}`;
-  }
+  return {
+    asked,
+    settle,
+    ask(command) {
+      const each: Asked = { id: newId(), said: command, ...deferred<Reply>() };
+      work.sent(each.id, command.type);
+      wasIdle = work.isFree();
+      if (work.answers) asked.set(each.id, each);
+      else each.resolve({ type: "response", command: command.type, success: true });
+      return each;
+    },
+    take(frame) {
+      if (frame.type === "response" && typeof frame.success === "boolean") return answered(frame as Reply);
+      toldBusy = false;
+      if (frame.type === "gap") work.lost();
+      work.heard(frame);
+      settle(events.has(frame.type) ? frame : unknown(frame));
+    },
+    inquiry(again) {
+      if (!work.asks() || question || (toldBusy && !again)) return;
+      question = newId();
+      return { id: question, type: "get_state" };
+    },
+    reconnected() {
+      question = "";
+      toldBusy = false;
+    },
+    isUnsure: () => toldBusy && work.asks(),
+  };
 }
 
 /** Return the object that a line is; nothing for a blank one, and a `bad_line` for one that is no object. */
@@ -128,15 +143,15 @@ export function parsed(line: string): Frame | undefined {
   let reason = "it is not an object";
   try {
     const value: unknown = JSON.parse(line);
-    if (typeof value === "object" && value && !Array.isArray(value)) {
-      return typeof (value as Frame).type === "string" ? (value as Frame) : unknown(value);
-    }
+    if (isObject(value)) return typeof value.type === "string" ? (value as Frame) : unknown(value);
   } catch (error) {
-    if (!line.trim()) return undefined;
+    if (!line.trim()) return;
     reason = (error as Error).message;
   }
   return { type: "bad_line", line, reason };
 }
 
-const OURS = new Set(["bad_line", "unknown"]);
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && !!value && !Array.isArray(value);
+
 const unknown = (event: object): Frame => ({ type: "unknown", event });

@@ -13,7 +13,7 @@ type Block = Assistant["content"][number];
  */
 export class PiDraft {
   #head: Frame | undefined; // All but its content.
-  #blocks = new Map<number, Piece>();
+  #blocks: Record<number, Piece> = {};
   #isWhole = true;
 
   /** Whether `message` is what `message_end` said, or nothing was said yet. */
@@ -24,8 +24,7 @@ export class PiDraft {
   /** The message so far; undefined before the first. It is put together when it is asked for. */
   get message(): Assistant | undefined {
     if (!this.#head || this.#isWhole) return this.#head as Assistant | undefined;
-    const pieces = [...this.#blocks].sort(([one], [other]) => one - other);
-    return { ...this.#head, content: pieces.map(([, piece]) => made(piece)) } as unknown as Assistant;
+    return { ...this.#head, content: Object.values(this.#blocks).map(made) } as unknown as Assistant;
   }
 
   /** What was said so far. */
@@ -37,42 +36,34 @@ export class PiDraft {
   add(event: Event<"pi-1"> | Event<"pi-0.87"> | Event<"pi-0.73"> | Event<"pi"> | Event<"pi-legacy">): void {
     const { type, message, assistantMessageEvent, usage } = event as Frame;
     if (type === "message_update") this.#grow(assistantMessageEvent, message, usage);
-    else if (message?.role !== "assistant") return;
-    else if (type === "message_start") this.#begin(message);
-    else if (type === "message_end") {
-      this.#head = message;
-      this.#isWhole = true;
-      this.#blocks.clear();
+    else if (message?.role === "assistant") {
+      if (type === "message_start") this.#begin(message, false);
+      else if (type === "message_end") this.#begin(message, true);
     }
   }
 
-  /** Begin another message. What it has already is told again by updates, so it is dropped. */
-  #begin(message: Frame): void {
-    this.#head = { ...message, content: [] };
-    this.#isWhole = false;
-    this.#blocks.clear();
+  /** Begin another message. What it has already is told again by updates, so it is dropped, unless it is the whole. */
+  #begin(message: object, isWhole: boolean): void {
+    this.#head = message as Frame;
+    this.#isWhole = isWhole;
+    this.#blocks = {};
   }
 
   #grow(update: Frame, message: Frame | undefined, usage: unknown): void {
-    if (!this.#head || this.#isWhole) this.#begin({ role: "assistant", stopReason: "pending" } as unknown as Frame); // Its beginning was missed.
+    if (!this.#head || this.#isWhole) this.#begin({ role: "assistant", stopReason: "pending" }, false); // Its beginning was missed.
     if (usage) this.#head = { ...this.#head!, usage };
     const { contentIndex: at, delta, content, id, toolName, toolCall } = update;
-    const kind = /^(text|thinking|toolcall)_(start|delta|end)$/.exec(update.type);
-    if (!kind) return;
-    const [, of, step] = kind as unknown as [string, Piece["of"], string];
-    let piece = this.#blocks.get(at);
-    if (step === "start" || piece?.of !== of) {
-      piece = { of, parts: [] };
-      if (step === "start" && of === "toolcall") {
-        // Earlier versions repeat the message so far instead.
-        const named = message?.content?.[at] ?? {};
-        piece.call = { id: id ?? named.id ?? "", name: toolName ?? named.name ?? "" };
-      }
-      this.#blocks.set(at, piece);
-    }
-    if (step === "delta") piece.parts.push(delta);
+    const [, of, step] = /^(text|thinking|toolcall)_(start|delta|end)$/.exec(update.type) ?? [];
+    if (!of) return;
+    // Earlier versions repeat the message so far instead of naming the call.
+    const named = message?.content?.[at];
+    let piece = this.#blocks[at];
+    if (step === "start") piece = { of, said: "", id: id ?? named?.id ?? "", name: toolName ?? named?.name ?? "" };
+    else if (piece?.of !== of) piece = { of, said: "", id: "", name: "" };
+    this.#blocks[at] = piece;
+    if (step === "delta") piece.said += delta;
     else if (step === "end") {
-      piece.parts = [content];
+      piece.said = content ?? "";
       piece.whole = toolCall;
     }
   }
@@ -80,16 +71,14 @@ export class PiDraft {
 
 /** A block so far. */
 interface Piece {
-  of: "text" | "thinking" | "toolcall";
-  parts: string[];
-  call?: { id: string; name: string };
-  whole?: Frame;
+  of: string;
+  said: string;
+  id: string;
+  name: string;
+  whole?: Block;
 }
 
-function made(piece: Piece): Block {
-  if (piece.parts.length > 1) piece.parts = [piece.parts.join("")];
-  const said = piece.parts[0] ?? "";
-  if (piece.of === "text") return { type: "text", text: said };
-  if (piece.of === "thinking") return { type: "thinking", thinking: said };
-  return (piece.whole ?? { type: "toolCall", id: "", name: "", ...piece.call, arguments: soFar(said) }) as Block;
+function made({ of, said, id, name, whole }: Piece): Block {
+  if (of === "toolcall") return whole ?? { type: "toolCall", id, name, arguments: soFar(said) };
+  return { type: of, [of]: said } as unknown as Block;
 }

@@ -1,6 +1,6 @@
 /** The base of all errors of this package. */
 export class LinnetError extends Error {
-  override name: string = "LinnetError";
+  override name = "LinnetError";
 }
 
 /** The agent, or its server, refused a command. Nothing has changed unless the protocol's page says so. */
@@ -52,18 +52,16 @@ export interface Ending {
 }
 
 /** The agent has ended, or was closed: nothing can be asked of it any more. */
-export class AgentGone extends LinnetError {
+export class AgentGone extends LinnetError implements Ending {
   override name = "AgentGone";
   readonly exitCode: number | null;
   readonly signal: string | null;
   readonly stderr: string;
   readonly reason: string;
 
-  constructor(ending: Ending) {
-    const { exitCode = null, signal = null, stderr = "" } = ending;
-    const how = signal ? `ended by ${signal}` : exitCode === null ? "gone" : `ended with exit code ${exitCode}`;
-    const reason = ending.reason || `the agent has ${signal || exitCode !== null ? "" : "been "}${how}`.replace("been gone", "gone");
-    super(stderr.trim() ? `${reason}\n${stderr.trimEnd()}` : reason);
+  constructor({ reason, exitCode = null, signal = null, stderr = "" }: Ending) {
+    reason ||= "the agent has gone";
+    super(`${reason}\n${stderr}`.trimEnd());
     this.exitCode = exitCode;
     this.signal = signal;
     this.stderr = stderr;

@@ -1,33 +1,44 @@
-import { Conversation, parsed, type Command, type Frame, type Output, type Reply } from "./conversation.js";
+import { conversation, parsed, type Asked, type Command, type Frame } from "./conversation.js";
 import { AgentGone, TimedOut } from "./errors.js";
-import { Stream } from "./stream.js";
+import { stream as newStream, type Stream } from "./stream.js";
 import type { Line, Transport } from "./transport.js";
+import { about, deferred, longer, onAbort, sleep, type Deferred, type Waiting } from "./waiting.js";
 import type { Work } from "./work.js";
 
-/** How long to wait for something. */
-export interface Waiting {
-  /** Stop waiting. What was asked for still happens. */
-  signal?: AbortSignal | undefined;
-  /** Milliseconds. */
-  timeout?: number | undefined;
-}
-
 export interface LinkOptions {
-  /** Bytes of events that may wait to be taken before the agent is held up. */
-  room: number;
-  /** Milliseconds for which a connection that was lost is tried again. */
-  retryFor: number;
+  /** Bytes of events that may wait to be taken before the agent is held up: 64 MiB. */
+  room?: number | undefined;
+  /** Milliseconds for which a lost connection is tried again: five minutes. */
+  retryFor?: number | undefined;
+  /** Called when the connection to a server is there, and when it was lost. */
   onConnection?: ((state: "connected" | "lost") => void) | undefined;
-  /** Called once the events of a batch have been delivered. */
-  onEvents: (events: readonly Frame[]) => void;
-  /** Called when a connection was found again, before what was not answered is sent again. */
-  onReconnected: () => void;
-  seq?: number | undefined;
 }
 
-interface Waiter {
-  resolve: () => void;
-  reject: (error: Error) => void;
+/** See `link`. */
+export interface Link {
+  gone?: AgentGone;
+  /** The number of the last event that was seen to its end. */
+  seq: number | undefined;
+  over: Promise<AgentGone>;
+  /** Send a command. `stream` gets the events of what it begins. Throws AgentGone. */
+  ask(command: Command, stream?: Stream): Asked;
+  /** Send a frame that is not answered. One with a name is sent again after a reconnect, until it is `arrived`. */
+  tell(frame: Frame, name?: string): void;
+  /** What was told under this name has arrived. */
+  arrived(name: string): void;
+  /** Return a stream of everything that comes from now on. */
+  listen(): Stream;
+  /** Wait for a promise. Throws TimedOut, or the reason of the signal. */
+  wait<T>(promise: Promise<T>, what: string, waiting: Waiting): Promise<T>;
+  /** Wait until something is so, which only changes as a stream does. */
+  until(stream: Stream, isSo: () => boolean, what: string, waiting: Waiting): Promise<void>;
+  /** Wait until nothing runs, waits or follows by itself any more. */
+  idle(waiting: Waiting): Promise<void>;
+  take(stream: Stream): Frame | undefined;
+  /** Drop a stream that nobody wants any more. */
+  drop(stream: Stream): void;
+  /** End the conversation; return how it ended. Can be called again. */
+  close(patience: number): Promise<AgentGone>;
 }
 
 interface Taken {
@@ -35,358 +46,261 @@ interface Taken {
   size: number;
 }
 
-export interface Pending {
-  id: string;
-  promise: Promise<Reply>;
-  /** The answer, once it is there. */
-  reply?: Reply;
-}
-
 const ASK_AGAIN = 250; // Milliseconds after which an agent that said it is busy is asked again.
-const SLOWEST = 5_000; // Milliseconds between two attempts to connect.
 const LONGEST_TIMER = 2 ** 31 - 1;
+const CLOSED = { reason: "the client is closed" };
 
 /**
- * A conversation with an agent on its transport, whoever waits for it, and whoever listens.
+ * A conversation with an agent on its transport, whoever waits for it, and whoever listens. `seq` is the number to go on
+ * from.
  *
  * Reading stops while a stream holds more than `room` bytes of events that nobody has taken, so that the agent notices
  * and slows down; but never while somebody waits for anything. So a slow reader costs a bounded amount of memory, and
  * nobody waits for something that lies unread. Once `gone` is set, which always happens in the end, every promise is
  * settled and every stream ended.
  */
-export class Link {
-  gone: AgentGone | undefined;
-  /** The number of the last event that was seen to its end. */
-  seq: number | undefined;
-  readonly over: Promise<AgentGone>;
-  readonly #conversation: Conversation;
-  readonly #pending = new Map<string, { pending: Pending; resolve: (reply: Reply) => void; reject: (error: Error) => void }>();
-  // Weak: one that nobody reads any more must not stop reading. What is waited for is in `#held`.
-  #streams: WeakRef<Stream>[] = [];
-  readonly #held = new Set<Stream>();
-  #idle: Waiter[] = [];
-  #waiting = 0;
-  #told = new Map<string, string>(); // What is not answered, by a name of its own, until it is known to have arrived.
-  #isConnected = false;
-  #isClosing = false;
-  #events: Frame[] = [];
-  #wake: (() => void) | undefined;
-  #asking: ReturnType<typeof setTimeout> | undefined;
+export function link(
+  transport: Transport,
+  work: Work,
+  seq: number | undefined,
+  { room = 0x400_0000, retryFor = 300_000, onConnection }: LinkOptions,
+  /** Called once the events of a batch have been delivered. */
+  onEvents: (events: readonly Frame[]) => void,
+  /** Called when a connection was found again, before what was not answered is sent again. */
+  onReconnected: () => void,
+): Link {
+  let streams: WeakRef<Stream>[] = []; // Weak: one that nobody reads any more must not stop reading.
+  const waits = new Set<object>(); // Who waits, with the streams that are kept for that.
+  const idlers = new Set<Deferred<void>>();
+  const told = new Map<string, string>(); // What is not answered, by a name of its own, until it is known to have arrived.
+  let isConnected = false;
+  let isClosing = false;
+  let events: Frame[] = [];
+  let size = 0; // Of the line that is taken in.
+  let change: AbortController | undefined; // Wakes whoever rests.
+  let asking: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(
-    private readonly transport: Transport,
-    work: Work,
-    private readonly options: LinkOptions,
-  ) {
-    this.#conversation = new Conversation(work);
-    this.seq = options.seq;
-    transport.onChange = () => this.#changed();
-    transport.onAnswer = (text) => {
-      const frame = parsed(text);
-      if (frame) this.#take([{ frame, size: text.length }]);
-    };
-    this.over = this.#run();
+  const live = () => streams.flatMap((ref) => ref.deref() ?? []);
+  const run = (id: string) => live().find((stream) => stream.id === id);
+  const changed = () => change?.abort();
+  const rest = (milliseconds: number) => sleep(milliseconds, (change = new AbortController()).signal);
+  const send = (id: string | undefined, command: Command) => {
+    if (isConnected) transport.send({ text: JSON.stringify({ id, ...command }), type: command.type, id });
+  };
+
+  const talk = conversation(work, {
+    heard(event) {
+      for (const stream of live()) stream.put(event, size);
+      events.push(event);
+    },
+    begun: (id) => run(id)?.begin(),
+    ended(id) {
+      const over = run(id);
+      over?.end();
+      forget(over);
+    },
+    idle() {
+      for (const { resolve } of idlers) resolve();
+    },
+  });
+
+  function check(): void {
+    if (self.gone) throw new AgentGone(self.gone);
+    if (isClosing) throw new AgentGone(CLOSED);
   }
 
-  get isIdle(): boolean {
-    return this.#conversation.work.isIdle;
+  /** Keep a stream no longer, nor those that nobody reads. */
+  function forget(stream: Stream | undefined): void {
+    streams = streams.filter((ref) => ![stream, undefined].includes(ref.deref()));
   }
 
-  /** Send a command. `stream` gets the events of what it begins. Throws AgentGone. */
-  ask(command: Command, stream?: Stream): Pending {
-    this.#check();
-    const { id, outputs } = this.#conversation.ask(command);
-    const pending = { id } as Pending;
-    pending.promise = new Promise((resolve, reject) => this.#pending.set(id, { pending, resolve, reject }));
-    pending.promise.catch(() => {}); // Whoever waits is told; nobody has to.
-    if (stream) {
-      stream.id = id;
-      this.#streams.push(new WeakRef(stream));
-    }
-    this.#send(id, command);
-    this.#deliver(outputs, 0);
-    this.#settle();
-    return pending;
-  }
-
-  /** Send a frame that is not answered. One with a name is sent again after a reconnect, until it is `confirmed`. */
-  tell(frame: Frame, name?: string): void {
-    this.#check();
-    const text = JSON.stringify(frame);
-    if (name !== undefined || !this.#isConnected) this.#told.set(name ?? `${this.#told.size} ${text}`, text);
-    if (this.#isConnected) this.transport.send({ text, type: frame.type });
-  }
-
-  /** What was told under this name has arrived. */
-  confirmed(name: string): void {
-    this.#told.delete(name);
-  }
-
-  /** Return a stream of everything that comes from now on. */
-  listen(): Stream {
-    const stream = new Stream();
-    if (this.gone) stream.end(this.gone);
-    this.#streams.push(new WeakRef(stream));
-    return stream;
-  }
-
-  /** Wait for an answer. Throws TimedOut, AgentGone, or the reason of the signal. */
-  async answer(pending: Pending, what: string, waiting: Waiting): Promise<Reply> {
-    try {
-      return await this.wait(pending.promise, what, waiting);
-    } catch (error) {
-      if (this.#pending.delete(pending.id)) this.#conversation.forget(pending.id);
-      throw error;
-    }
-  }
-
-  /** Wait until something can be taken from a stream, or it has ended. */
-  async ready(stream: Stream, what: string, waiting: Waiting): Promise<void> {
-    if (stream.isReady) return;
-    this.#held.add(stream);
-    try {
-      while (!stream.isReady) await this.wait(stream.changed(), what, waiting);
-    } finally {
-      this.#held.delete(stream);
-    }
-  }
-
-  /** Wait until a stream has ended. */
-  async ended(stream: Stream, what: string, waiting: Waiting): Promise<void> {
-    if (stream.ended) return;
-    this.#held.add(stream);
-    try {
-      await this.wait(stream.over, what, waiting);
-    } finally {
-      this.#held.delete(stream);
-    }
-  }
-
-  take(stream: Stream): Frame | undefined {
-    const wasFull = stream.size > this.options.room;
-    const event = stream.take();
-    if (wasFull) this.#changed();
-    return event;
-  }
-
-  /** Drop a stream that nobody wants any more. */
-  drop(stream: Stream): void {
-    stream.drain();
-    stream.isDropped = !stream.ended;
-    stream.end();
-    this.#streams = this.#streams.filter((ref) => ref.deref() !== stream);
-    this.#changed();
-  }
-
-  /** Wait until nothing runs, waits or follows by itself any more. */
-  async idle(waiting: Waiting): Promise<void> {
-    this.#check();
-    if (this.isIdle) return;
-    let waiter: Waiter | undefined;
-    const promise = new Promise<void>((resolve, reject) => this.#idle.push((waiter = { resolve, reject })));
-    promise.catch(() => {});
-    this.#question();
-    try {
-      await this.wait(promise, "waitIdle", waiting);
-    } finally {
-      this.#idle = this.#idle.filter((other) => other !== waiter);
-    }
-  }
-
-  /** End the conversation; return how it ended. Can be called again. */
-  async close(patience: number): Promise<AgentGone> {
-    this.#isClosing = true;
-    if (!this.gone) this.transport.close(patience);
-    this.#changed();
-    return this.over;
-  }
-
-  /** Wait for a promise. Throws TimedOut, or the reason of the signal. */
-  async wait<T>(promise: Promise<T>, what: string, { signal, timeout }: Waiting): Promise<T> {
+  async function wait<T>(promise: Promise<T>, what: string, { signal, timeout = Infinity }: Waiting, stream?: Stream): Promise<T> {
     signal?.throwIfAborted();
-    this.#waiting++;
-    this.#changed();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    let abort: (() => void) | undefined;
+    const waiter = { stream };
+    waits.add(waiter);
+    changed();
+    const stopped = deferred<never>();
+    const off = onAbort(signal, () => stopped.reject(signal!.reason));
+    const late = () => stopped.reject(new TimedOut(what, timeout));
+    const timer = timeout < LONGEST_TIMER ? setTimeout(late, timeout) : undefined;
     try {
-      const others: Promise<never>[] = [];
-      if (signal) {
-        others.push(
-          new Promise((_, reject) => signal.addEventListener("abort", (abort = () => reject(signal.reason)), { once: true })),
-        );
-      }
-      if (timeout !== undefined && timeout < LONGEST_TIMER) {
-        others.push(new Promise((_, reject) => (timer = setTimeout(() => reject(new TimedOut(what, timeout)), timeout))));
-      }
-      return await (others.length ? Promise.race([promise, ...others]) : promise);
+      return await Promise.race([promise, stopped.promise]);
     } finally {
-      this.#waiting--;
+      waits.delete(waiter);
       clearTimeout(timer);
-      if (abort) signal?.removeEventListener("abort", abort);
+      off();
     }
   }
 
-  #check(): void {
-    if (this.gone) throw new AgentGone(this.gone);
-    if (this.#isClosing) throw new AgentGone({ reason: "the client is closed" });
+  function take(lines: readonly Taken[]): void {
+    for (const line of lines) {
+      size = line.size;
+      talk.take(line.frame);
+    }
+    settle();
   }
 
-  #send(id: string | undefined, command: Command): void {
-    if (this.#isConnected) this.transport.send({ text: JSON.stringify({ id, ...command }), type: command.type, id });
+  /** Say what follows from what was taken in. */
+  function settle(): void {
+    const news = events;
+    events = [];
+    if (news.length) onEvents(news);
+    inquire();
   }
 
-  #changed(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+  /** Ask whether the agent is idle, if somebody waits for that. */
+  function inquire(again = false): void {
+    if (!isConnected || !(idlers.size || live().some((stream) => stream.id))) return;
+    const question = talk.inquiry(again);
+    if (question) send(question.id, question);
+    if (talk.isUnsure()) {
+      asking ??= setTimeout(() => {
+        asking = undefined;
+        inquire(true);
+      }, ASK_AGAIN);
+    }
   }
 
   /** Read until nothing can come any more. */
-  async #run(): Promise<AgentGone> {
+  async function conducted(): Promise<AgentGone> {
     let reason = "";
     let lostAt = 0;
     let delay = 0;
-    for (let first = true; !this.#isClosing; first = false) {
+    for (let isFirst = true; !isClosing; isFirst = false) {
       try {
-        const batches = await this.transport.connect(this.seq);
-        [lostAt, delay] = [0, 0];
+        const batches = await transport.connect(self.seq);
+        lostAt = delay = 0;
         reason = "";
-        this.#connected(first);
-        await this.#read(batches);
+        connected(isFirst);
+        await read(batches);
       } catch (error) {
         reason = (error as Error).message;
         if (error instanceof AgentGone || error instanceof RangeError) break;
       }
-      if (this.#isConnected && !this.#isClosing) this.options.onConnection?.("lost");
-      this.#isConnected = false;
+      if (isConnected && !isClosing) onConnection?.("lost");
+      isConnected = false;
       lostAt ||= Date.now();
-      if (!this.transport.resumes || Date.now() - lostAt > this.options.retryFor) break;
-      delay = Math.min(SLOWEST, delay * 2 || 25);
-      const until = Date.now() + delay * (0.5 + Math.random());
-      while (!this.#isClosing && Date.now() < until) await this.#sleep(until - Date.now());
+      if (!transport.resumes || Date.now() - lostAt > retryFor) break;
+      delay = longer(delay);
+      const until = Date.now() + about(delay);
+      while (!isClosing && Date.now() < until) await rest(until - Date.now());
     }
-    this.#isConnected = false;
-    if (!this.#isClosing) this.transport.close(0);
-    const ending = await this.transport.gone();
-    return this.#finish(new AgentGone({ ...ending, reason: this.#isClosing ? "the client is closed" : ending.reason || reason }));
+    isConnected = false;
+    if (!isClosing) transport.close(0);
+    const ending = await transport.gone();
+    const gone = new AgentGone({ ...ending, reason: reason || ending.reason, ...(isClosing && CLOSED) });
+    self.gone = gone;
+    clearTimeout(asking);
+    for (const { reject } of [...talk.asked.values(), ...idlers]) reject(gone);
+    for (const stream of live()) stream.end(isClosing && stream.id === undefined ? undefined : gone);
+    streams = [];
+    return gone;
   }
 
-  async #read(batches: AsyncIterable<readonly Line[]>): Promise<void> {
+  function connected(isFirst: boolean): void {
+    isConnected = true;
+    if (!transport.apart) talk.reconnected();
+    const unanswered = [...talk.asked.values()];
+    if (!isFirst) onReconnected();
+    for (const { id, said } of unanswered) send(id, said);
+    for (const [name, text] of [...told]) {
+      transport.send({ text, type: "" });
+      if (name.endsWith(text)) told.delete(name);
+    }
+    onConnection?.("connected");
+    inquire();
+  }
+
+  async function read(batches: AsyncIterable<readonly Line[]>): Promise<void> {
     let open: Taken[] = []; // Lines of an event that is not complete: after a break they come again.
     for await (const batch of batches) {
       const whole: Taken[] = [];
       for (const { text, seq } of batch) {
         const frame = parsed(text);
         if (!frame) continue;
-        const number = seq ?? (frame.type === "response" ? undefined : frame.seq);
-        (this.transport.resumes ? open : whole).push({ frame, size: text.length });
-        if (!this.transport.resumes || (number === undefined && frame.type !== "response")) continue;
-        this.seq = number ?? this.seq;
-        whole.push(...open);
-        open = [];
+        const isAnswer = frame.type === "response";
+        const number = seq ?? (isAnswer ? undefined : frame.seq);
+        open.push({ frame, size: text.length });
+        if (transport.resumes && number === undefined && !isAnswer) continue;
+        if (transport.resumes) self.seq = number ?? self.seq;
+        whole.push(...open.splice(0));
       }
-      this.#take(whole);
-      while (this.#isFull()) await this.#sleep(1000);
+      take(whole);
+      while (!waits.size && !isClosing && !transport.hasEnded && live().some((stream) => stream.weight > room)) await rest(1000);
     }
   }
 
-  #take(lines: readonly Taken[]): void {
-    for (const { frame, size } of lines) this.#deliver(this.#conversation.take(frame), size);
-    this.#settle();
-  }
-
-  /** Say what follows from what was taken in. */
-  #settle(): void {
-    const events = this.#events;
-    this.#events = [];
-    if (events.length) this.options.onEvents(events);
-    this.#question();
-  }
-
-  #deliver(outputs: readonly Output[], size: number): void {
-    for (const output of outputs) {
-      if ("heard" in output) {
-        for (const ref of this.#streams) ref.deref()?.put(output.heard, size);
-        this.#events.push(output.heard);
-      } else if ("answered" in output) {
-        const asked = this.#pending.get(output.answered);
-        this.#pending.delete(output.answered);
-        if (asked) asked.pending.reply = output.reply;
-        asked?.resolve(output.reply);
-        if (!output.reply.success) this.#endRun(output.answered);
-      } else if ("begun" in output) {
-        for (const ref of this.#streams) {
-          const stream = ref.deref();
-          if (stream?.id === output.begun) stream.begin();
-        }
-      } else if ("ended" in output) this.#endRun(output.ended);
-      else for (const { resolve } of this.#idle.splice(0)) resolve();
-    }
-  }
-
-  #endRun(id: string): void {
-    this.#streams = this.#streams.filter((ref) => {
-      const stream = ref.deref();
-      if (stream?.id === id) stream.end();
-      return stream && stream.id !== id;
-    });
-  }
-
-  /** Ask whether the agent is idle, if somebody waits for that. */
-  #question(again = false): void {
-    const isWatched = this.#idle.length > 0 || this.#streams.some((ref) => ref.deref()?.id);
-    if (!isWatched || !this.#isConnected) return;
-    const question = this.#conversation.question(again);
-    if (question) this.#send(question.id, question);
-    if (this.#conversation.isUnsure && !this.#asking) {
-      this.#asking = setTimeout(() => {
-        this.#asking = undefined;
-        this.#question(true);
-      }, ASK_AGAIN);
-    }
-  }
-
-  #isFull(): boolean {
-    if (this.#waiting || this.#isClosing || this.transport.isOver) return false;
-    return this.#streams.some((ref) => (ref.deref()?.size ?? 0) > this.options.room);
-  }
-
-  /** Wait for a while, or until something has changed. */
-  #sleep(milliseconds: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, milliseconds);
-      this.#wake = () => {
-        clearTimeout(timer);
-        resolve();
+  const self = <Link>{
+    seq,
+    wait,
+    ask(command, stream) {
+      check();
+      const asked = talk.ask(command);
+      if (stream) {
+        stream.id = asked.id;
+        streams.push(new WeakRef(stream));
+      }
+      send(asked.id, command);
+      talk.settle();
+      settle();
+      return asked;
+    },
+    tell(frame, name) {
+      check();
+      const text = JSON.stringify(frame);
+      if (name !== undefined || !isConnected) told.set(name ?? `${told.size} ${text}`, text);
+      if (isConnected) transport.send({ text, type: frame.type });
+    },
+    arrived: (name) => void told.delete(name),
+    listen() {
+      const stream = newStream();
+      if (self.gone) stream.end(self.gone);
+      streams.push(new WeakRef(stream));
+      return stream;
+    },
+    async until(stream, isSo, what, waiting) {
+      const becameSo = async () => {
+        while (!isSo()) await stream.news();
       };
-    });
-  }
-
-  #connected(isFirst: boolean): void {
-    this.#isConnected = true;
-    if (!this.transport.apart) this.#conversation.reconnected();
-    const unanswered = [...this.#conversation.asked];
-    if (!isFirst) this.options.onReconnected();
-    for (const [id, command] of unanswered) this.#send(id, command);
-    for (const [name, text] of [...this.#told]) {
-      this.transport.send({ text, type: "" });
-      if (name.endsWith(text)) this.#told.delete(name);
-    }
-    this.options.onConnection?.("connected");
-    this.#question();
-  }
-
-  #finish(gone: AgentGone): AgentGone {
-    this.gone = gone;
-    clearTimeout(this.#asking);
-    for (const { reject } of [...this.#pending.values(), ...this.#idle]) reject(gone);
-    for (const ref of this.#streams) {
-      const stream = ref.deref();
-      stream?.end(this.#isClosing && stream.id === undefined ? undefined : gone);
-    }
-    this.#pending.clear();
-    this.#idle = [];
-    this.#streams = [];
-    return gone;
-  }
+      if (!isSo()) await wait(becameSo(), what, waiting, stream);
+    },
+    async idle(waiting) {
+      check();
+      if (work.isFree()) return;
+      const idler = deferred<void>();
+      idlers.add(idler);
+      inquire();
+      try {
+        await wait(idler.promise, "waitIdle", waiting);
+      } finally {
+        idlers.delete(idler);
+      }
+    },
+    take(stream) {
+      const wasFull = stream.weight > room;
+      const event = stream.take();
+      if (wasFull) changed();
+      return event;
+    },
+    drop(stream) {
+      stream.drain();
+      stream.isDropped = !stream.ended;
+      stream.end();
+      forget(stream);
+      changed();
+    },
+    close(patience) {
+      isClosing = true;
+      if (!self.gone) transport.close(patience);
+      changed();
+      return self.over;
+    },
+  };
+  transport.onChange = changed;
+  transport.onAnswer = (text) => {
+    const frame = parsed(text);
+    if (frame) take([{ frame, size: text.length }]);
+  };
+  self.over = conducted();
+  return self;
 }

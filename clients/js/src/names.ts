@@ -59,41 +59,59 @@ export type Event<D extends Dialect = "pi-1"> =
 
 type EventName<D extends Dialect = Dialect> = D extends Dialect ? keyof Dialects[D]["events"] & string : never;
 
-// Checked against the types below: a command or an event that is added there does not compile until it is listed here.
-const COMMANDS = [
-  "abort", "abort_bash", "abort_retry", "answer", "bash", "branch", "clear", "clear_queue", "clone", "compact",
-  "cycle_model", "cycle_thinking_level", "export_html", "extension_ui_response", "follow_up", "fork",
-  "get_available_models", "get_available_thinking_levels", "get_branch_messages", "get_commands", "get_entries",
-  "get_fork_messages", "get_last_assistant_text", "get_messages", "get_models", "get_session_stats", "get_state",
-  "get_tree", "hello", "list_sessions", "navigate", "new_session", "ping", "prompt", "reload", "set_auto_compaction",
-  "set_auto_retry", "set_follow_up_mode", "set_model", "set_session_name", "set_steering_mode", "set_stream",
-  "set_thinking_level", "set_tools", "steer", "switch_session", "tool_response", "tool_response_progress", "trust",
-] as const satisfies readonly CommandName[];
-const EVENTS = [
-  "agent_end", "agent_settled", "agent_start", "assistant_message", "assistant_start", "auto_compaction_end",
-  "auto_compaction_start", "auto_retry_end", "auto_retry_start", "bash_execution_update", "compact_done",
-  "compaction", "compaction_end", "compaction_start", "done", "entry_appended", "error", "ext_display",
-  "ext_editor_text", "ext_error", "ext_notify", "ext_status", "ext_title", "ext_widget", "extension_error",
-  "extension_ui_closed", "extension_ui_request", "gap", "hook_error", "message_end", "message_start",
-  "message_update", "output", "project_untrusted", "question", "question_closed", "queue_update", "session",
-  "session_error", "session_info_changed", "snapshot", "summarization_retry_attempt_start",
-  "summarization_retry_finished", "summarization_retry_scheduled", "text_delta", "thinking_delta",
-  "thinking_level_changed", "tool_call", "tool_execution_end", "tool_execution_start", "tool_execution_update",
-  "tool_progress", "tool_request", "tool_request_closed", "tool_result", "tool_use_args", "tool_use_end",
-  "tool_use_start", "turn_end", "turn_start", "usage", "user_message",
-] as const satisfies readonly EventName[];
+// Each of the words on the left with each of those on the right. Checked against the types: a command or an event that is
+// added there does not compile until it is listed here.
+const COMMANDS = {
+  "": "abort bash branch clear clear_queue clone export_html fork hello list_sessions navigate ping reload trust",
+  "abort set_auto": "retry",
+  "cycle set": "model thinking_level",
+  get: "branch_messages commands entries fork_messages last_assistant_text messages models session_stats state tree",
+  get_available: "models thinking_levels",
+  "new switch": "session",
+  set: "auto_compaction follow_up_mode session_name steering_mode stream",
+  abort: "bash",
+  tool: "response response_progress",
+} as const;
+const EVENTS = {
+  "": "compaction done entry_appended error gap output project_untrusted question session snapshot usage compact_done user_message",
+  "agent auto_compaction auto_retry compaction message tool_execution tool_use turn": "start end",
+  agent: "settled",
+  assistant: "start message",
+  "bash_execution message queue tool_execution": "update",
+  ext: "display editor_text notify status title widget",
+  "ext extension hook session": "error",
+  extension_ui: "request",
+  "extension_ui question tool_request": "closed",
+  session: "info_changed",
+  summarization_retry: "attempt_start finished scheduled",
+  "text thinking": "delta",
+  thinking: "level_changed",
+  tool: "call progress request result use_args",
+} as const;
 
-type None<Missing extends never> = Missing;
+/** Commands whose methods are written by hand, or that have none. */
+export type Own = "prompt" | "steer" | "follow_up" | "compact" | "set_tools" | "answer" | "extension_ui_response";
+
+type Words<S extends string> = S extends `${infer Word} ${infer Rest}` ? Word | Words<Rest> : S;
+type Listed<T> = {
+  [F in keyof T & string]: `${F extends "" ? "" : `${Words<F>}_`}${Words<T[F] & string>}`;
+}[keyof T & string];
+type Same<A extends B, B extends C, C = A> = [A, B, C];
 export type AllAreListed = [
-  None<Exclude<CommandName, (typeof COMMANDS)[number]>>,
-  None<Exclude<EventName, (typeof EVENTS)[number]>>,
+  Same<Exclude<CommandName, Own>, Listed<typeof COMMANDS>>,
+  Same<EventName, Listed<typeof EVENTS>>,
 ];
 
-/** Every command of every protocol that is a method of its own name. */
-export const commands: readonly string[] = COMMANDS;
+const listed = (names: Record<string, string>): string[] =>
+  Object.entries(names).flatMap(([heads, tails]) =>
+    heads.split(" ").flatMap((head) => tails.split(" ").map((tail) => (head ? `${head}_${tail}` : tail))),
+  );
 
-/** Every event of every protocol. */
-export const events: ReadonlySet<string> = new Set(EVENTS);
+/** Every command of every protocol, but for those with methods of their own. */
+export const commands = /* @__PURE__ */ listed(COMMANDS);
+
+/** Every event of every protocol, and our own. */
+export const events: ReadonlySet<string> = /* @__PURE__ */ new Set([...listed(EVENTS), "bad_line", "unknown"]);
 
 /** `get_state` as `getState`. */
 export type Camel<S extends string> = S extends `${infer Head}_${infer Tail}` ? `${Head}${Capitalize<Camel<Tail>>}` : S;

@@ -1,41 +1,37 @@
+import { isObject } from "./conversation.js";
+
+// A string without what is cut off of its last escape, and the quote at its end; a word or a number; any other character.
+const TOKENS = /"(?:\\(?:u[\da-f]{4}|[^u])|[^"\\])*("?)|[-+.\w]+|\S/gi;
+
 /** Return what can be told of an object that is still being written: `{"command":"make t` is `{"command":"make t"}` so far. */
 export function soFar(text: string): Record<string, unknown> {
-  const open: string[] = []; // The brackets that close what is open.
-  let safe: [end: number, closers: string] = [0, ""]; // The end of the last value, and what closes it.
+  let closers = ""; // The brackets that close what is open.
+  let safe = ""; // The text up to the end of the last value, and what closes it.
   let isKey = false;
-  const value = (end: number) => (safe = [end, [...open].reverse().join("")]);
-  for (let at = 0; at < text.length; at++) {
-    const char = text[at]!;
-    if (char === "{" || char === "[") {
-      open.push(char === "{" ? "}" : "]");
-      isKey = char === "{";
-      value(at + 1);
-    } else if (char === "}" || char === "]") {
-      open.pop();
-      value(at + 1);
-    } else if (char === ",") isKey = open.at(-1) === "}";
-    else if (char === ":") isKey = false;
-    else if (char === '"') {
-      const from = at;
-      for (at++; at < text.length && text[at] !== '"'; at++) if (text[at] === "\\") at++;
-      if (isKey) continue;
-      if (at < text.length) value(at + 1);
-      else return read(text.slice(0, from) + unbroken(text.slice(from)) + '"' + [...open].reverse().join(""));
-    } else if (/[-\w]/.test(char)) {
-      while (at + 1 < text.length && /[-+.\w]/.test(text[at + 1]!)) at++;
-      if (at + 1 < text.length || /\d$|[el]$/.test(text)) value(at + 1);
-    }
+  for (const { 0: token, 1: quote, index } of text.matchAll(TOKENS)) {
+    const end = index + token.length;
+    let isWhole = false;
+    if (token === "," || token === ":") isKey = token === "," && closers[0] === "}";
+    else if (token === "{" || token === "[") {
+      isKey = token === "{";
+      isWhole = true;
+      closers = (isKey ? "}" : "]") + closers;
+    } else if (token === "}" || token === "]") {
+      isWhole = true;
+      closers = closers.slice(1);
+    } else if (token[0] !== '"') isWhole = end < text.length || /[\del]$/.test(token);
+    else if (quote) isWhole = !isKey;
+    else if (!isKey) return read(text.slice(0, end) + '"' + closers);
+    else break;
+    if (isWhole) safe = text.slice(0, end) + closers;
   }
-  return read(text.slice(0, safe[0]) + safe[1]);
+  return read(safe);
 }
-
-/** Return the beginning of a string without an escape that is not complete. */
-const unbroken = (text: string): string => text.replace(/(^|[^\\])((?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/, "$1$2");
 
 function read(text: string): Record<string, unknown> {
   try {
     const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value && !Array.isArray(value) ? (value as Record<string, unknown>) : {};
+    return isObject(value) ? value : {};
   } catch {
     return {};
   }

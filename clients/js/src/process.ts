@@ -4,7 +4,7 @@ import type { Readable, Writable } from "node:stream";
 
 import { begun, type Agent, type AgentOptions } from "./agent.js";
 import type { Ending } from "./errors.js";
-import { LineSplitter, LONGEST_LINE } from "./lines.js";
+import { lineSplitter } from "./lines.js";
 import type { Dialect } from "./names.js";
 import type { Line, Sent, Transport } from "./transport.js";
 
@@ -47,7 +47,8 @@ export async function spawn<D extends Dialect = "pi-1">(options: SpawnOptions<D>
   for (const [name, value] of Object.entries(env)) if (value === undefined) delete env[name];
   const child = await Child.started([...words, ...args], env, options);
   const { tools, ...others } = options;
-  const agent = await begun(child, dialect, others);
+  const agent = await begun<D>(child, { ...others, dialect });
+  Object.defineProperties(agent, { pid: { value: child.pid }, stderr: { get: () => child.stderr } });
   try {
     if (token) await agent.ask("hello", { token });
     if (tools?.length) await agent.setTools(tools);
@@ -71,7 +72,7 @@ class Child implements Transport {
   readonly pid: number;
   onChange?: () => void;
   stderr = "";
-  isOver = false;
+  hasEnded = false;
   #exit: { code: number | null; signal: string | null } | undefined;
   readonly #exited: Promise<void>;
   readonly #stdin: Writable;
@@ -112,7 +113,7 @@ class Child implements Transport {
       child.once("exit", (code, signal) => {
         this.#exit = { code, signal };
         this.#ended();
-        this.isOver = true; // What is left in the pipe is read, whoever is slow.
+        this.hasEnded = true; // What is left in the pipe is read, whoever is slow.
         this.onChange?.();
         resolve();
       }),
@@ -124,18 +125,18 @@ class Child implements Transport {
   }
 
   async *#lines(): AsyncGenerator<readonly Line[]> {
-    const lines = new LineSplitter(this.options.longestLine ?? LONGEST_LINE);
+    const lines = lineSplitter(this.options.longestLine);
     // Somebody else may hold the other end of the pipe, so that its end may never come.
     void this.#exited.then(() => this.#untilQuiet());
     try {
       for await (const chunk of this.#stdout) {
         this.#heard = Date.now();
-        yield lines.feed(chunk as Uint8Array).map((text) => ({ text }));
+        yield lines(chunk as Uint8Array).map((text) => ({ text }));
       }
     } catch (error) {
       if (error instanceof RangeError || !this.#exit) throw error;
     }
-    const rest = lines.rest();
+    const [rest] = lines(Uint8Array.of(10)); // A line that was not ended.
     if (rest) yield [{ text: rest }];
   }
 
@@ -153,8 +154,9 @@ class Child implements Transport {
     await this.#closing;
     await this.#exited;
     await this.#stderrEnded();
-    const { code = null, signal = null } = this.#exit ?? {};
-    return { exitCode: code, signal, stderr: this.stderr.slice(-SHOWN) };
+    const { code, signal } = this.#exit!;
+    const reason = `the agent has ended ${signal ? `by ${signal}` : `with exit code ${code}`}`;
+    return { exitCode: code, signal, stderr: this.stderr.slice(-SHOWN), reason };
   }
 
   /** Close stdin, wait, terminate, wait, kill. */

@@ -27,40 +27,34 @@ export type QuestionAnswer =
   | undefined
   | { value?: string; confirmed?: boolean; reason?: string };
 
-const ASKS = new Set(["select", "confirm", "input", "editor"]);
-
 /** Return the question that an event is, if it is one. */
 export function question(event: Frame): Question | undefined {
-  if (!/^(question|extension_ui_request)$/.test(event.type) || !ASKS.has(event.method)) return undefined;
-  const permission = event.permission;
+  const { type, method, permission } = event;
+  if (!/^(question|extension_ui_request) (select|confirm|input|editor)$/.test(`${type} ${method}`)) return;
   return {
+    title: "",
+    ...event,
+    method,
     id: event.request_id ?? event.id,
-    method: event.method,
-    title: event.title ?? "",
-    message: event.message,
-    options: event.options,
-    placeholder: event.placeholder,
-    prefill: event.prefill,
     timeout: event.timeout_ms ?? event.timeout,
     permission: permission && {
+      ...permission,
       callId: permission.call_id ?? permission.toolCallId,
       tool: permission.name ?? permission.toolName,
-      args: permission.args,
-      preview: permission.preview,
     },
   };
 }
 
 /** Return the id of the question or of the tool's call that an event says is closed. */
 export function closed(event: Frame): string | undefined {
-  return /^(question|extension_ui|tool_request)_closed$/.test(event.type) ? (event.request_id ?? event.requestId ?? event.id) : undefined;
+  return event.type.endsWith("_closed") ? (event.request_id ?? event.requestId ?? event.id) : undefined;
 }
 
 /** Return the fields of an answer. */
-export function told(answer: QuestionAnswer): Record<string, unknown> {
+export function told(answer: QuestionAnswer): object {
   if (typeof answer === "string") return { value: answer };
   if (typeof answer === "boolean") return { confirmed: answer };
   const { value, confirmed, reason } = answer ?? {};
   const given = value !== undefined ? { value } : confirmed !== undefined ? { confirmed } : { cancelled: true };
-  return reason === undefined ? given : { ...given, reason };
+  return { ...given, reason };
 }

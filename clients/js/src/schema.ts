@@ -32,21 +32,20 @@ const isStandard = (schema: Schema): schema is StandardSchema => "~standard" in 
 export function jsonSchema(schema: Schema): JsonSchema {
   if (!isStandard(schema)) return schema;
   const { jsonSchema: standard, vendor } = schema["~standard"];
-  if (standard) return standard.input({ target: "draft-2020-12" });
   const own = schema as { toJSONSchema?: () => JsonSchema; toJsonSchema?: () => JsonSchema };
-  const made = own.toJSONSchema?.() ?? own.toJsonSchema?.();
+  const made = standard?.input({ target: "draft-2020-12" }) ?? own.toJSONSchema?.() ?? own.toJsonSchema?.();
   if (made) return made;
-  throw new TypeError(`a schema of ${vendor} does not say itself as JSON Schema: give that as well, as jsonSchema`);
+  throw new TypeError(`a schema of ${vendor} does not say itself as JSON Schema: give that as jsonSchema`);
 }
 
-/** Return a value as its schema reads it, or what is wrong with it. A plain JSON Schema was checked by the agent. */
-export async function validated(schema: Schema | undefined, value: unknown): Promise<{ value?: unknown; problem?: string }> {
-  if (!schema || !isStandard(schema)) return { value };
+/** Return a value as its schema reads it, and what is wrong with it. A plain JSON Schema was checked by the agent. */
+export async function validated(schema: Schema | undefined, value: unknown): Promise<[value: unknown, problem?: string]> {
+  if (!schema || !isStandard(schema)) return [value];
   const result = await schema["~standard"].validate(value);
-  if (!result.issues) return { value: result.value };
-  const issues = result.issues.map(({ message, path }) => {
-    const at = path?.map((part) => String(typeof part === "object" && part ? (part as { key: unknown }).key : part)).join(".");
+  if (!result.issues) return [result.value];
+  const issues = result.issues.map(({ message, path = [] }) => {
+    const at = path.map((part) => String((part as { key?: unknown } | null)?.key ?? part)).join(".");
     return at ? `${at}: ${message}` : message;
   });
-  return { problem: issues.join("; ") };
+  return [undefined, issues.join("; ")];
 }

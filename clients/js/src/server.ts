@@ -1,6 +1,5 @@
-import { begun, type Agent, type AgentOptions } from "./agent.js";
+import type { Agent, AgentOptions } from "./agent.js";
 import type { Dialect } from "./names.js";
-import type { Transport } from "./transport.js";
 import type { AgentSummary } from "./summary.js";
 
 /** How to attach to an agent of a server. */
@@ -21,20 +20,5 @@ export interface Server<Open, Attach = {}> {
   agents(options?: { signal?: AbortSignal }): Promise<AgentSummary[]>;
 }
 
-/** An agent on a transport that is connected. */
-export function served<D extends Dialect>(
-  transport: Transport,
-  options: AttachOptions<D>,
-  known: { id: string; seq?: number; isAttached: boolean },
-): Promise<Agent<D>> {
-  return begun(transport, (options.dialect ?? "pi-1") as D, options, known);
-}
-
-/** Return a random UUID, also where a page is not served safely enough for `crypto.randomUUID`. */
-export function uuid(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16));
-  bytes[6] = (bytes[6]! & 0x0f) | 0x40;
-  bytes[8] = (bytes[8]! & 0x3f) | 0x80;
-  const hex = [...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("");
-  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})/, "$1-$2-$3-$4-");
-}
+/** Return a name that nobody else has, also where a page is not served safely enough for `crypto.randomUUID`. */
+export const unique = (): string => crypto.getRandomValues(new Uint32Array(4)).join("-");

@@ -1,11 +1,11 @@
 import { createConnection, type Socket } from "node:net";
 import { homedir } from "node:os";
 
-import type { Agent } from "./agent.js";
+import { begun, type Agent } from "./agent.js";
 import { AgentGone, Refused, type Ending } from "./errors.js";
-import { LineSplitter } from "./lines.js";
+import { lineSplitter } from "./lines.js";
 import type { Dialect } from "./names.js";
-import { served, uuid, type AttachOptions, type Server } from "./server.js";
+import { unique, type AttachOptions, type Server } from "./server.js";
 import type { AgentSummary } from "./summary.js";
 import type { Line, Sent, Transport } from "./transport.js";
 
@@ -63,11 +63,11 @@ export class SocketServer implements Server<SocketOpen, SocketAttach> {
   }
 
   async #begun<D extends Dialect>(first: object, again: object, options: AttachOptions<D>, isAttached: boolean): Promise<Agent<D>> {
-    const who = { cursor: true, client: uuid() };
+    const who = { cursor: true, client: unique() };
     const connection = await Connection.opened(this.path, { ...first, ...who });
     const { agent, seq } = connection.data;
     const transport = new SocketTransport(this.path, { type: "attach", agent, ...again, ...who }, connection);
-    return served(transport, options, { id: agent, seq: options.from ?? seq, isAttached });
+    return begun(transport, options, { id: agent, seq: options.from ?? seq, isAttached });
   }
 }
 
@@ -93,7 +93,7 @@ class Connection {
 
   data: any;
   readonly #chunks: AsyncIterator<Uint8Array>;
-  readonly #lines = new LineSplitter();
+  readonly #lines = lineSplitter();
   #ready: string[] = [];
 
   private constructor(readonly socket: Socket) {
@@ -105,7 +105,7 @@ class Connection {
     while (!this.#ready.length) {
       const { value, done } = await this.#chunks.next();
       if (done) throw new Error("the server closed the connection before its first answer");
-      this.#ready = this.#lines.feed(value);
+      this.#ready = this.#lines(value);
     }
     const reply = JSON.parse(this.#ready.shift()!);
     if (!reply.success) throw new Refused(reply.command, reply.error, reply.code);
@@ -117,7 +117,7 @@ class Connection {
     for (;;) {
       const { value, done } = await this.#chunks.next();
       if (done) return; // A line that was cut off belongs to an event that comes again.
-      yield this.#lines.feed(value).map((text) => ({ text }));
+      yield this.#lines(value).map((text) => ({ text }));
     }
   }
 }

@@ -1,95 +1,90 @@
 import type { Frame } from "./conversation.js";
 
+interface Waiting {
+  event?: Frame;
+  weight: number;
+  next?: Waiting;
+}
+
 /** Events that wait to be taken: all that come, or those of one run. */
-export class Stream {
+export interface Stream {
   /** The command whose events these are. */
   id: string | undefined;
   /** How large the events are that wait, about. */
-  size = 0;
-  begun = false;
-  ended = false;
-  error: Error | undefined;
+  weight: number;
+  begun: boolean;
+  ended: boolean;
+  error?: Error | undefined;
   /** Whether events need not be kept, only looked at. */
-  drains = false;
-  #events: { event: Frame; size: number }[] = [];
-  #first = 0;
-  #wake: (() => void) | undefined;
-  #isOver!: () => void;
-  /** Resolves when it has ended. */
-  readonly over = new Promise<void>((resolve) => (this.#isOver = resolve));
+  drains: boolean;
   /** Whether somebody wanted no more of it before its end. */
-  isDropped = false;
-
-  constructor(
-    id?: string,
-    private readonly look?: (event: Frame) => void,
-  ) {
-    this.id = id;
-    this.begun = id === undefined;
-  }
-
-  /** Called when its run begins. */
-  onBegin: (() => void) | undefined;
-
-  begin(): void {
-    if (!this.begun) this.onBegin?.();
-    this.begun = true;
-  }
-
-  put(event: Frame, size: number): void {
-    if (!this.begun || this.ended) return;
-    this.look?.(event);
-    if (this.drains) return;
-    this.#events.push({ event, size });
-    this.size += size;
-    this.#tell();
-  }
-
-  end(error?: Error): void {
-    if (this.ended) return;
-    this.ended = true;
-    this.error = error;
-    this.#isOver();
-    this.#tell();
-  }
-
+  isDropped: boolean;
+  /** Called when its run begins, and when it has ended. */
+  onBegin?: () => void;
+  onEnd?: () => void;
+  begin(): void;
+  put(event: Frame, weight: number): void;
+  end(error?: Error): void;
   /** Take no more events, and forget those that wait. */
-  drain(): void {
-    this.drains = true;
-    this.#events = [];
-    this.#first = this.size = 0;
-  }
-
-  get isReady(): boolean {
-    return this.#first < this.#events.length || this.ended;
-  }
-
+  drain(): void;
+  /** Whether an event waits. */
+  isReady(): boolean;
   /** Return the next event, if one waits. */
-  take(): Frame | undefined {
-    const next = this.#events[this.#first];
-    if (!next) return undefined;
-    this.size -= next.size;
-    if (++this.#first === this.#events.length || (this.#first > 1024 && this.#first * 2 > this.#events.length)) {
-      this.#events = this.#events.slice(this.#first);
-      this.#first = 0;
-    }
-    return next.event;
-  }
-
+  take(): Frame | undefined;
   /** Resolves when there may be something to take, or when it has ended. */
-  changed(): Promise<void> {
-    return new Promise((resolve) => {
-      const before = this.#wake;
-      this.#wake = () => {
-        before?.();
-        resolve();
-      };
-    });
-  }
+  news(): Promise<void>;
+}
 
-  #tell(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
-  }
+/** Return a stream of all that comes, or with an id, of what comes once that has begun. `look` is shown every event. */
+export function stream(id?: string, look?: (event: Frame) => void): Stream {
+  let taken: Waiting = { weight: 0 }; // The last that was. Those that wait follow it.
+  let last = taken;
+  const waiters = new Set<() => void>();
+  const tell = () => {
+    for (const resolve of waiters) resolve();
+    waiters.clear();
+  };
+  const self: Stream = {
+    id,
+    weight: 0,
+    begun: id === undefined,
+    ended: false,
+    drains: false,
+    isDropped: false,
+    begin() {
+      if (!self.begun) self.onBegin?.();
+      self.begun = true;
+    },
+    put(event, weight) {
+      if (!self.begun || self.ended) return;
+      look?.(event);
+      if (self.drains) return;
+      last = last.next = { event, weight };
+      self.weight += weight;
+      tell();
+    },
+    end(error) {
+      if (self.ended) return;
+      self.ended = true;
+      self.error = error;
+      self.onEnd?.();
+      tell();
+    },
+    drain() {
+      self.drains = true;
+      self.weight = 0;
+      last = taken = { weight: 0 };
+    },
+    isReady: () => !!taken.next,
+    take() {
+      if (!taken.next) return;
+      taken = taken.next;
+      self.weight -= taken.weight;
+      const { event } = taken;
+      delete taken.event; // It is not kept until the next one is taken.
+      return event;
+    },
+    news: () => new Promise((resolve) => void waiters.add(resolve)),
+  };
+  return self;
 }

@@ -48,10 +48,10 @@ export function declared({ name, description, parameters, jsonSchema: given }: T
 /** Run a tool; return the fields of its answer. Whatever it throws is for the model to read. */
 export async function carriedOut(tool: Tool, args: unknown, call: ToolCall): Promise<Record<string, unknown>> {
   try {
-    const checked = await validated(tool.parameters, args);
-    if (checked.problem) return { content: `these arguments do not fit: ${checked.problem}`, isError: true };
-    const result = await tool.run(checked.value, call);
-    return typeof result === "string" || Array.isArray(result) ? { content: result, isError: false } : { isError: false, ...result };
+    const [value, problem] = await validated(tool.parameters, args);
+    if (problem) return { content: `these arguments do not fit: ${problem}`, isError: true };
+    const result = await tool.run(value, call);
+    return { isError: false, ...(typeof result === "object" && "content" in result ? result : { content: result }) };
   } catch (error) {
     return { content: error instanceof Error ? error.message : String(error), isError: true };
   }

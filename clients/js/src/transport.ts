@@ -15,17 +15,21 @@ export interface Sent {
   id?: string | undefined;
 }
 
+/** What is known of an agent before it has said a word. */
+export interface Known {
+  id?: string;
+  seq?: number | undefined;
+  isAttached?: boolean;
+}
+
 /** The way to an agent, which may be lost and found again. */
 export interface Transport {
   /** Whether it can be connected again, and events are numbered so that nothing is missed. */
   readonly resumes: boolean;
   /** Whether answers come apart from events, so that their order says nothing. */
   readonly apart: boolean;
-  readonly pid?: number | undefined;
-  /** The end of what the agent printed on stderr. */
-  readonly stderr?: string;
   /** Whether nothing more will be written, so that what is left had better be read. */
-  readonly isOver?: boolean;
+  readonly hasEnded?: boolean;
   /** Called when something has changed that the reader should know of. */
   onChange?: () => void;
   /** Called with answers that come apart. */

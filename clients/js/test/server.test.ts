@@ -4,13 +4,15 @@ import { join } from "node:path";
 import { test } from "node:test";
 
 import { AgentGone, connect, Refused, tool, type Agent, type Event } from "linnet-agent";
+import * as browser from "linnet-agent/browser";
 import { all, folder, release, Serve, until, words } from "./helpers.js";
 
-const HOW = ["socket", "http"] as const;
+const HOW = ["socket", "http", "browser"] as const; // The last is the browser's build, in which names are short.
 type How = (typeof HOW)[number];
 
 function server(serve: Serve, how: How) {
-  return how === "socket" ? connect({ socket: serve.socket }) : connect({ url: serve.url, token: serve.token });
+  if (how === "socket") return connect({ socket: serve.socket });
+  return (how === "http" ? connect : browser.connect)({ url: serve.url, token: serve.token });
 }
 
 const open = (serve: Serve, how: How, options: object = {}): Promise<Agent> => server(serve, how).open({ cwd: serve.folder, ...options } as never) as Promise<Agent>;
@@ -20,10 +22,14 @@ const shared = new Serve();
 let started: Promise<Serve> | undefined;
 const running = () => (started ??= shared.start());
 
+const errors = { AgentGone, Refused };
+
 /** What two who saw everything must agree on. */
 const told = (events: readonly Event[]) => events.map((event: any) => JSON.stringify({ ...event, seq: undefined }));
 
 for (const how of HOW) {
+  const { AgentGone, Refused } = how === "browser" ? browser : errors;
+
   test(`${how}: an agent is opened, listed, driven and attached to`, async () => {
     const serve = await running();
     const client = await open(serve, how);
@@ -248,7 +254,7 @@ test("socket: a connection that is cut anywhere, again and again, misses nothing
 test("a server that is killed takes its clients' connections along, and each is told", async () => {
   const serve = await running();
   const clients = await Promise.all(HOW.map((how) => open(serve, how, { retryFor: 100 })));
-  const gone = clients.map((client) => assert.rejects(all(client.events()), AgentGone));
+  const gone = clients.map((client) => assert.rejects(all(client.events()), { name: "AgentGone" }));
   await serve.kill();
   await Promise.all(gone);
 });

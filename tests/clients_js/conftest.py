@@ -42,7 +42,7 @@ def ran(command: list[str], env: Mapping[str, str] | None = None, cwd: Path = CL
 def built() -> Path:
     """The client, compiled with its tests and examples, if it is not yet."""
     sources = [path for name in ("src", "test", "examples") for path in (CLIENT / name).rglob("*.ts")]
-    sources += [*(CLIENT / "test").glob("*.mts"), *CLIENT.glob("*.json")]
+    sources += [*(CLIENT / "test").glob("*.mts"), *CLIENT.glob("*.json"), *CLIENT.glob("*.mjs")]
     marker = CLIENT / ".cache" / "built"
     state = "\n".join(f"{path} {path.stat().st_mtime_ns}" for path in sorted(sources))
     tsc = tool("tsc")
@@ -51,6 +51,7 @@ def built() -> Path:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not marker.exists() or marker.read_text() != state:
             ran([tsc, "-p", "tsconfig.json"])
+            ran(["node", "build.mjs"])
             ran([tsc, "-p", "tsconfig.test.json"])
             marker.write_text(state)
     return CLIENT

@@ -1,6 +1,7 @@
 """The TypeScript client as a package: its types, its size, and a project that uses it."""
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -72,16 +73,41 @@ def test_the_core_needs_nothing_of_node(built: Path) -> None:
     ran([tool("tsc"), "-p", "tsconfig.browser.json"], cwd=built)
 
 
-BUDGETS = {"browser": 31_000, "index": 37_000}  # Bytes, minified, of all that there is.
+# Bytes, minified: what is loaded at the start, and with what only zot's protocol and pi's first one need.
+BUDGETS = {"browser/browser": (20_480, 22_000), "index": (27_500, 29_000)}
 
 
 @pytest.mark.parametrize("entry", BUDGETS)
 def test_the_client_is_small(built: Path, tmp_path: Path, entry: str) -> None:
-    out = tmp_path / "out.js"
-    flags = ["--bundle", "--minify", "--format=esm", "--platform=neutral", "--external:node:*", "--log-level=error"]
-    ran([tool("esbuild"), f"dist/{entry}.js", *flags, f"--outfile={out}"], cwd=built)
-    assert out.stat().st_size <= BUDGETS[entry]
-    assert entry != "browser" or "node:" not in out.read_text()
+    meta = tmp_path / "meta.json"
+    flags = ["--bundle", "--splitting", "--minify", "--format=esm", "--platform=neutral", "--external:node:*"]
+    flags += ["--log-level=error", f"--outdir={tmp_path / 'out'}", f"--metafile={meta}"]
+    ran([tool("esbuild"), f"dist/{entry}.js", *flags], cwd=built)
+    outputs = json.loads(meta.read_text())["outputs"]
+    [start] = [path for path, output in outputs.items() if output.get("entryPoint") == f"dist/{entry}.js"]
+    loaded = {start}
+    for path in sorted(outputs):  # Chunks of chunks would be loaded, too: there are none.
+        imports = [each for each in outputs[path]["imports"] if each["kind"] == "import-statement"]
+        loaded |= {each["path"] for each in imports if not each.get("external")}
+    sizes = {path: output["bytes"] for path, output in outputs.items()}
+    first, whole = BUDGETS[entry]
+    assert sum(sizes[path] for path in loaded) <= first
+    assert sum(sizes.values()) <= whole
+    assert entry == "index" or not any("node:" in path.read_text() for path in (tmp_path / "out").iterdir())
+
+
+def test_the_short_names_of_the_browser_s_build_are_nobody_else_s(built: Path) -> None:
+    """A name that a protocol or a public type has must stay what it is."""
+    ours = set(" ".join(re.findall(r'^  "([\w ]+)"', (CLIENT / "build.mjs").read_text(), re.MULTILINE)).split())
+    assert len(ours) > 40
+    modules = re.findall(r'"\./([\w-]+)\.js"', (CLIENT / "src" / "shared.ts").read_text())
+    public = [(built / "dist" / f"{module}.d.ts").read_text() for module in modules]
+    public += [path.read_text() for path in (built / "dist" / "types").glob("*.d.ts")]
+    assert len(public) > 15
+    for text in public:
+        declared = re.findall(r"""^ *(?:readonly )?["']?(\w+)["']?\??[:(<]""", text, re.MULTILINE)
+        declared += re.findall(r"""[{;] (?:readonly )?["']?(\w+)["']?\??:""", text)
+        assert not ours & set(declared)
 
 
 def test_a_project_that_installs_the_package_is_typed_strictly(built: Path, tmp_path: Path) -> None:
@@ -89,7 +115,7 @@ def test_a_project_that_installs_the_package_is_typed_strictly(built: Path, tmp_
         ran(["npm", "pack", "--json", "--ignore-scripts", f"--pack-destination={tmp_path}", "--silent"])
     )
     [package] = packed
-    assert {"README.md", "dist/index.js", "dist/index.d.ts", "dist/browser.js"} <= {
+    assert {"README.md", "dist/index.js", "dist/index.d.ts", "dist/browser/browser.js"} <= {
         each["path"] for each in package["files"]
     }
     assert not package.get("bundled")

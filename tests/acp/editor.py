@@ -68,7 +68,9 @@ def check(name: str, value: Any) -> None:
 
 
 class Editor:
-    """One connection. `does` answers what the agent asks, by method; what is not in it stays open."""
+    """One connection. `does` answers what the agent asks, by method; what is not in it stays open. A LookupError of it
+    is the answer that there is no such file.
+    """
 
     def __init__(self, agent: Agent, does: Mapping[str, Callable[[Frame], Any]] | None = None) -> None:
         self.agent = agent
@@ -92,6 +94,9 @@ class Editor:
 
     def reply(self, id: Any, result: Any) -> None:
         self.agent.send({"jsonrpc": "2.0", "id": id, "result": result})
+
+    def refuse(self, id: Any, why: str) -> None:
+        self.agent.send({"jsonrpc": "2.0", "id": id, "error": {"code": -32002, "message": why}})
 
     def read(self) -> Frame | None:
         """Return the next line, checked, after doing what it asks for."""
@@ -118,7 +123,10 @@ class Editor:
         else:
             self.asked.append(frame)
             if method in self.does:
-                self.reply(frame["id"], self.does[method](frame["params"]))
+                try:
+                    self.reply(frame["id"], self.does[method](frame["params"]))
+                except LookupError:
+                    self.refuse(frame["id"], "there is no such file")
         return frame
 
     def until(self, wanted: Callable[[Frame], bool]) -> Frame:

@@ -48,12 +48,85 @@ def test_files_are_those_of_the_editor_saved_or_not(
     assert "far away" in sent
 
 
+def buffered(buffers: dict[str, str]) -> dict[str, Callable[[Frame], object]]:
+    """What an editor does that has these files open, and none of them on disk."""
+
+    def write(params: Frame) -> None:
+        buffers[params["path"]] = params["content"]
+
+    return {"fs/read_text_file": lambda params: {"content": buffers[params["path"]]}, "fs/write_text_file": write}
+
+
+def test_a_file_that_was_never_saved_is_read_and_edited_in_the_editor(
+    acp: Start, folder: Path, server: ModelServer
+) -> None:
+    new = str(folder / "sub" / "new")
+    buffers = {new: "never saved\n"}
+    editor = acp("--permission", "auto", offers=FILES, does=buffered(buffers))
+    session = begun(editor, folder)
+    edits = [{"oldText": "never", "newText": "not yet"}]
+    for tool, args in (("read", {"path": "sub/new"}), ("edit", {"path": "sub/new", "edits": edits})):
+        editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool {tool} {json.dumps(args)}"))
+    assert buffers == {new: "not yet saved\n"}
+    assert not (folder / "sub").exists()
+    assert "never saved" in json.dumps(server.requests[1].body["messages"])
+
+
+@pytest.mark.parametrize("tool", ["read", "edit"])
+def test_a_file_that_neither_the_editor_nor_the_disk_has_does_not_exist(
+    acp: Start, folder: Path, server: ModelServer, tool: str
+) -> None:
+    editor = acp("--permission", "auto", offers=FILES, does=buffered({}))
+    session = begun(editor, folder)
+    args = {"path": "nowhere", **({"edits": [{"oldText": "a", "newText": "b"}]} if tool == "edit" else {})}
+    editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool {tool} {json.dumps(args)}"))
+    assert [each["method"] for each in editor.asked] == ["fs/read_text_file"]
+    assert "nowhere does not exist." in json.dumps(server.requests[-1].body["messages"])
+
+
+def test_an_editor_is_asked_for_nothing_outside_of_the_folder_or_behind_a_link_that_leads_there(
+    acp: Start, folder: Path, tmp_path: Path, server: ModelServer
+) -> None:
+    outside = tmp_path / "outside"
+    (folder / "link").symlink_to(outside)
+    buffers = {str(outside): "secret", str(folder / "link"): "secret"}
+    editor = acp("--permission", "auto", offers=FILES, does=buffered(buffers))
+    session = begun(editor, folder)
+    for path in (str(outside), "link", "../outside"):
+        editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool read {json.dumps({'path': path})}"))
+    assert editor.asked == []
+    assert "secret" not in json.dumps(server.requests[-1].body["messages"])
+
+
+def test_a_mode_that_only_reads_changes_no_file_that_was_never_saved(acp: Start, folder: Path) -> None:
+    buffers = {str(folder / "new"): "never saved\n"}
+    editor = acp("--permission", "read-only", offers=FILES, does=buffered(buffers))
+    session = begun(editor, folder)
+    args = {"path": "new", "edits": [{"oldText": "never", "newText": "x"}]}
+    editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool edit {json.dumps(args)}"))
+    assert editor.asked == []
+    assert buffers == {str(folder / "new"): "never saved\n"}
+
+
+def test_whoever_is_asked_sees_what_a_write_takes_from_a_file_that_was_never_saved(acp: Start, folder: Path) -> None:
+    buffers = {str(folder / "new"): "never saved\n"}
+    allow = {"session/request_permission": lambda params: {"outcome": {"outcome": "cancelled"}}}
+    editor = acp("--permission", "ask", offers=FILES, does={**buffered(buffers), **allow})
+    session = begun(editor, folder)
+    args = {"path": "new", "content": "all else\n"}
+    editor.ask("session/prompt", sessionId=session, prompt=text(f"!tool write {json.dumps(args)}"))
+    [question] = [each for each in editor.asked if each["method"] == "session/request_permission"]
+    assert "never saved" in json.dumps(question["params"])
+    assert buffers == {str(folder / "new"): "never saved\n"}
+
+
 def test_what_the_editor_refuses_is_told_to_the_model_and_not_done_otherwise(
     acp: Start, folder: Path, server: ModelServer
 ) -> None:
     editor = acp("--permission", "auto", offers=FILES)
     session = begun(editor, folder)
     turn = editor.send("session/prompt", sessionId=session, prompt=text('!tool write {"path": "a", "content": "x"}'))
+    editor.refuse(editor.until_asked("fs/read_text_file")["id"], "there is no such file")
     asked = editor.until_asked("fs/write_text_file")
     refusal = {"code": -32603, "message": "this folder is read-only"}
     editor.agent.send({"jsonrpc": "2.0", "id": asked["id"], "error": refusal})

@@ -7,11 +7,12 @@ import signal
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from copy import copy
+from errno import ENOENT
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from linnet.acp.peer import ClientFailed, ClientLate, Peer
+from linnet.acp.peer import ClientFailed, ClientLate, ClientRefused, Peer
 from linnet.concurrency.cancel import CancelToken
 from linnet.core.cancel import Cancel
 from linnet.core.messages import ToolCall
@@ -108,11 +109,16 @@ class EditorFiles:
         return inside and (offers.writes if writing else offers.reads)
 
     def read(self, path: str) -> str:
-        """Return what is in a file. Raises ToolFailed and Cancelled."""
+        """Return what is in a file. Raises FileNotFoundError if neither the client nor the disk has it, ToolFailed and
+        Cancelled.
+        """
         asked = {"sessionId": self._session.id, "path": os.path.normpath(path)}
         try:
             found = self._session.peer.call("fs/read_text_file", asked, self._cancel, PATIENCE)
         except ClientFailed as failure:
+            # Every client says in its own words that there is no such file.
+            if isinstance(failure, ClientRefused) and not os.path.exists(path):
+                raise FileNotFoundError(ENOENT, os.strerror(ENOENT), path) from None
             raise ToolFailed(f"{path} could not be read: {failure}") from None
         if not isinstance(found, dict) or not isinstance(found.get("content"), str):
             raise ToolFailed(f"{path} could not be read: the client did not send its content")

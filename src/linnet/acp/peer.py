@@ -17,6 +17,10 @@ class ClientFailed(Exception):
     """The client did not do what it was asked for; the message is its own."""
 
 
+class ClientRefused(ClientFailed):
+    """The client answered with an error."""
+
+
 class ClientLate(ClientFailed):
     """The client did not answer in time."""
 
@@ -101,7 +105,7 @@ class Peer:
             give_up(id)
             raise ClientLate(f"the client did not answer {method} in time")
         if answers[0].error:
-            raise ClientFailed(answers[0].error)
+            raise (ClientFailed if self._closed else ClientRefused)(answers[0].error)
         return answers[0].result
 
     def take(self, answer: jsonrpc.Response) -> None:

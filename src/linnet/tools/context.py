@@ -19,13 +19,15 @@ Wording: TypeAlias = Literal["zot", "pi", "pi-0.73"]
 
 
 class EditorFiles(Protocol):
-    """Files that somebody has open, with what is not saved. All methods but `has` raise ToolFailed and Cancelled."""
+    """Files that somebody has open, with what is not saved, also those that were never on disk. All methods but `has`
+    raise ToolFailed and Cancelled.
+    """
 
     def has(self, path: str, *, writing: bool) -> bool:
         """Return whether this file is to be read, or written, here."""
 
     def read(self, path: str) -> str:
-        """Return what is in it."""
+        """Return what is in it. Raises FileNotFoundError if it is nowhere."""
 
     def write(self, path: str, content: str) -> None:
         """Write all of it, and make it if it is not there."""

@@ -96,12 +96,19 @@ def _details(path: str, hunks: str, context: ToolContext) -> dict[str, Any]:
 
 def contents(name: str, path: str, context: ToolContext) -> bytes:
     """Return what is in a file. Raises ToolFailed if it is no regular file or out of bounds, and OSError."""
-    if context.files is not None and os.path.isfile(path) and context.files.has(path, writing=False):
+    is_open = context.files is not None and context.files.has(path, writing=False)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        if not is_open:
+            raise
+    else:
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
+        if not stat.S_ISREG(mode):
+            raise ToolFailed(f"{name} is not a regular file.")
+    if is_open and context.files is not None:
         return context.files.read(path).encode("utf-8", "surrogateescape")
-    if not stat.S_ISREG(os.stat(path).st_mode) and not os.path.isdir(path):
-        raise ToolFailed(f"{name} is not a regular file.")
-    if os.path.isdir(path):
-        raise IsADirectoryError(EISDIR, os.strerror(EISDIR), path)
     return read(path, maxsize, check=context.bounds.check_open if context.bounds else None).data
 
 

@@ -35,8 +35,13 @@ def read(args: ReadArgs, context: ToolContext) -> ToolOutput:
     """
     path = context.resolve(args.path)
     try:
-        # Looked at before it is opened: to open a pipe is to take part in it.
-        _check_regular(args.path, os.stat(path).st_mode)
+        try:
+            # Looked at before it is opened: to open a pipe is to take part in it.
+            _check_regular(args.path, os.stat(path).st_mode)
+        except FileNotFoundError:
+            if context.files is None or not context.files.has(path, writing=False):
+                raise
+            return _opened(args, context.files.read(path), context.cancel)
         fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
         try:
             if context.bounds is not None:

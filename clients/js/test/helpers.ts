@@ -1,7 +1,7 @@
 // What the tests start: linnet on the scripted model of MODEL_URL, agents that are a few lines of JavaScript, servers.
 import { spawn as start, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after } from "node:test";
@@ -75,12 +75,17 @@ export async function until(condition: () => boolean | Promise<boolean>): Promis
   while (!(await condition())) await new Promise((resolve) => setTimeout(resolve, 5));
 }
 
+/** Whether a process runs. One that has ended is there until its parent asks, and nobody knows when that is. */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    return true;
   } catch {
     return false;
+  }
+  try {
+    return !/^\d+ \(.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
+  } catch {
+    return !existsSync("/proc/self/stat"); // Where there is no /proc, the signal has told.
   }
 }
 

@@ -127,6 +127,16 @@ def test_a_file_that_grew_long_is_written_anew_and_what_is_open_stays(
     assert book.open.begin(("open", "1"), b"{}", unheard, changes=True) == "unknown"
 
 
+def test_nothing_is_written_of_an_agent_that_is_gone(book: Book) -> None:
+    assert book.open.begin(NAME, b"{}", unheard, changes=True) == "new"
+    book.open.close()
+    book.path.unlink()
+    book.open.finish(NAME, b"done\n", changes=True)
+    with pytest.raises(OSError, match="gone"):
+        book.open.begin(("client", "another"), b"{}", unheard, changes=True)
+    assert not book.path.exists()
+
+
 def test_at_rest_nothing_is_in_memory_but_what_the_file_does_not_have(
     book: Book, monkeypatch: pytest.MonkeyPatch
 ) -> None:

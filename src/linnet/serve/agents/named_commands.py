@@ -7,6 +7,7 @@ each whether it was answered; one that had begun and was not is never carried ou
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from errno import ESTALE
 from hashlib import blake2b
 from threading import Lock
 from typing import Literal, TypeAlias
@@ -64,6 +65,7 @@ class NamedCommands:
         self._size = 0
         self._was_read = False  # What the file has is in memory.
         self._working = 0  # Commands that are being carried out.
+        self._closed = False
         self._unwritten = False  # There is an answer that the disk had no room for: memory alone has it.
 
     def begin(self, name: Name, line: bytes, send: Send, *, changes: bool) -> Verdict | bytes:
@@ -107,7 +109,7 @@ class NamedCommands:
                     self._unwritten = True
             else:
                 del self._commands[name]
-            if self._size > MOST_BYTES:
+            if self._size > MOST_BYTES and not self._closed:
                 with suppress(OSError):
                     self._shorten()
         for send in waiting:
@@ -119,11 +121,18 @@ class NamedCommands:
             if not self._working and not self._unwritten:
                 self._commands, self._was_read = {}, False
 
+    def close(self) -> None:
+        """Write nothing any more: the folder may go."""
+        with self._lock:
+            self._closed = True
+
     def _write(self, line: _Line) -> None:
         self._append(encode(line) + b"\n")
 
     def _append(self, line: bytes) -> None:
         """Write to the end of the file, which is opened for it: ten thousand agents that sleep hold no descriptors."""
+        if self._closed:
+            raise OSError(ESTALE, "the agent is gone")
         fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         try:
             write_all(fd, line)

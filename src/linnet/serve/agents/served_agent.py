@@ -242,6 +242,8 @@ class Agent(Askable):
             if not slept:  # Or else that was written when it fell asleep.
                 self.keep()
             self._closed = True
+            if self._named is not None:
+                self._named.close()
             self._close_log_locked()
 
     def keep(self) -> None:

@@ -63,6 +63,11 @@ class Cursor:
         self.position = early[-1].last if early else before
         return early
 
+    @property
+    def waits(self) -> bool:
+        """Return whether there is more that is not at hand yet."""
+        return self._older is not None
+
     def close(self) -> None:
         """Let go of what is read from, if anything is. Idempotent."""
         self._later = []

@@ -5,7 +5,6 @@ events that are still in memory; who does not reads the files, and costs the wri
 """
 
 import os
-from collections import deque
 from collections.abc import Callable, Sequence
 from threading import Lock
 
@@ -16,13 +15,12 @@ from linnet.core.loop.opening import Opening
 from linnet.eventlog.followed import Numbered
 from linnet.eventlog.numbering import numbered
 from linnet.eventlog.older_files import OlderFiles
+from linnet.eventlog.recent import Recent
 from linnet.eventlog.reserved import Reserved, boot
 from linnet.eventlog.retention import drop
 from linnet.eventlog.segment import Header, Reading, Segment, firsts
 from linnet.eventlog.spelling import VERSION, Unreadable
 from linnet.files.folders import make
-
-MOST_RECENT = 4096  # Events in memory, for those who keep up.
 
 
 class Limits(Struct, frozen=True):
@@ -66,8 +64,7 @@ class EventLog:
         self._boot = boot()
         self._lock = Lock()
         self._opening = Opening()  # Of the agent itself: its children have encoders of their own.
-        self._recent: deque[Numbered] = deque()
-        self._recent_events = 0
+        self._recent = Recent()
         self._listeners: list[Callable[[], None]] = []
         self._segment: Segment | None = None
         self._closed = False
@@ -99,7 +96,7 @@ class EventLog:
             numbers = numbered(batch, self._head + 1, parent)
             if self._write(numbers, self._head + len(batch)):
                 self._head += len(batch)
-                self._remember(numbers)
+                self._recent.add(numbers)
             if not parent:
                 self._opening.apply(batch)
             for tell in self._listeners:
@@ -133,14 +130,7 @@ class EventLog:
         with self._lock:
             if after >= self._filed:
                 return []
-            if after <= self._lost_after or not self._recent or after < self._recent[0].first - 1:
-                return None
-            found: list[Numbered] = []
-            for batch in reversed(self._recent):
-                if batch.last <= after:
-                    break
-                found.append(batch)
-            return found[::-1]
+            return None if after <= self._lost_after else self._recent.since(after)
 
     def older(self, wake: Callable[[], None]) -> OlderFiles:
         """Return what reads the files, which are at hand: nobody need be woken."""
@@ -188,7 +178,6 @@ class EventLog:
         """Go on in another file, which says that something is missing."""
         self._whole, self._lost_after = False, self._head
         self._recent.clear()
-        self._recent_events = 0
         if self._segment is not None:
             self._segment.close()
             self._segment = None
@@ -205,12 +194,6 @@ class EventLog:
         self._segment, self._whole = segment, True
         drop([self._folder], self._limits.bytes, self._clock() - self._limits.milliseconds)
         return segment
-
-    def _remember(self, numbered: Sequence[Numbered]) -> None:
-        self._recent.extend(numbered)
-        self._recent_events += sum(len(batch.events) for batch in numbered)
-        while self._recent_events > MOST_RECENT and len(self._recent) > 1:
-            self._recent_events -= len(self._recent.popleft().events)
 
     def _resume(self) -> None:
         """Go on where an earlier process was; above all that any has told, if nobody can say where that was."""

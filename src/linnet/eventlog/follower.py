@@ -33,6 +33,11 @@ class Follower:
         """Return the number of the event that was told last, or that the client saw last."""
         return self._cursor.position
 
+    @property
+    def waits(self) -> bool:
+        """Return whether there is more that is not at hand yet: nothing was taken, and `wake` will be called."""
+        return self._cursor.waits
+
     def join(self) -> None:
         """Go on with what comes from now on."""
         self._encoder = self._make_encoder()

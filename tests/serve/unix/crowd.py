@@ -151,6 +151,9 @@ class Watcher:
             return
         for frame in self.tape.feed(chunk):
             if not self._attached:
+                if frame.get("code") == "log_unavailable":  # Of a database that is away: worth another try.
+                    self.leave()
+                    return
                 assert frame["success"], frame
                 self._attached = True
                 self.begin()

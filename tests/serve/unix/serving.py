@@ -64,21 +64,16 @@ class Served:
 
     def start(self, *flags: str) -> None:
         """Start it, and return when it takes connections, which it tells as a service of systemd does."""
+        place = ["--socket", str(self.socket), "--state", str(self.state)]
+        self._process = self._started([str(LINNET), "serve", *place, *self.flags, *flags])
+
+    def _started(self, command: list[str]) -> Popen:
+        """Start a service, and return it when it has told that it is ready."""
         told = self.folder / "notify"
         told.unlink(missing_ok=True)
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as ear, (self.folder / "stderr").open("ab") as errors:
             ear.bind(str(told))
-            command = [
-                str(LINNET),
-                "serve",
-                "--socket",
-                str(self.socket),
-                "--state",
-                str(self.state),
-                *self.flags,
-                *flags,
-            ]
-            self._process = Popen(
+            process = Popen(
                 command,
                 stderr=errors,
                 stdin=-3,
@@ -86,13 +81,17 @@ class Served:
                 cwd=self.work,
                 env={**self._env, "NOTIFY_SOCKET": str(told)},
             )
-            over = os.pidfd_open(self._process.pid)
+            over = os.pidfd_open(process.pid)
             try:
                 ready, _, _ = select.select([ear.fileno(), over], [], [], PATIENCE)
             finally:
                 os.close(over)
-            assert ear.fileno() in ready, f"the server did not start:\n{self.stderr}"
+            if ear.fileno() not in ready:
+                process.kill()
+                process.wait()
+                raise AssertionError(f"the server did not start:\n{self.stderr}")
             assert ear.recv(100) == b"READY=1"
+        return process
 
     def kill(self) -> None:
         """End it as a power cut would, if it runs."""

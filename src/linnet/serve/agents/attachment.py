@@ -174,7 +174,7 @@ class Attachment:
                 self._miss(found.after)
                 continue
             if found is None:
-                return None if upto is None else self._take_answer()
+                return None if upto is None or self._follower.waits else self._take_answer()
             self._lines = found
 
     def _take_answer(self) -> bytes | None:

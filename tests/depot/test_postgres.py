@@ -104,6 +104,25 @@ def test_a_network_that_swallows_everything_is_given_up(depots: Depots) -> None:
     assert depot.ids() == []
 
 
+def test_an_owner_that_was_stopped_while_it_sent_something_does_not_keep_others_from_taking_over(
+    depots: Depots,
+) -> None:
+    depot = depots.make()
+    depot.add("a", b"{}")
+    depot.ask("a", asked("1"))
+    depot.claim("w", 1, lease=10)
+    # As one that waits for the rest of what it is sent: to the database, that is no idle transaction.
+    with psycopg.connect(depots.url, application_name="linnet:w") as held:
+        held.execute("set idle_in_transaction_session_timeout = 0")
+        held.execute("select from linnet.agents where id = 'a' for no key update")
+        depots.pass_time(11)
+        while not (claims := depot.claim("x", 1, lease=60)):
+            pass
+        assert claims[0].lost
+        with pytest.raises(psycopg.Error):
+            held.execute("select 1")
+
+
 def test_an_owner_that_was_stopped_in_the_middle_does_not_keep_others_from_taking_over(depots: Depots) -> None:
     depot = depots.make()
     depot.add("a", b"{}")

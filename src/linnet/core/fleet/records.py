@@ -5,9 +5,10 @@ from typing import Literal, TypeAlias
 
 from msgspec import Struct
 
-Kind: TypeAlias = Literal["line", "snapshot", "forget", "end_input", "drain"]
-"""What a command in the inbox is: a line of a dialect; or what a door asks for itself: a snapshot, that the tools of a
-connection are forgotten, that a client sends nothing any more, that the agent is handed over."""
+Kind: TypeAlias = Literal["line", "snapshot", "denies", "forget", "end_input", "abort"]
+"""What a command in the inbox is: a line of a dialect; or what a door asks for itself: a snapshot, whether a call would
+be denied, that the tools of a connection are forgotten, that a client sends nothing any more, that what runs is ended.
+"""
 
 
 class Hold(Struct, frozen=True):
@@ -25,10 +26,12 @@ class Asked(Struct, frozen=True, kw_only=True):
     name: str
     """The client's name for it: a UUID of the door's, if the client gave none."""
     kind: Kind = "line"
-    dialect: bytes = b""
-    """How its line is read and answered, as JSON: the dialect's name and what was set of it."""
+    dialect: str = ""
+    """The name of the one in which its line is read and answered."""
     role: Literal["drive", "watch"] = "drive"
     line: bytes = b""
+    owner: str = ""
+    """The connection that it came on: tools that it declares go when that goes."""
     digest: str = ""
     """What the line says, in short: the same name with another digest is refused."""
 
@@ -47,9 +50,12 @@ class Answered(Struct, frozen=True):
     """The answer to a command, in its place in what the agent tells."""
 
     command: int
+    """Its number; 0 for a mark that answers none: that the agent rests."""
     client: str
     name: str
     line: bytes
+    busy: bool = False
+    """Something runs or waits to run when this is answered."""
 
 
 class Row(Struct, frozen=True):

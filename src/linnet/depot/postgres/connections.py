@@ -66,7 +66,7 @@ class Connections:
             return psycopg.connect(
                 self._dsn,
                 autocommit=True,
-                application_name=self.name,
+                application_name=f"linnet:{self.name}"[:63],
                 connect_timeout=max(2, int(self._patience)),
                 keepalives_idle=5,
                 keepalives_interval=2,
@@ -171,11 +171,19 @@ def _said(connection: Connection | None = None) -> Iterator[None]:
     try:
         yield
     except psycopg.Error as error:
-        passes = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError)
+        passes = isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and not _is_settled(error)
         if passes or (connection is not None and connection.closed):  # The server may end it for a reason of its own.
             raise LogUnavailable(f"the database cannot be reached: {_words(error)}") from error
         verb = "does not allow it" if isinstance(error, InsufficientPrivilege) else "refuses"
         raise SessionError(f"the database {verb}: {_words(error)}") from error
+
+
+def _is_settled(error: psycopg.Error) -> bool:
+    """Return whether the database has answered that it will not have this client, or has no such database. What goes
+    wrong while connecting has no code in psycopg.
+    """
+    said = str(error)
+    return "authentication failed" in said or ("FATAL" in said and "does not exist" in said)
 
 
 def _words(error: psycopg.Error) -> str:

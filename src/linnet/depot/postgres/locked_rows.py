@@ -21,7 +21,7 @@ select id, added, record, labels, epoch, owner, request, until, lost, losses, mo
     asked, open from linnet.agents
 """
 COMMAND: LiteralString = """
-select number, client, name, kind, dialect, role, line, digest, begun, answer, answered_at from linnet.commands
+select number, client, name, kind, dialect, role, owner, line, digest, begun, answer, answered_at from linnet.commands
 """
 EFFECT: LiteralString = "select call, tool, state, repeatable, result, epoch, place from linnet.effects"
 TOLD: LiteralString = "select place, first, last, body, marked, answers, time, epoch, before from linnet.told"
@@ -36,9 +36,16 @@ def agent(row: Sequence[Any]) -> Agent:
 
 
 def command(row: Sequence[Any]) -> Command:
-    number, client, name, kind, dialect, role, line, digest, begun, answer, at = row
+    number, client, name, kind, dialect, role, owner, line, digest, begun, answer, at = row
     asked = Asked(
-        client=client.decode(), name=name.decode(), kind=kind, dialect=dialect, role=role, line=line, digest=digest
+        client=client.decode(),
+        name=name.decode(),
+        kind=kind,
+        dialect=dialect,
+        role=role,
+        owner=owner,
+        line=line,
+        digest=digest,
     )
     return Command(number, asked, begun, answer, at)
 

@@ -1,6 +1,7 @@
 """A depot in Postgres: the machine of `core.fleet` decides in transactions, and one statement makes each change."""
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from threading import Lock
 from typing import Literal, TypeVar
 from uuid import uuid4
@@ -21,15 +22,20 @@ from linnet.depot.postgres.transactions import Transactions
 from linnet.errors import SessionError
 
 T = TypeVar("T")
-MOST_WEIGHED = 100  # Agents of which records are dropped at once.
+_END_STOPPED = """
+select pg_terminate_backend(pid) from pg_stat_activity
+where datname = current_database() and application_name like 'linnet:%'
+    and wait_event = 'ClientRead' and state <> 'idle'
+    and state_change < clock_timestamp() - interval '2 seconds'
+"""
 
 
 class PostgresDepot:
     """A `Depot`. Invariant: every change is decided by the machine while what it is decided about is locked."""
 
     def __init__(self, dsn: str, name: str = "linnet", *, patience: float = PATIENCE) -> None:
-        """`name` is what the database's list of connections shows. A call takes `patience` seconds at most, or is given
-        up. Nothing is connected before the first call.
+        """`name` is what the database's list of connections shows, after "linnet:". A call takes `patience` seconds at
+        most, or is given up. Nothing is connected before the first call.
         """
         self._connections = Connections(dsn, name, patience=patience)
         self._connections.preparing(prepare)
@@ -114,15 +120,18 @@ class PostgresDepot:
     def claim(self, worker: str, most: int, lease: float, labels: Sequence[str] = ()) -> list[Claim]:
         """Own agents. A worker asks from one thread at a time."""
         with self._requests:
+            again = worker in self._unanswered
             request = self._unanswered.setdefault(worker, str(uuid4()))
+        # What is locked is about to be somebody's: perhaps ours, by the same request, whose answer was lost.
+        locked = "for no key update" if again else "for no key update skip locked"
 
         def load(it: Loading) -> None:
-            it.agents("where owner = %s and request = %s order by number for no key update", [worker, request])
             it.agents(
                 "where parked = '' and (working or open > 0) and labels <@ %s and (owner = '' or until <= linnet.now())"
-                " order by number limit %s for no key update skip locked",
+                f" order by number limit %s {locked}",
                 [list(labels), most],
             )
+            it.agents("where owner = %s and request = %s order by number for no key update", [worker, request])
 
         def more(it: Loading, fleet: Fleet) -> None:
             for agent in fleet.agents.values():
@@ -137,7 +146,16 @@ class PostgresDepot:
             self._unanswered.pop(worker, None)
         for each in given:
             self._notices.give(each.hold.agent)
+        if len(given) < most:
+            self._end_stopped()
         return given
+
+    def _end_stopped(self) -> None:
+        """End connections of ours that wait for their client in the middle of a transaction: one that was stopped there
+        has locked an agent, and nobody else could own it or write to it.
+        """
+        with suppress(SessionError), self._connections.connection() as connection:
+            connection.execute(_END_STOPPED)
 
     def renew(self, worker: str, holds: Sequence[Hold], lease: float) -> set[str]:
         def load(it: Loading) -> None:

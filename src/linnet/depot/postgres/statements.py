@@ -18,8 +18,8 @@ delete from linnet.agents where id = %s
 """
 _QUEUED: LiteralString = """
 with queued as (
-    insert into linnet.commands (agent, number, client, name, kind, dialect, role, line, digest)
-    values (%s, %s, %s, %s, %s, %s, %s, %s, %s)
+    insert into linnet.commands (agent, number, client, name, kind, dialect, role, owner, line, digest)
+    values (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)
 )
 update linnet.agents set asked = %s, open = open + 1 where id = %s
 """
@@ -119,8 +119,8 @@ def _owned(change: changes.Taken | changes.Extended | changes.LetGo | changes.Se
 def _asked(change: changes.Queued | changes.Begun | changes.Answer) -> Statement:
     match change:
         case changes.Queued(id, number, it):
-            fields = [it.client.encode(), it.name.encode(), it.kind, it.dialect, it.role, it.line, it.digest]
-            return _QUEUED, [id, number, *fields, number, id]
+            fields = [it.client.encode(), it.name.encode(), it.kind, it.dialect, it.role, it.owner]
+            return _QUEUED, [id, number, *fields, it.line, it.digest, number, id]
         case changes.Begun(id, epoch, number):
             return _BEGUN, [epoch, id, number]
         case changes.Answer(id, place, answered):

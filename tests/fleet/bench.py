@@ -16,8 +16,6 @@ from linnet.depot.depot import Depot
 from linnet.eventlog.spelling import Reader
 from linnet.fleet.fleet_record import read, spelled
 from linnet.fleet.owned_agent import Terms
-from linnet.fleet.spoken import Spoken
-from linnet.fleet.spoken import spelled as spelled_dialect
 from linnet.fleet.worker import Worker, WorkerOptions
 from linnet.serve.agents.record import Record
 from linnet.serve.agents.summary import Summary
@@ -82,8 +80,7 @@ class Bench:
         """Ask something, and return its name."""
         name = name or str(uuid4())
         line = json.dumps({"id": name, **command}).encode()
-        dialect = spelled_dialect(Spoken("pi-1"))
-        self.depot.ask(agent, Asked(client=client, name=name, dialect=dialect, line=line, digest=str(hash(line))))
+        self.depot.ask(agent, Asked(client=client, name=name, dialect="pi-1", line=line, digest=str(hash(line))))
         return name
 
     def answer(self, name: str, agent: str = "a") -> dict[str, Any]:

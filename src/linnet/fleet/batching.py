@@ -9,10 +9,12 @@ from linnet.core.events import Event, JobStarted
 from linnet.core.fleet.records import Answered, Batch, Effect, Entries, Row
 from linnet.core.loop.opening import Opening
 from linnet.eventlog.numbering import numbered
-from linnet.eventlog.spelling import Writer
+from linnet.eventlog.spelling import UNTOLD, Writer
 
 MOST_BYTES = 256 * 1024  # In one record, about.
 MOST_EVENTS = 4096
+_SILENT = frozenset((JobStarted, *UNTOLD))
+"""Kinds of events that no client is told of. That a prompt begins is written with the answer that says so."""
 MARK = 512 * 1024  # Bytes after which a record begins with what an encoder has to skip.
 
 
@@ -138,7 +140,8 @@ def _whole(items: Sequence[Item]) -> int:
     for at, item in enumerate(items):
         if isinstance(item, Happened):
             events += len(item.events)
-            if at and (answered or events > MOST_EVENTS or size > MOST_BYTES):
+            speaks = answered and not _SILENT.issuperset(map(type, item.events))
+            if at and (speaks or events > MOST_EVENTS or size > MOST_BYTES):
                 return at
         elif isinstance(item, Answered):
             answered = True

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 ROOM = 4096  # Items that wait, above which a run waits, too.
 DELAYS = (0.05, 1.0)  # Seconds before what could not be committed is tried again: at first, and at most, doubling.
+NEVER = 1 << 62  # What is never committed.
 GONE = "this worker owns the agent no more"
 
 
@@ -49,6 +50,7 @@ class Committer:
         self._added = 0
         self._committed = 0
         self._at_work = False
+        self._sealed = False
         self._together = 0  # Who adds what belongs into one batch,
         self._awaited = 0  # and who waits for what they added, which must not wait for each other.
         self._fault: LinnetError | None = None
@@ -84,7 +86,7 @@ class Committer:
         with self._changed:
             for item in items:
                 self._add_locked(item)
-            return self._added
+            return NEVER if self._sealed else self._added
 
     @contextmanager
     def together(self) -> Iterator[None]:
@@ -111,10 +113,15 @@ class Committer:
             self._awaited += 1
             self._changed.notify_all()
             self._changed.wait_for(
-                lambda: self._committed >= upto or self._fault is not None or (cancel is not None and cancel.is_set)
+                lambda: (
+                    upto == NEVER
+                    or self._committed >= upto
+                    or self._fault is not None
+                    or (cancel is not None and cancel.is_set)
+                )
             )
             self._awaited -= 1
-            if self._committed < upto and self._fault is not None:
+            if upto == NEVER or (self._committed < upto and self._fault is not None):
                 raise Closed(GONE) from self._fault
 
     def pace(self, cancel: "Cancel") -> None:
@@ -122,6 +129,12 @@ class Committer:
         if self.is_behind:
             with cancel.interrupting(self._notify), self._changed:
                 self._changed.wait_for(lambda: not self.is_behind or self._fault is not None or cancel.is_set)
+
+    def seal(self) -> None:
+        """Take nothing more: what was added by now is the end. Idempotent."""
+        with self._changed:
+            self._sealed = True
+            self._changed.notify_all()
 
     def flush(self) -> None:
         """Wait until all is committed. Raises LinnetError if it will not be. Not in the thread that commits."""
@@ -144,7 +157,7 @@ class Committer:
             return self._record
 
     def _add_locked(self, item: Item) -> None:
-        if self._fault is not None:
+        if self._fault is not None or self._sealed:
             return
         self._items.append(item)
         self._added += 1

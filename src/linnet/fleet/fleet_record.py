@@ -1,7 +1,6 @@
 """What is written down of an agent in a depot: how it was opened and where it stands, and where its open job began."""
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from linnet.decoding import decoder_of
 from linnet.errors import BadInput, SessionError
@@ -15,11 +14,20 @@ class FleetRecord(Struct, kw_only=True):
     record: Record
     began: int = 0
     """The number of the event with which the open job began; 0 if none is open."""
+    new: bool = False
+    """It was never open: its session begins as it was asked for."""
+    session: str = ""
+    """The id of the session, if it is new and nothing else was asked for."""
     version: int = VERSION
 
 
 def spelled(record: Record, began: int) -> bytes:
-    return encode_lines([FleetRecord(record=record, began=began)])
+    """Return the record of an agent that was open, as it is kept."""
+    return spelled_record(FleetRecord(record=record, began=began))
+
+
+def spelled_record(record: FleetRecord) -> bytes:
+    return encode_lines([record])
 
 
 def read(text: bytes) -> FleetRecord:
@@ -31,8 +39,3 @@ def read(text: bytes) -> FleetRecord:
     if found.version != VERSION:
         raise SessionError(f"an agent's record is version {found.version}, and this linnet reads version {VERSION}")
     return found
-
-
-def asleep(record: Record) -> Record:
-    """Return the record as it is when nothing of the agent is in any process."""
-    return replace(record, summary=replace(record.summary, state="asleep", tool=None, waiting=[]))

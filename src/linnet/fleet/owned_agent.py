@@ -14,22 +14,21 @@ from msgspec.structs import replace
 
 from linnet.core import commands
 from linnet.core.events import Event, JobStarted, ReplyEnded, SessionEntered, Settled, ToolReturned
-from linnet.core.fleet.records import Claim
+from linnet.core.fleet.records import Answered, Claim
 from linnet.core.left_off import LeftOff, left_off
-from linnet.core.loop.left_open import closing_events
-from linnet.core.messages import Usage
+from linnet.core.loop.opening import Opening
 from linnet.depot.depot import Depot, Fenced
 from linnet.depot.depot_sessions import DepotSessions
 from linnet.errors import ConfigError, LinnetError, LogUnavailable, SessionError
 from linnet.fleet import before
 from linnet.fleet.batching import Standing
+from linnet.fleet.beginning import give_up, recipe
 from linnet.fleet.committed_logs import CommittedLogs
 from linnet.fleet.committer import Committer
 from linnet.fleet.fleet_record import read, spelled
-from linnet.fleet.inbox_reader import InboxReader, refused
+from linnet.fleet.inbox_reader import InboxReader
 from linnet.fleet.known_calls import known_calls, names
 from linnet.fleet.ledger import Ledger
-from linnet.fleet.spoken import Dialects
 from linnet.logs import warn
 from linnet.runtime.error_report import as_error, hand_over
 from linnet.runtime.requester import Requester
@@ -42,6 +41,8 @@ if TYPE_CHECKING:
     from linnet.core.cancel import Cancel
     from linnet.runtime.session import Session
 
+RESTS = Answered(0, "", "rests", b"")
+"""Stands among what is told where nothing runs any more, and nothing waits to run."""
 MOST_BETWEEN = 0.25  # Seconds, in which lists show an agent as it was.
 
 
@@ -70,7 +71,9 @@ class OwnedAgent:
         self._terms = terms
         self._gone = gone
         self._began = found.began
+        self._new = found.session if found.new else ""
         self._committer: Committer | None = None
+        self._opening = Opening()  # Of all that was decided, committed or not.
         self._ledger: Ledger | None = None
         self._session: Session | None = None
         self._inbox: InboxReader | None = None
@@ -103,11 +106,10 @@ class OwnedAgent:
 
     def let_go(self) -> None:
         """Close the session, and own the agent no more: it sleeps. Blocks."""
-        if not self._leave():
-            return
         session = self._session
-        # If something came meanwhile, another owner sees to that.
-        self._release(working=session is not None and not session.at_rest)
+        if session is None or not session.at_rest or not self._leave():
+            return
+        self._release(working=not session.at_rest)  # If something came meanwhile, another owner sees to that.
 
     def hand_over(self, *, at_once: bool = False) -> None:
         """Have somebody else go on with it, as soon as the step under way has ended, or at once. Never blocks."""
@@ -144,6 +146,7 @@ class OwnedAgent:
                     self._began = 0
                 case _:
                     pass
+        self._opening.apply(happened)
         committer.happened(happened)
 
     def keep(self) -> None:
@@ -162,7 +165,8 @@ class OwnedAgent:
         """Do nothing: what agents cost is counted where they are listed."""
 
     def end_step(self) -> None:
-        if self._handing_over:
+        if self._handing_over and self._committer is not None:
+            self._committer.seal()  # Here, and not when a thread comes to it: the next step is somebody else's.
             self._leave_in_a_thread()
 
     def begun(self) -> None:
@@ -174,6 +178,8 @@ class OwnedAgent:
     def rest(self) -> None:
         self.idle_since = monotonic()
         self.keep()
+        assert self._committer is not None
+        self._committer.add(RESTS)
         self.poke()
         session = self._session
         if self._expects and session is not None:
@@ -199,9 +205,9 @@ class OwnedAgent:
 
     def _open(self) -> None:
         try:
-            self._committer = committer = Committer(
-                self._depot, self._claim, before.opening(self._depot, self._claim), self._now, self._lost
-            )
+            self._opening = before.opening(self._depot, self._claim)
+            told = before.opening(self._depot, self._claim)
+            self._committer = committer = Committer(self._depot, self._claim, told, self._now, self._lost)
             self._ledger = Ledger(committer)
             left = self._left_off()
             session = self._opened(committer, self._ledger)
@@ -212,7 +218,7 @@ class OwnedAgent:
             return
         with self._lock:
             self._session = session
-            self._inbox = InboxReader(self._depot, self.hold, committer, session, self.drop)
+            self._inbox = InboxReader(self._depot, self.hold, committer, session, self._live, self.drop)
             leaves = self._leaving
         if leaves:  # Meanwhile; nothing of it was there to be closed.
             self._inbox.stop()
@@ -225,9 +231,7 @@ class OwnedAgent:
     def _opened(self, committer: Committer, ledger: Ledger) -> "Session":
         sessions = self._depot.sessions
         assert isinstance(sessions, DepotSessions)
-        id = self.record.summary.session_id
-        known = id if id and sessions.exists(id) else None
-        made = recipes.again(self.record, known, self._terms.defaults, None)
+        made = recipe(self.record, self._new, sessions, self._terms.defaults)
         logs = CommittedLogs(committer, sessions)
         factory = recipes.factory_of(made, self._terms.environ, logs)
         settings = factory.first()
@@ -236,9 +240,15 @@ class OwnedAgent:
         session = factory.open(settings, [recorder], answerable=True, around=ledger)
         recorder.opened(session, settings)
         self.stays_awake = False
+        self._new = ""
         if self.record.cleared:
             session.submit(commands.Clear(), Requester())
         return session
+
+    def _live(self) -> tuple[int, list[Event]]:
+        """Return the number of the last event, and what an encoder has to skip to go on after it. While it is still."""
+        assert self._committer is not None
+        return self._committer.head, self._opening.kept
 
     def _check_folder(self, cwd: str) -> None:
         """Raise ConfigError if this worker lets no agent work there."""
@@ -272,6 +282,7 @@ class OwnedAgent:
 
     def _note(self, happened: Sequence[Event]) -> None:
         assert self._committer is not None
+        self._opening.apply(happened)
         self._committer.happened(happened)
         self.fold.apply(happened)
 
@@ -289,29 +300,12 @@ class OwnedAgent:
         if not isinstance(error, Fenced | LogUnavailable):
             self.warn(f"it could not be opened: {error}")
             try:
-                self._give_up(error)
+                give_up(self._depot, self._claim, self.record, self.fold, error)
             except LinnetError as fault:
                 self.warn(str(fault))
         if self._session is not None:
             self._session.close()
         self._end()
-
-    def _give_up(self, error: LinnetError) -> None:
-        """End what is open, and refuse all commands. Raises LinnetError."""
-        told = before.opening(self._depot, self._claim)
-        committer = Committer(self._depot, self._claim, told, self._now, lambda fault: None)
-        with committer.together():
-            closing = closing_events(told.kept, Usage(), (), str(error), self._now())
-            if closing:
-                self.fold.apply(closing)
-                committer.happened(closing)
-            self.record.working = False
-            committer.add(Standing(spelled(self.record, 0), False))
-            dialects = Dialects()
-            for waiting in self._depot.commands(self.hold):
-                committer.add(refused(waiting, error, dialects))
-        committer.flush()
-        self._depot.release(self.hold, spelled(self.record, 0))
 
     def _leave(self) -> bool:
         """Return whether this is the first who has it leave."""
@@ -333,6 +327,8 @@ class OwnedAgent:
             if committer is not None:
                 if not working and session is not None:
                     session.close()
+                with nullcontext() if session is None else session.still:
+                    committer.seal()  # Between two changes.
                 committer.flush()
                 record = committer.finish(SessionError("somebody else goes on with the agent"))
             self._depot.release(self.hold, record or self._claim.record)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import Event as Signal
 from threading import Lock, Thread
 from time import monotonic
@@ -17,6 +18,7 @@ from linnet.logs import warn
 from linnet.runtime.error_report import start
 
 OVERDUE = "the lease could not be renewed in time: somebody else may go on with the agent"
+SWEEP = 300.0  # Seconds between two looks at what is kept too long.
 TAKEN = "somebody else has taken the agent over"
 
 
@@ -28,13 +30,20 @@ class WorkerOptions(Struct, frozen=True, kw_only=True):
     """Seconds between two looks for something to do, if no hint comes."""
     labels: tuple[str, ...] = ()
     name: str = ""
+    kept: tuple[int, int] = (24 * 3_600_000, 64 * 1024 * 1024)
+    """For how many milliseconds, and of one agent how many bytes, what was told is kept."""
+
+
+def default_name() -> str:
+    """Return a name that no other worker has."""
+    return f"{os.uname().nodename[:40]}-{os.getpid()}-{os.urandom(3).hex()}"
 
 
 class Worker:
     """Invariant: nothing is done for an agent whose lease may be over. `_lock` guards which agents it owns."""
 
     def __init__(self, depot: Depot, options: WorkerOptions, terms: Terms) -> None:
-        self.name = options.name or f"{os.uname().nodename}-{os.getpid()}-{os.urandom(3).hex()}"
+        self.name = options.name or default_name()
         self._depot = depot
         self._options = options
         self._terms = terms
@@ -71,9 +80,9 @@ class Worker:
         """
         self._draining = True
         until = None if patience is None else monotonic() + patience
-        for agent in self._all():
-            agent.hand_over()
-        while self._all():
+        while agents := self._all():
+            for agent in agents:  # Each time: a step under way may come to ask somebody, and wait.
+                agent.hand_over()
             if (until is not None and monotonic() > until) or self._ending.is_set():
                 return False
             self._woken.wait(0.05)
@@ -121,6 +130,7 @@ class Worker:
 
     def _claim_all(self) -> None:
         """Look for something to do: what that thread does."""
+        swept = monotonic()
         while not self._ending.is_set():
             self._woken.wait(self._options.poll)
             self._woken.clear()
@@ -130,6 +140,10 @@ class Worker:
                     in_a_thread(agent.let_go)
             if not self._draining:
                 self._claim()
+            if monotonic() - swept > SWEEP:
+                swept = monotonic()
+                with suppress(SessionError):
+                    self._depot.drop(*self._options.kept)
 
     def _claim(self) -> None:
         while (free := self._options.slots - len(self._all())) > 0 and not self._draining:

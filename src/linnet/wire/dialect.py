@@ -67,6 +67,10 @@ class Dialect(Protocol):
     """The protocol that one client speaks. It remembers what the client has set, and nothing that happens."""
 
     @property
+    def name(self) -> str:
+        """Return what it is called on a command line."""
+
+    @property
     def asks(self) -> bool:
         """Return whether its clients can be asked something."""
 

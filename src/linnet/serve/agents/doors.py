@@ -10,6 +10,7 @@ from linnet.serve.agents.recipe import OpenRequest
 from linnet.serve.agents.record import Opening
 from linnet.serve.agents.shared import HostOptions
 from linnet.serve.agents.summary import Summary
+from linnet.store.factory import LogFactory
 from linnet.wire.dialect import Asked, Dialect, Rejected
 from linnet.wire.jsonl import Overlong
 from linnet.wire.numbered import Framing
@@ -73,7 +74,8 @@ class ServedAgent(Followed, Protocol):
     def cwd(self) -> str: ...
 
     @property
-    def session_file(self) -> str | None: ...
+    def session_key(self) -> str | None:
+        """Return what its session is opened by where that is kept; None if it is not yet."""
 
     def summary(self) -> Summary:
         """Return how the agent is, as lists show it. Never blocks."""
@@ -147,6 +149,8 @@ class AgentHost(Protocol):
     options: HostOptions
     ready: bool
     """It was begun."""
+    logs: LogFactory | None
+    """Where sessions are kept; None is in files."""
 
     @property
     def environ(self) -> Mapping[str, str]:

@@ -23,6 +23,7 @@ from linnet.serve.agents.served_agent import Agent
 from linnet.serve.agents.shared import DRAINING, Shared
 from linnet.serve.agents.shared import HostOptions as HostOptions
 from linnet.serve.agents.summary import Summary
+from linnet.store.factory import LogFactory
 
 PATIENCE = 2.0  # Seconds for which the lock of a server that is gone is waited for.
 SWEEP = 60.0  # Seconds between two looks at what is kept of events.
@@ -60,6 +61,7 @@ class Host:
     def __init__(self, options: HostOptions, environ: Mapping[str, str]) -> None:
         """Raises OSError, and ConfigError if another server has the folder."""
         self.options = options
+        self.logs: LogFactory | None = None
         self.shared = Shared(options, environ)
         self._folder = os.path.join(options.state, "agents")
         self._lock = Lock()

@@ -78,6 +78,11 @@ class Agent(Askable):
         return self.record.summary.session_file
 
     @property
+    def session_key(self) -> str | None:
+        file = self.session_file
+        return file if file is not None and os.path.exists(file) else None
+
+    @property
     def session_id(self) -> str:
         return self.record.summary.session_id
 

@@ -25,9 +25,9 @@ from linnet.serve.http.allowed import Allowance
 from linnet.serve.http.endpoints import Parameter, given
 from linnet.serve.http.event_streams import EventStream, Streams, Wakeup
 from linnet.serve.http.guard import SLOT
-from linnet.serve.http.kept_sessions import KeptSessions, exported
 from linnet.serve.http.openings import Openings, reused
 from linnet.serve.http.replies import JSON, Problem, not_allowed, reply
+from linnet.serve.http.seen_sessions import SeenSessions, exported
 from linnet.serve.http.summary_streams import SummaryStreams
 from linnet.wire.dialect import Asked, Dialect
 
@@ -58,7 +58,7 @@ class AgentRoutes:
         self,
         host: AgentHost,
         allowance: Allowance,
-        sessions: KeptSessions,
+        sessions: SeenSessions,
         streams: Streams,
         summaries: SummaryStreams,
         environ: Mapping[str, str],
@@ -183,8 +183,10 @@ class AgentRoutes:
         return Response(await to_thread.run_sync(agent.snapshot, dialect, last, before), media_type=JSON)
 
     async def export(self, request: Request) -> Response:
-        path = await to_thread.run_sync(_written, self._agent(request).session_file)
-        return await page(request, path)
+        key = self._agent(request).session_key
+        if key is None:
+            raise Problem(404, "no_such_session", "This agent has no session on disk yet.")
+        return await page(request, self._sessions, key)
 
     def _agent(self, request: Request) -> ServedAgent:
         return self._host.find(request.path_params["agent"])
@@ -193,19 +195,13 @@ class AgentRoutes:
         return dialects.made(given(request, DIALECT) or "pi-1")
 
 
-def _written(file: str | None) -> str:
-    if file is None or not os.path.exists(file):
-        raise Problem(404, "no_such_session", "This agent has no session on disk yet.")
-    return file
-
-
-async def page(request: Request, path: str) -> Response:
+async def page(request: Request, sessions: SeenSessions, key: str) -> Response:
     """Return a session as a page. Raises SessionError if it cannot be read."""
-    pieces = exported(path)
+    pieces = exported(await to_thread.run_sync(sessions.opened, key))
     first = await to_thread.run_sync(next, pieces, b"")
     headers = {"content-security-policy": PAGE_POLICY}
     if DOWNLOAD.name in request.query_params:
-        name = _UNSAFE.sub("-", os.path.basename(path).removesuffix(".jsonl"))
+        name = _UNSAFE.sub("-", os.path.basename(key).removesuffix(".jsonl"))
         headers["content-disposition"] = f'attachment; filename="linnet-session-{name}.html"'
 
     def all() -> Iterator[bytes]:

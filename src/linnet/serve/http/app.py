@@ -32,6 +32,7 @@ from linnet.serve.http.openapi import document
 from linnet.serve.http.page_files import PageFiles
 from linnet.serve.http.replies import JSON, Problem, not_allowed, problem
 from linnet.serve.http.route_table import PATH_OF_FILES, endpoints
+from linnet.serve.http.seen_sessions import FactorySessions, SeenSessions
 from linnet.serve.http.server_routes import COOKIE, ServerRoutes
 from linnet.serve.http.summary_streams import SummaryStreams
 from linnet.serve.http.tokens import Role, Tokens, tokens_in
@@ -157,7 +158,12 @@ class App:
         else:
             host = self._given
         self._host = host
-        sessions = KeptSessions(self._home, self._allowance, lambda: _sessions(host))
+        sessions: SeenSessions
+        if host.logs is None:
+            sessions = KeptSessions(self._home, self._allowance, lambda: _sessions(host))
+        else:
+            ids = lambda: [each.session_id for each in host.summaries()]  # noqa: E731
+            sessions = FactorySessions(host.logs, self._allowance, ids)
         summaries = SummaryStreams(host)
         agents = AgentRoutes(
             *(host, self._allowance, sessions, self._streams, summaries, self._environ, self._heartbeat)

@@ -7,7 +7,7 @@ from msgspec import Meta, Struct
 from linnet.core.models import Model, Reasoning
 from linnet.core.permissions.rule import Mode
 from linnet.serve.agents.summary import Summary
-from linnet.serve.http.kept_sessions import SessionItem
+from linnet.serve.http.seen_sessions import SessionItem
 from linnet.serve.http.tokens import Role
 from linnet.wire.pi.state import Prices
 

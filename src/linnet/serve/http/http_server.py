@@ -18,7 +18,7 @@ from starlette.types import Receive, Scope, Send
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from linnet.errors import ConfigError
-from linnet.serve.agents.host import Host
+from linnet.serve.agents.doors import AgentHost
 from linnet.serve.http.app import App
 from linnet.serve.http.event_streams import HEARTBEAT
 from linnet.serve.http.guard import LOOPBACK, SLOT, Limits, Slot
@@ -121,7 +121,7 @@ class HttpServer:
             self._server.ready.set()
 
 
-def http_server(host: Host, options: HttpOptions, given: socket.socket | None = None) -> HttpServer:
+def http_server(host: AgentHost, options: HttpOptions, given: socket.socket | None = None) -> HttpServer:
     """Return a server for a host's agents that listens and has not begun; `given` is a socket that listens already, if
     somebody else opened it. Raises ConfigError.
     """
@@ -149,7 +149,7 @@ def http_server(host: Host, options: HttpOptions, given: socket.socket | None = 
         raise
 
 
-def _app(host: Host, options: HttpOptions, tokens: Tokens, listening: socket.socket) -> App:
+def _app(host: AgentHost, options: HttpOptions, tokens: Tokens, listening: socket.socket) -> App:
     name, port = listening.getsockname()[:2]
     own = f"[{name}]" if ":" in name else name
     return App(

@@ -12,41 +12,13 @@ from msgspec import Struct
 
 from linnet.core.session_info import SessionInfo
 from linnet.errors import SessionError
-from linnet.runtime.run.background import Exporting
 from linnet.serve.http.allowed import Allowance, session_id
 from linnet.serve.http.replies import Problem
+from linnet.serve.http.seen_sessions import SessionItem, WholeSession, item, whole
 from linnet.store import session_folder
 from linnet.store.file import first_header
-from linnet.wire.pi.frames import Message
-from linnet.wire.pi.generations import PI_1
-from linnet.wire.pi.to_pi import Words
 
 _MOST_REMEMBERED: Final = 2000
-_PIECE: Final = 256 * 1024  # Characters of a page that are sent together.
-
-
-class SessionItem(Struct, frozen=True):
-    """A session in a list. Times are ISO times."""
-
-    id: str
-    name: str
-    cwd: str
-    created: str
-    modified: str
-    messages: int
-    first: str
-    """What the user asked first, or the beginning of it."""
-
-
-class WholeSession(Struct, frozen=True):
-    """A session with what was said in it, in the words of pi-1."""
-
-    id: str
-    name: str
-    cwd: str
-    created: str
-    modified: str
-    messages: list[Message]
 
 
 class _Known(Struct, frozen=True):
@@ -77,7 +49,7 @@ class KeptSessions:
                 break
             info = self._info(path, own=path in own)
             if info is not None and info.messages and cwd in (None, info.cwd):
-                found.append(_item(info))
+                found.append(item(info))
         return found
 
     def find(self, id: str) -> str:
@@ -95,10 +67,11 @@ class KeptSessions:
     def read(self, id: str) -> WholeSession:
         """Return what was said in a session. Raises Problem or SessionError."""
         path = self.find(id)
-        info = session_folder.summary(path)
-        past = session_folder.open_store(path, to_write=False).past
-        said = Words(PI_1).listed(message for _, message in past.read())
-        return WholeSession(info.id, info.name, info.cwd, info.created, info.modified, said)
+        return whole(session_folder.summary(path), self.opened(path))
+
+    def opened(self, key: str) -> session_folder.Opened:
+        """Return a session that is only read. Raises SessionError."""
+        return session_folder.open_store(key, to_write=False)
 
     def _files(self) -> Iterator[str]:
         for folder in session_folder.folders(self._home):
@@ -136,21 +109,3 @@ class KeptSessions:
         except (SessionError, OSError):
             return None
         return known.info if own or known.covered else None
-
-
-def exported(path: str) -> Iterator[bytes]:
-    """Yield a session as a page, in pieces. Raises SessionError, before the first one if it cannot be read."""
-    waiting, size = [], 0
-    for piece in Exporting(session_folder.open_store(path, to_write=False).store).pieces():
-        waiting.append(piece)
-        size += len(piece)
-        if size > _PIECE:
-            yield "".join(waiting).encode("utf-8", "replace")
-            waiting, size = [], 0
-    yield "".join(waiting).encode("utf-8", "replace")
-
-
-def _item(info: SessionInfo) -> SessionItem:
-    return SessionItem(
-        info.id, info.name, info.cwd, info.created, info.modified, info.messages, info.first_message[:200]
-    )

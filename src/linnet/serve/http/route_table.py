@@ -8,8 +8,8 @@ from linnet.serve.agents.summary import Summary
 from linnet.serve.http import agent_routes, bodies, server_routes
 from linnet.serve.http.agent_routes import AgentRoutes
 from linnet.serve.http.endpoints import Endpoint, Handler, Parameter, Returned
-from linnet.serve.http.kept_sessions import WholeSession
 from linnet.serve.http.page_files import PageFiles
+from linnet.serve.http.seen_sessions import WholeSession
 from linnet.serve.http.server_routes import ServerRoutes
 
 _AGENT: Final = Parameter("agent", Annotated[str, Meta(pattern="^[0-9a-f]{16}$")], "The id of an agent.", "path")

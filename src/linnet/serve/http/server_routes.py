@@ -20,9 +20,9 @@ from linnet.serve.http.agent_routes import page
 from linnet.serve.http.allowed import Allowance
 from linnet.serve.http.endpoints import Parameter, given
 from linnet.serve.http.guard import Limits
-from linnet.serve.http.kept_sessions import KeptSessions
 from linnet.serve.http.metrics import Meter, exposition
 from linnet.serve.http.replies import Problem, reply
+from linnet.serve.http.seen_sessions import SeenSessions
 from linnet.serve.http.tokens import Tokens, cookie
 
 COOKIE: Final = "linnet"
@@ -40,7 +40,7 @@ class ServerRoutes:
         self,
         host: AgentHost,
         allowance: Allowance,
-        sessions: KeptSessions,
+        sessions: SeenSessions,
         tokens: Tokens | None,
         meter: Meter,
         limits: Limits,
@@ -65,7 +65,8 @@ class ServerRoutes:
         return reply(await to_thread.run_sync(self._sessions.read, request.path_params["session"]))
 
     async def export(self, request: Request) -> Response:
-        return await page(request, await to_thread.run_sync(self._sessions.find, request.path_params["session"]))
+        key = await to_thread.run_sync(self._sessions.find, request.path_params["session"])
+        return await page(request, self._sessions, key)
 
     async def about(self, request: Request) -> Response:
         limits = bodies.ServedLimits(self._limits.body, self._limits.requests, self._limits.streams)

@@ -28,6 +28,7 @@ class Pi:
     ) -> None:
         """With `shared`, others may be clients of the same agent: this one is told of the answers that they give."""
         self._generation = generation
+        self.name: str = generation.name
         self.finishes = generation.input_end == "finish"
         settled = settled or generation.settled != "if_asked"
         self._manner = Manner(stream or generation.updates, settled=settled, shared=shared)

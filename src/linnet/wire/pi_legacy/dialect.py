@@ -19,6 +19,7 @@ class PiLegacy(Pi):
 
     def __init__(self, *, stream: Stream | None = None) -> None:
         super().__init__(stream=stream)
+        self.name = "pi-legacy"
 
     def decode(self, line: bytes | Overlong) -> Asked | Rejected:
         return decode(line)

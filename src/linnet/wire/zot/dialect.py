@@ -31,6 +31,7 @@ class ZotEncoder:
 class Zot:
     """The dialect of one zot client."""
 
+    name = "zot"
     asks = True
     finishes = True
 

@@ -42,9 +42,38 @@ def test_nothing_is_missed_lost_or_done_twice(
         crowd = Crowd(fleet, chance)
         try:
             withstand(crowd, fleet, chance)
+        except BaseException:
+            print(standing(crowd, fleet))
+            raise
         finally:
             crowd.close()
         assert fleet.stderr.count("Traceback") == 0, fleet.stderr
+
+
+def standing(crowd: Crowd, fleet: Fleet) -> str:
+    """Return how everything stands, for people who want to know why it hangs."""
+    said = [f"workers: { {number: each.poll() for number, each in fleet.workers.items()} }"]
+    for what in (
+        "id, owner, epoch, until - linnet.now(), parked, working, open, place, last from linnet.agents",
+        (
+            "agent, number, client, name, kind, begun, left(encode(line, 'escape'), 200) from linnet.commands "
+            "where answer is null"
+        ),
+        (
+            "agent, place, first, last, left(encode(answers, 'escape'), 200), right(encode(body, 'escape'), 600) from "
+            "linnet.told t where place > (select max(place) - 4 from linnet.told where agent = t.agent) order by 1, 2"
+        ),
+        "pid, application_name, state, wait_event, query from pg_stat_activity where application_name like 'linnet:%'",
+    ):
+        said += [
+            what,
+            *map(str, fleet.postgres.run(f"select {what}", fleet.store.rpartition("/")[2].partition("?")[0])),
+        ]
+    for member in crowd.members:
+        shown = [member.view, member.is_attached, member.finished, member.tape.seq, len(member.tape.record)]
+        acts = [(act.frame, act.answer) for act in getattr(member, "acts", []) if act.answer is None]
+        said.append(f"{type(member).__name__}: {shown} {acts}")
+    return "\n".join([*said, fleet.stderr])
 
 
 def withstand(crowd: Crowd, fleet: Fleet, chance: Random) -> None:
@@ -113,6 +142,7 @@ class FleetFaults(Faults):
         self._standing.append(lambda: self._fleet.go_on_worker(number))
 
     def end_worker(self) -> None:
+        self._crowd.kills += 1  # A shell command beside a run is cut off with its step.
         self.heal()
         self._standing.clear()
         assert self._fleet.end_worker(self._worker()) == 0

@@ -115,7 +115,7 @@ class OwnedAgent:
         """Have somebody else go on with it, as soon as the step under way has ended, or at once. Never blocks."""
         self._handing_over = True
         session = self._session
-        waits = self.record.summary.state in ("waiting", "retrying", "idle", "asleep")
+        waits = self.record.summary.state in ("waiting", "retrying")
         if at_once or session is None or not session.busy or waits:
             self._leave_in_a_thread()
 
@@ -325,7 +325,7 @@ class OwnedAgent:
         record = None
         try:
             if committer is not None:
-                if not working and session is not None:
+                if not working and session is not None and not session.busy:
                     session.close()
                 with nullcontext() if session is None else session.still:
                     committer.seal()  # Between two changes.

@@ -73,8 +73,6 @@ ROOMS: dict[str, set[str]] = {
     "core/permissions": {"core"},
     "core/project": {"core/text"},
     "core/fleet": {"core"},
-    "fleet": set(),
-    "fleet/door": {"fleet"},
     "depot": set(),
     "depot/postgres": {"depot"},
     "wire": set(),

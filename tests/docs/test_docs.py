@@ -29,7 +29,6 @@ from linnet.cli import (
     serve_command,
     sessions_command,
     trust_command,
-    work_command,
 )
 from linnet.flags import drop_in
 from linnet.flags.flags import TABLE, Program
@@ -510,7 +509,6 @@ def test_no_flag_is_made_up(page: Path) -> None:
         *config_command.CONFIG.flags,
         *trust_command.TRUST.flags,
         *serve_command.FLAGS,
-        *work_command.FLAGS,
         *acp_command.ACP.flags,
         *conform_command.CONFORM.flags,
         *schema_command.SCHEMA.flags,

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-from linnet.cli.serve_command import SERVE, split_for
+from linnet.cli.serve_command import SERVE, split
 from linnet.flags.flags import parse
 from linnet.serve.http.http_server import parsed
 
@@ -39,7 +39,7 @@ def unit(name: str) -> RawConfigParser:
 def understood(words: list[str]) -> dict[str, Any]:
     """Return what the server is told by the words after `linnet`; those for agents are parsed, too."""
     assert words[0] == "serve"
-    own, _ = split_for(SERVE, words[1:])
+    own, _ = split(words[1:])
     return parse(own, SERVE).config
 
 

@@ -37,7 +37,6 @@ COMMANDS = (
     "monitor",
     "capture",
     "serve",
-    "work",
     "attach",
     "acp",
     "watch",
@@ -104,10 +103,6 @@ def run(argv: Sequence[str], program: Program = LINNET) -> int:
         from linnet.cli import serve_command
 
         return serve_command.serve(argv[1:])
-    if argv[:1] == ["work"] and program is LINNET:
-        from linnet.cli import work_command
-
-        return work_command.work(argv[1:])
     if argv[:1] == ["acp"] and program is LINNET:
         from linnet.cli import acp_command
 

@@ -6,13 +6,11 @@ from collections.abc import Callable, Sequence
 from threading import Thread
 from typing import TYPE_CHECKING, Any
 
-from linnet.cli.store_address import VARIABLE, address, postgres, reach
 from linnet.errors import ConfigError
 from linnet.flags.flags import TABLE, Flag, Program, UsageError, help_text, parse
 from linnet.server.terminal import say, tell
 
 if TYPE_CHECKING:
-    from linnet.fleet.door.depot_host import DepotHost
     from linnet.serve.agents.host import Host
     from linnet.serve.http.http_server import HttpServer
     from linnet.serve.unix.loop import Loop
@@ -22,7 +20,6 @@ linnet serve: any number of agents in one process, for any number of clients
 
   linnet serve                          on a unix socket; linnet attach is a client
   linnet serve --http 127.0.0.1:8080    over HTTP too, with a page; --open shows it in a browser
-  linnet serve --store postgresql://HOST/DATABASE    a door to agents that workers run: linnet work
   linnet serve … --model M --permission ask    what every agent begins with: all flags of linnet
 
   SIGTERM lets the steps under way end, writes the sessions and ends; a second one ends at once.
@@ -31,8 +28,7 @@ Flags
 """
 
 
-def whole(word: str) -> int:
-    """Return a number on the command line. Raises ValueError."""
+def _whole(word: str) -> int:
     if not word.isdecimal() or not 0 < int(word) < 1 << 62:
         raise ValueError("a whole number, 1 or more")
     return int(word)
@@ -52,8 +48,7 @@ def _list(word: str) -> list[str]:
     return [each for each in word.split(",") if each]
 
 
-def one(word: str) -> list[str]:
-    """Return the value of a flag that may be repeated."""
+def _one(word: str) -> list[str]:
     return [word]
 
 
@@ -68,19 +63,12 @@ FLAGS = (
     Flag(("--no-socket",), "no_socket", "no unix socket: HTTP only"),
     Flag(("--http",), "http", "serve HTTP, too, such as 127.0.0.1:8080; port 0 is any that is free", str, "ADDRESS"),
     Flag(("--open",), "show", "with --http: show the page in a browser"),
-    Flag(
-        ("--store",),
-        "store",
-        "agents are kept in this database, and run by linnet work (or LINNET_STORE)",
-        str,
-        "ADDRESS",
-    ),
     Flag(("--state",), "state", "where agents and their events are kept (default: serve in LINNET_HOME)", str, "DIR"),
     Flag(
         ("--root",),
         "roots",
         "over HTTP: agents may be opened in this folder and below; repeatable",
-        one,
+        _one,
         "DIR",
         repeatable=True,
     ),
@@ -89,26 +77,26 @@ FLAGS = (
         ("--host-name",),
         "host_names",
         "a name that this is known by, besides localhost; repeatable",
-        one,
+        _one,
         "NAME",
         repeatable=True,
     ),
-    Flag(("--origin",), "origins", "pages of this origin may use it, too; repeatable", one, "URL", repeatable=True),
+    Flag(("--origin",), "origins", "pages of this origin may use it, too; repeatable", _one, "URL", repeatable=True),
     Flag(("--tls-cert",), "tls_cert", "with --tls-key: serve HTTPS with this certificate", str, "FILE"),
     Flag(("--tls-key",), "tls_key", "the key of the certificate", str, "FILE"),
     Flag(("--behind-proxy",), "behind_proxy", "a proxy in front of this sees to encryption"),
-    Flag(("--max-agents",), "max_agents", "how many agents there may be (default: 10000)", whole, "N"),
-    Flag(("--max-connections",), "max_connections", "to the socket (default: 4096)", whole, "N"),
-    Flag(("--awake",), "awake", "how many may be awake without anything to do (default: 100)", whole, "N"),
+    Flag(("--max-agents",), "max_agents", "how many agents there may be (default: 10000)", _whole, "N"),
+    Flag(("--max-connections",), "max_connections", "to the socket (default: 4096)", _whole, "N"),
+    Flag(("--awake",), "awake", "how many may be awake without anything to do (default: 100)", _whole, "N"),
     Flag(("--sleep-after",), "sleep_after", "seconds until one with nothing to do sleeps (default: 60)", _number, "S"),
     Flag(
         ("--on-detach",), "on_detach", "when the last driver goes, runs go on (keep) or end (abort)", _on_detach, "WHAT"
     ),
     Flag(("--agent-budget",), "agent_budget", "dollars that one agent may cost", _number, "USD"),
     Flag(("--budget",), "budget", "dollars that all agents may cost together", _number, "USD"),
-    Flag(("--keep-bytes",), "keep_bytes", "bytes of events that are kept of an agent (default: 64 MiB)", whole, "N"),
+    Flag(("--keep-bytes",), "keep_bytes", "bytes of events that are kept of an agent (default: 64 MiB)", _whole, "N"),
     Flag(("--keep-hours",), "keep_hours", "hours for which events are kept (default: 24)", _number, "H"),
-    Flag(("--keep-all-bytes",), "keep_all_bytes", "bytes of all events that are kept (default: 4 GiB)", whole, "N"),
+    Flag(("--keep-all-bytes",), "keep_all_bytes", "bytes of all events that are kept (default: 4 GiB)", _whole, "N"),
     Flag(("--drain",), "drain", "seconds that SIGTERM gives the steps under way (default: 60)", _number, "S"),
     Flag(("-h", "--help"), "help", "print this"),
 )
@@ -117,7 +105,7 @@ SERVE = Program("linnet serve", USAGE, FLAGS, table=())
 
 def serve(argv: Sequence[str]) -> int:
     """Run `linnet serve`, and return the exit code. Raises LinnetError, OSError."""
-    own, agents = split_for(SERVE, argv)
+    own, agents = split(argv)
     flags = parse(own, SERVE)
     if flags.help:
         tell(help_text(SERVE) + "\n\nand all flags of linnet: see linnet --help")
@@ -131,11 +119,11 @@ def serve(argv: Sequence[str]) -> int:
     return _Serving(said, agents).run()
 
 
-def split_for(program: Program, argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
-    """Return the words that are for a program that runs many agents, and those that every agent begins with."""
+def split(argv: Sequence[str]) -> tuple[list[str], tuple[str, ...]]:
+    """Return the words that are for the server, and those that every agent begins with."""
     own: list[str] = []
     others: list[str] = []
-    known = program.by_name()
+    known = SERVE.by_name()
     theirs = {name: flag for flag in TABLE for name in flag.names}
     rest = list(argv)
     while rest:
@@ -165,6 +153,7 @@ class _Serving:
     def run(self) -> int:
         from linnet.runtime.settings.folders import home_folder
         from linnet.serve.agents.garbage import GarbageCollection
+        from linnet.serve.agents.host import Host
         from linnet.serve.unix import systemd
         from linnet.serve.unix.loop import Loop, is_own, raise_limit_of_descriptors
         from linnet.serve.unix.place import Place, peer_uid
@@ -172,7 +161,7 @@ class _Serving:
         sys.setswitchinterval(0.001)  # So many threads share one interpreter: none waits long for its turn.
         raise_limit_of_descriptors()
         home = home_folder(os.environ)
-        host = self._host(home)
+        host = Host(self._options(home), _taken_keys())
         place: Place | None = None
         try:
             listening = None
@@ -204,25 +193,6 @@ class _Serving:
                 forget()
         return 0
 
-    def _host(self, home: str) -> "Host | DepotHost":
-        """Return who has the agents: this process, or workers elsewhere. Raises LinnetError, OSError."""
-        if not self._said.get("store") and not os.environ.get(VARIABLE):
-            from linnet.serve.agents.host import Host
-
-            return Host(self._options(home), taken_keys())
-        from linnet.files.folders import make_own
-        from linnet.fleet.door.depot_host import DepotHost
-
-        for name in ("awake", "sleep_after", "keep_bytes", "keep_hours", "keep_all_bytes"):
-            if name in self._said:
-                raise UsageError(f"{SERVE_NAMES[name]} is for agents that run here; with --store, workers run them")
-        where = address(self._said.get("store"))
-        options = self._options(home)
-        make_own(options.state)
-        depot = postgres()(where, "serve")
-        reach(depot)
-        return DepotHost(depot, options, taken_keys())
-
     def _options(self, home: str) -> Any:
         from linnet.eventlog.event_log import Limits
         from linnet.serve.agents.host import HostOptions
@@ -240,7 +210,7 @@ class _Serving:
         state = os.path.abspath(os.path.expanduser(said.get("state") or os.path.join(home, "serve")))
         return HostOptions(state=state, defaults=self._agents, limits=limits, **given)
 
-    def _http(self, host: "Host | DepotHost", home: str) -> "HttpServer":
+    def _http(self, host: "Host", home: str) -> "HttpServer":
         try:
             from linnet.serve.http.http_server import HttpOptions, http_server
         except ImportError as error:
@@ -280,7 +250,7 @@ class _Serving:
         else:
             say("the page needs a token: drive.token or watch.token in the server's folder")
 
-    def _end(self, number: int, host: "Host | DepotHost", loop: "Loop") -> None:
+    def _end(self, number: int, host: "Host", loop: "Loop") -> None:
         """Let the steps under way end, and then the server; after a second signal, at once."""
         self._signals += 1
         if self._signals > 1:
@@ -298,12 +268,12 @@ def _show(page: str) -> None:
         say(f"no browser could be started; the page is {page}")
 
 
-def _drained(host: "Host | DepotHost", then: Callable[[], None], patience: float) -> None:
+def _drained(host: "Host", then: Callable[[], None], patience: float) -> None:
     host.drain(patience)
     then()
 
 
-def taken_keys() -> dict[str, str]:
+def _taken_keys() -> dict[str, str]:
     """Return the environment; keys in it are hidden from what /proc shows."""
     from linnet.attach.command_line import KEY_VARIABLES
     from linnet.server.concealed import conceal_variables

@@ -94,7 +94,7 @@ class Cursor:
                 return new
             if older.ended:
                 self.close()
-                return self._handed(self._log.recent(self.position) or [])
+                return self._take()  # What was read had come by then, and more may have.
             if not found:
                 return []
         return self._lost()

@@ -21,9 +21,11 @@ from linnet.fleet.poked import Poked
 from linnet.fleet.spoken import Dialects
 from linnet.runtime.requester import Requester
 from linnet.runtime.session import Session
+from linnet.runtime.tools.open_questions import NotYetAsked
 from linnet.serve.agents.snapshot import as_json, taken
 from linnet.server.dispatch import Reply
-from linnet.wire.dialect import Rejected
+from linnet.wire.dialect import Asked as CommandAsked
+from linnet.wire.dialect import Dialect, Rejected
 
 UNKNOWN = (
     "nobody knows what became of this command: the worker that had begun it was lost; it is not carried out again: "
@@ -57,6 +59,7 @@ class InboxReader:
         self._tools: dict[str, Sequence[ToolSpec]] = {}  # Of clients, by the connections that they were declared on.
         self._dialects = Dialects()
         self._after = 0  # The number of the last command that was looked at.
+        self._held: list[Waiting] = []  # Answers to questions that are about to be asked again.
         self._looking = Poked("linnet-inbox", self._look)
 
     @property
@@ -80,9 +83,10 @@ class InboxReader:
             return
         except LogUnavailable:  # Whoever polls comes again.
             return
-        for each in waiting:
+        held, self._held = self._held, []
+        for each in [*held, *waiting]:
             if not self._looking.stopped:
-                self._after = each.number
+                self._after = max(self._after, each.number)
                 self._carry_out(each)
 
     def _carry_out(self, waiting: Waiting) -> None:
@@ -117,9 +121,9 @@ class InboxReader:
             except LinnetError:
                 return
         with committer.together():
-            if not isinstance(asked.command, commands.Query | commands.Bash):
+            if not isinstance(asked.command, commands.Query | commands.Control | commands.Bash):
                 committer.add(begins)
-            self._session.submit(asked.command, Reply(dialect, asked, send))
+            self._session.submit(asked.command, _Reply(dialect, asked, send, lambda: self._held.append(waiting)))
 
     def _see_to(self, waiting: Waiting) -> None:
         """See to what a door asks for itself. Never raises."""
@@ -160,6 +164,22 @@ class InboxReader:
     def _all_tools(self) -> tuple[ToolSpec, ...]:
         """Return the tools that clients run; of two with one name, the one that was declared last."""
         return tuple({spec.name: spec for specs in self._tools.values() for spec in specs}.values())
+
+
+class _Reply(Reply):
+    """Answers no command that came too early: it stays in the inbox, also for the next owner."""
+
+    def __init__(
+        self, dialect: Dialect, asked: CommandAsked, send: Callable[[bytes, bool], None], hold: Callable[[], None]
+    ) -> None:
+        super().__init__(dialect, asked, send)
+        self._hold = hold
+
+    def refused(self, error: LinnetError) -> None:
+        if isinstance(error, NotYetAsked):
+            self._hold()
+        else:
+            super().refused(error)
 
 
 def refused(waiting: Waiting, error: LinnetError, dialects: Dialects) -> Answered:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from linnet.core import commands
-from linnet.core.events import Event, JobStarted, ReplyEnded, SessionEntered, Settled, ToolReturned
+from linnet.core.events import Event, JobStarted, QuestionAsked, ReplyEnded, SessionEntered, Settled, ToolReturned
 from linnet.core.fleet.records import Answered, Claim
 from linnet.core.left_off import LeftOff, left_off
 from linnet.core.loop.opening import Opening
@@ -148,6 +148,8 @@ class OwnedAgent:
                     pass
         self._opening.apply(happened)
         committer.happened(happened)
+        if self._expects and any(isinstance(event, QuestionAsked) for event in happened):
+            self.poke()  # The answer may be there already.
 
     def keep(self) -> None:
         """Write down how it is."""
@@ -205,14 +207,12 @@ class OwnedAgent:
 
     def _open(self) -> None:
         try:
-            self._opening = before.opening(self._depot, self._claim)
-            told = before.opening(self._depot, self._claim)
-            self._committer = committer = Committer(self._depot, self._claim, told, self._now, self._lost)
-            self._ledger = Ledger(committer)
-            left = self._left_off()
-            session = self._opened(committer, self._ledger)
-            if self._claim.working or committer.opened:
-                self._go_on(session, left)
+            session, committer = self._begun()
+        except LogUnavailable:  # That is not the agent's fault.
+            self._ended.wait(0.2)
+            if not self._leaving:
+                in_a_thread(self._open)
+            return
         except Exception as fault:
             self._failed(as_error(fault, "an agent could not be opened"))
             return
@@ -227,6 +227,18 @@ class OwnedAgent:
             return
         self.idle_since = monotonic()
         self.poke()
+
+    def _begun(self) -> "tuple[Session, Committer]":
+        """Return the session, which goes on with what was left off, and what commits it. Raises LinnetError."""
+        self._opening = before.opening(self._depot, self._claim)
+        told = before.opening(self._depot, self._claim)
+        self._committer = committer = Committer(self._depot, self._claim, told, self._now, self._lost)
+        self._ledger = Ledger(committer)
+        left = self._left_off()
+        session = self._opened(committer, self._ledger)
+        if self._claim.working or committer.opened:
+            self._go_on(session, left)
+        return session, committer
 
     def _opened(self, committer: Committer, ledger: Ledger) -> "Session":
         sessions = self._depot.sessions
@@ -335,7 +347,8 @@ class OwnedAgent:
         except LinnetError as error:
             if not isinstance(error, Fenced):
                 self.warn(str(error))
-        self._close()
+        finally:  # Or else it would be owned, by nobody who does anything, for ever.
+            self._close()
 
     def _close(self) -> None:
         session = self._session

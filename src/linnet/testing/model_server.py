@@ -162,7 +162,8 @@ class ModelServer:
             self._gates.add(name)
             bells = self._bells.pop(name, [])
         for bell in bells:
-            bell.send(b"!")
+            with suppress(OSError):  # Whoever waited has just gone.
+                bell.send(b"!")
 
     def wait_for(self, *, requests: int = 0, connections: int = 0, disconnects: int = 0, timeout: float = 10) -> None:
         """Block until the counts have been reached. Raises TimeoutError."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 NOT_OPEN = "the question {} is not open: it was answered, withdrawn, or never asked"
 
 
+class NotYetAsked(BadInput):
+    """The question is one of another process, and was not asked again yet."""
+
+
 class _Open:
     """A question that a thread waits for an answer to."""
 
@@ -45,11 +49,10 @@ class OpenQuestions:
         self._answerable = answerable
         self._open: dict[str, _Open] = {}
         self._expected: dict[str, Question] = {}  # Asked by another process, and about to be asked again.
-        self._early: dict[str, Reply] = {}  # Answers to some of those.
 
     def expect(self, questions: Sequence[QuestionAsked]) -> None:
         """Take note of questions that another process asked and that nobody has answered: they are the same when they
-        are asked again, and may be answered before that.
+        are asked again. Who answers one before that is told NotYetAsked, and is to come again.
         """
         with self._lock:
             self._expected = {each.id: each.question for each in questions}
@@ -57,7 +60,7 @@ class OpenQuestions:
     def expect_no_more(self) -> None:
         """Take note that what was not asked again by now is not asked any more. Idempotent."""
         with self._lock:
-            expected, self._expected, self._early = self._expected, {}, {}
+            expected, self._expected = self._expected, {}
             if expected:
                 closed = [QuestionClosed(id, question, "withdrawn") for id, question in expected.items()]
                 self._broadcast.publish_locked(closed)
@@ -95,9 +98,6 @@ class OpenQuestions:
             id = self._id_locked(question)
             self._open[id] = waiting
             self._broadcast.publish_locked([QuestionAsked(id, question, timeout)])
-            early = self._early.pop(id, None)
-            if early is not None:
-                self._reply_locked(id, waiting, early)
         try:
             with cancel.interrupting(waiting.closed.set):
                 waiting.closed.wait(timeout)
@@ -130,17 +130,11 @@ class OpenQuestions:
         """Answer a question. Raises BadInput if it is not open, or if the answer does not fit, and then it
         stays open.
         """
-        if id in self._expected and id not in self._early:
-            self._early[id] = understood(self._expected[id], given)
-            return
         waiting = self._get_locked(id)
         self._reply_locked(id, waiting, understood(waiting.question, given))
 
     def return_tool_locked(self, id: str, returned: ToolReturned) -> None:
         """Give the result of a tool that the client runs. Raises BadInput if nobody waits for it."""
-        if isinstance(self._expected.get(id), RunClientTool) and id not in self._early:
-            self._early[id] = returned
-            return
         self._reply_locked(id, self._get_tool_locked(id), returned)
 
     def report_locked(self, id: str, text: str) -> Callable[[], None]:
@@ -176,6 +170,8 @@ class OpenQuestions:
 
     def _get_locked(self, id: str) -> _Open:
         waiting = self._open.get(id)
+        if waiting is None and id in self._expected:
+            raise NotYetAsked(f"the question {id} is about to be asked again")
         if waiting is None:
             raise BadInput(NOT_OPEN.format(id))
         return waiting

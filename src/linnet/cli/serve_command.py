@@ -161,7 +161,7 @@ class _Serving:
         sys.setswitchinterval(0.001)  # So many threads share one interpreter: none waits long for its turn.
         raise_limit_of_descriptors()
         home = home_folder(os.environ)
-        host = Host(self._options(home), _taken_keys())
+        host = Host(self._options(home), _taken_keys(), own_process=True)
         place: Place | None = None
         try:
             listening = None

@@ -19,9 +19,11 @@ def factory(
     keyless: bool = False,
     client_tools: bool = False,
     logs: "LogFactory | None" = None,
+    own_process: bool = True,
 ) -> "SessionFactory":
-    """Return what opens sessions in a process of linnet's own, in `logs` or else in files. With `keyless`, a missing
-    key does not keep it from that; with `client_tools`, clients may bring tools. `besides` are habits that come last.
+    """Return what opens sessions, in `logs` or else in files. With `keyless`, a missing key does not keep it from that;
+    with `client_tools`, clients may bring tools. `besides` are habits that come last. `own_process` is that of
+    SessionFactory.
     """
     from linnet.runtime.config import config as habits
     from linnet.runtime.config.config import KEYLESS, PI_073, PI_1, Config
@@ -33,5 +35,5 @@ def factory(
     today = habits.PI_TODAY if flags.stands_in_for == "pi" and dialect in later else Config()
     below = (spoken, executable, today, KEYLESS if keyless else Config(), *besides)
     return SessionFactory(
-        Config(**flags.config), environ, *below, client_tools=client_tools, own_process=True, logs=logs
+        Config(**flags.config), environ, *below, client_tools=client_tools, own_process=own_process, logs=logs
     )

@@ -52,6 +52,8 @@ class Terms(Struct, frozen=True):
     environ: Mapping[str, str]
     defaults: Sequence[str] = ()
     sleep_after: float = 10.0
+    own_process: bool = False
+    """Nothing but linnet runs in this process."""
     roots: Sequence[str] = ()
     """Real paths of folders in which, or below which, agents may work; none is everywhere."""
 
@@ -245,7 +247,7 @@ class OwnedAgent:
         assert isinstance(sessions, DepotSessions)
         made = recipe(self.record, self._new, sessions, self._terms.defaults)
         logs = CommittedLogs(committer, sessions)
-        factory = recipes.factory_of(made, self._terms.environ, logs)
+        factory = recipes.factory_of(made, self._terms.environ, logs, own_process=self._terms.own_process)
         settings = factory.first()
         self._check_folder(settings.cwd)
         recorder = OwnedRecorder(self)

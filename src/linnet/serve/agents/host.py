@@ -58,11 +58,13 @@ class Host:
     Any thread may call.
     """
 
-    def __init__(self, options: HostOptions, environ: Mapping[str, str]) -> None:
-        """Raises OSError, and ConfigError if another server has the folder."""
+    def __init__(self, options: HostOptions, environ: Mapping[str, str], *, own_process: bool = False) -> None:
+        """`own_process`: nothing but linnet runs in this process, and whatever becomes its child is an agent's. Raises
+        OSError, and ConfigError if another server has the folder.
+        """
         self.options = options
         self.logs: LogFactory | None = None
-        self.shared = Shared(options, environ)
+        self.shared = Shared(options, environ, own_process=own_process)
         self._folder = os.path.join(options.state, "agents")
         self._lock = Lock()
         self._agents: dict[str, Agent] = {}

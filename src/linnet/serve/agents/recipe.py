@@ -125,14 +125,21 @@ def again(record: Record, file: str | None, defaults: Sequence[str], key: str | 
     return Recipe(flags, record.dialect, program, record.words, record.cwd, file is not None)
 
 
-def factory_of(recipe: Recipe, environ: Mapping[str, str], logs: "LogFactory | None" = None) -> "SessionFactory":
-    """Return what opens the session, which is kept in `logs`, or else in files."""
+def factory_of(
+    recipe: Recipe, environ: Mapping[str, str], logs: "LogFactory | None" = None, *, own_process: bool
+) -> "SessionFactory":
+    """Return what opens the session, which is kept in `logs`, or else in files. `own_process`: nothing but linnet runs
+    in this process.
+    """
     flags, remembered = recipe.flags, Config()
     if recipe.resumes:
         remembered = Config(**{name: flags.config[name] for name in _REMEMBERED if name in flags.config})
         config = {name: value for name, value in flags.config.items() if name not in _REMEMBERED}
         flags = Flags(stands_in_for=flags.stands_in_for, config=config)
-    return factory(flags, recipe.dialect, environ, KEPT, remembered, keyless=True, client_tools=True, logs=logs)
+    besides = (KEPT, remembered)
+    return factory(
+        *(flags, recipe.dialect, environ, *besides), keyless=True, client_tools=True, logs=logs, own_process=own_process
+    )
 
 
 def _program(name: str) -> Program:

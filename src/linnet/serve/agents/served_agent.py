@@ -298,7 +298,8 @@ class Agent(Askable):
 
     def _opened(self, made: recipes.Recipe) -> Session:
         """Open the session. Raises LinnetError."""
-        factory = recipes.factory_of(made, {**self._shared.environ, **self._env})
+        environ = {**self._shared.environ, **self._env}
+        factory = recipes.factory_of(made, environ, own_process=self._shared.own_process)
         settings = factory.first()
         recorder = Recorder(self, self.log)
         session = factory.open(settings, [recorder], answerable=True)

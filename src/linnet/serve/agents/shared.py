@@ -57,9 +57,10 @@ class Counters:
 class Shared:
     """Any thread may call. Nothing here blocks."""
 
-    def __init__(self, options: HostOptions, environ: Mapping[str, str]) -> None:
+    def __init__(self, options: HostOptions, environ: Mapping[str, str], *, own_process: bool) -> None:
         """Raises OSError, ConfigError."""
         self.options = options
+        self.own_process = own_process
         self.environ = environ
         make_own(options.state)  # Agents are found again by what is in there, with all of their flags.
         self.reserved = Reserved(os.path.join(options.state, "numbers.json"))

@@ -139,6 +139,22 @@ def test_a_folder_in_which_others_could_replace_the_socket_is_refused(folder: Pa
     place.close()
 
 
+def test_a_folder_that_another_group_may_write_to_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "shared"
+    folder.mkdir()
+    folder.chmod(0o770)
+    place = Place(str(folder / "s"), {})
+    place.listen().close()  # A group of the user's own.
+    place.close()
+    monkeypatch.setattr(os, "getegid", lambda: folder.stat().st_gid + 1)
+    with pytest.raises(ConfigError, match="others could put a socket of their own"):
+        Place(str(folder / "s"), {}).listen()
+    folder.chmod(0o1770)
+    place = Place(str(folder / "s"), {})
+    place.listen().close()
+    place.close()
+
+
 def test_a_path_that_no_socket_can_have_is_refused(folder: Path) -> None:
     path = folder / ("x" * 120)
     assert refusal(path) == f"the path of the socket has {len(str(path))} bytes, and may have 107: {path}"

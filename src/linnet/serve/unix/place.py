@@ -69,8 +69,10 @@ class Place:
         folder = os.path.dirname(self.path)
         make(folder, 0o700)
         found = os.stat(folder)
-        others = found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX
-        if found.st_uid not in (0, os.geteuid()) or others:
+        # A group of our own is no other: where users have one each, folders are made for it to write to.
+        by_group = found.st_mode & stat.S_IWGRP and found.st_gid != os.getegid()
+        others = found.st_mode & stat.S_IWOTH or by_group
+        if found.st_uid not in (0, os.geteuid()) or (others and not found.st_mode & stat.S_ISVTX):
             raise ConfigError(f"others could put a socket of their own in place of this one: {self.path}")
         self._lock = os.open(f"{self.path}.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         if not lock(self._lock):

@@ -11,8 +11,9 @@ from typing import Any, TypeVar
 from uuid import uuid4
 
 from linnet.core.events import Event
-from linnet.core.fleet.records import Asked, Shown
+from linnet.core.fleet.records import Asked, Kind, Shown
 from linnet.depot.depot import Depot
+from linnet.errors import SessionError
 from linnet.eventlog.spelling import Reader
 from linnet.fleet.fleet_record import read, spelled
 from linnet.fleet.owned_agent import Terms
@@ -61,12 +62,12 @@ class Bench:
         record = Record(id=id, words=said, dialect="pi-1", cwd=cwd, summary=summary)
         self.depot.add(id, spelled(record, 0))
 
-    def worker(self, name: str = "", **options: Any) -> Worker:
-        """Begin a worker."""
+    def worker(self, name: str = "", roots: tuple[str, ...] = (), **options: Any) -> Worker:
+        """Begin a worker, whose agents may work in these folders only."""
         worker = Worker(
             self.depot,
             WorkerOptions(**{"name": name, "lease": LEASE, "poll": 0.05, **options}),
-            Terms(self._environ, sleep_after=3600),
+            Terms(self._environ, sleep_after=3600, roots=roots),
         )
         self._workers.append(worker)
         worker.begin()
@@ -74,7 +75,10 @@ class Bench:
 
     def lose(self, worker: Worker) -> None:
         """Have a worker be gone from one moment to the next, as far as the depot can see."""
-        worker.lose()
+        worker._draining = True
+        worker._ending.set()
+        for agent in worker._all():
+            agent.drop(SessionError("the worker was lost"))
 
     def ask(self, agent: str = "a", *, name: str = "", client: str = "c", **command: Any) -> str:
         """Ask something, and return its name."""
@@ -82,6 +86,12 @@ class Bench:
         line = json.dumps({"id": name, **command}).encode()
         self.depot.ask(agent, Asked(client=client, name=name, dialect="pi-1", line=line, digest=str(hash(line))))
         return name
+
+    def aside(self, kind: Kind, line: bytes = b"", *, client: str = "door") -> dict[str, Any]:
+        """Ask what is no command, and return the answer."""
+        name = str(uuid4())
+        self.depot.ask("a", Asked(client=client, name=name, kind=kind, dialect="pi-1", line=line))
+        return self.answer(name)
 
     def answer(self, name: str, agent: str = "a") -> dict[str, Any]:
         """Wait for the answer to a command."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from linnet.core.fleet.records import Kind
 from linnet.depot.memory import MemoryDepot
 from linnet.testing.model_server import ModelServer
 from tests.fleet.bench import Bench
@@ -115,3 +116,55 @@ def test_a_folder_that_is_not_there_is_said_to_whoever_asks(bench: Bench) -> Non
     answer = bench.answer(bench.ask(type="get_state"))
     assert answer["success"] is False
     assert "not" in answer["error"]
+
+
+def test_a_worker_lets_agents_work_in_its_folders_only(bench: Bench) -> None:
+    bench.add()
+    (bench.folder / "other").mkdir()
+    bench.worker(roots=(str(bench.folder / "other"),))
+    answer = bench.answer(bench.ask(type="get_state"))
+    assert answer["success"] is False
+    assert "--root" in answer["error"]
+
+
+def test_a_snapshot_says_how_an_agent_is_where_its_answer_stands(bench: Bench) -> None:
+    bench.add()
+    bench.worker()
+    bench.ask(type="prompt", message="hello")
+    bench.settled()
+    whole = bench.aside("snapshot", b'{"last":1,"whole":true}')["said"]
+    assert (len(whole["messages"]), whole["total"], whole["open"]) == (1, 3, [])
+    assert bench.aside("snapshot", b"{}")["said"]["type"] == "snapshot"
+    assert bench.aside("snapshot", b"not JSON")["error"]
+
+
+def test_what_an_agent_may_not_run_is_known_without_asking_it(bench: Bench) -> None:
+    bench.add(permission="read-only")
+    bench.worker()
+    call = b'{"id":"","name":"%s","args":{"command":"ls","path":"a"}}'
+    assert bench.aside("denies", call % b"bash")["said"] is True
+    assert "said" not in bench.aside("denies", call % b"read") or not bench.aside("denies", call % b"read")["said"]
+
+
+@pytest.mark.parametrize("kind", ["abort", "end_input"])
+def test_what_runs_is_ended_for_a_client_that_is_gone(bench: Bench, kind: Kind) -> None:
+    bench.add()
+    bench.worker()
+    bench.ask(type="prompt", message="!hang")
+    bench.until_told("message_start", times=3)
+    bench.aside(kind)
+    bench.settled()
+
+
+def test_tools_of_a_connection_go_when_it_goes(bench: Bench) -> None:
+    bench.add()
+    bench.worker()
+    tool = {"name": "lookup", "description": "Look up.", "inputSchema": {"type": "object"}}
+    bench.answer(bench.ask(type="set_tools", tools=[tool]))
+    bench.ask(type="prompt", message="hello")
+    bench.settled()
+    bench.aside("forget", client="")
+    bench.ask(type="prompt", message="hello again")
+    bench.settled(times=2)
+    offered = [[each["name"] for each in request.body["tools"]] for request in bench.server.requests]
+    assert ["lookup" in names for names in offered] == [True, False]

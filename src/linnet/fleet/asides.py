@@ -1,4 +1,4 @@
-"""What a door asks of a worker for itself, and what it is answered."""
+"""Frames of questions that whoever stands between clients and a worker asks for itself, and of their answers."""
 
 from msgspec import Raw, Struct
 

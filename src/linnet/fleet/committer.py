@@ -57,11 +57,6 @@ class Committer:
         self._record: bytes | None = None  # That was written last.
 
     @property
-    def fault(self) -> LinnetError | None:
-        """Return why nothing is written any more; None while something is."""
-        return self._fault
-
-    @property
     def head(self) -> int:
         """Return the number of the last event that was added."""
         return self._head

@@ -15,7 +15,7 @@ class FleetRecord(Struct, kw_only=True):
     began: int = 0
     """The number of the event with which the open job began; 0 if none is open."""
     new: bool = False
-    """It was never open: its session begins as it was asked for."""
+    """Nobody has opened it yet: its session begins as it was asked for."""
     session: str = ""
     """The id of the session, if it is new and nothing else was asked for."""
     version: int = VERSION

@@ -68,12 +68,6 @@ class Worker:
             start(thread)
             self._threads.append(thread)
 
-    @property
-    def owned(self) -> Sequence[str]:
-        """Return the agents that it owns."""
-        with self._lock:
-            return list(self._agents)
-
     def drain(self, patience: float | None = None) -> bool:
         """Own nothing new, and hand over each agent at the end of its step. Wait until none is left, at most so many
         seconds; return whether none is.
@@ -103,14 +97,6 @@ class Worker:
         self._unlisten()
         for thread in self._threads:
             thread.join()
-
-    def lose(self) -> None:
-        """End as if the process were killed, as far as a depot can see: for tests."""
-        self._ending.set()
-        self._draining = True
-        self._unlisten()
-        for agent in self._all():
-            agent.drop(SessionError(TAKEN))
 
     def _all(self) -> list[OwnedAgent]:
         with self._lock:

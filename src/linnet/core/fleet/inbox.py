@@ -36,7 +36,7 @@ def mark(agent: Agent, number: int) -> int | None:
 
 
 class Weight(Struct, frozen=True):
-    """What counts of a record when it is decided how long it is kept."""
+    """A record, as far as that matters for how long it is kept."""
 
     place: int
     marked: bool

@@ -1,4 +1,4 @@
-"""What is asked of a session that may sleep, and waited for."""
+"""Asks a session that may sleep, and waits for what it says."""
 
 from collections.abc import Callable
 from threading import Event as Signal

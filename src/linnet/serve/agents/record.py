@@ -45,7 +45,7 @@ class Opening(Struct, frozen=True):
 
     key: str
     digest: str
-    """What it said, in short."""
+    """A hash of what it said."""
     remarks: tuple[str, ...] = ()
     """What it was answered with, beside how the agent was."""
 

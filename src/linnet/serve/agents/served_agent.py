@@ -185,7 +185,7 @@ class Agent(Askable):
 
     @property
     def named(self) -> NamedCommands:
-        """Return the commands of clients that name themselves. Raises Closed at the end."""
+        """Return the commands of clients that name themselves. Raises OSError, and Closed at the end."""
         with self._lock:
             if self._closed:
                 raise Closed(GONE)

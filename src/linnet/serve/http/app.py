@@ -162,8 +162,7 @@ class App:
         if host.logs is None:
             sessions = KeptSessions(self._home, self._allowance, lambda: _sessions(host))
         else:
-            ids = lambda: [each.session_id for each in host.summaries()]  # noqa: E731
-            sessions = FactorySessions(host.logs, self._allowance, ids)
+            sessions = FactorySessions(host.logs, self._allowance, lambda: _session_ids(host))
         summaries = SummaryStreams(host)
         agents = AgentRoutes(
             *(host, self._allowance, sessions, self._streams, summaries, self._environ, self._heartbeat)
@@ -238,6 +237,11 @@ class App:
         if scheme:
             return self._tokens.role(token.strip()) if scheme.lower() == "bearer" else None
         return self._tokens.role_of_cookie(connection.cookies.get(COOKIE, ""))
+
+
+def _session_ids(host: AgentHost) -> list[str]:
+    """Return the ids of the agents' sessions."""
+    return [each.session_id for each in host.summaries()]
 
 
 def _sessions(host: AgentHost) -> list[tuple[str, str]]:

@@ -29,11 +29,10 @@ def script(folder: Path, name: str, turns: object) -> Path | None:
 @tool
 async def research(question: str, context: AsyncContext) -> str:
     """Have a question about this project looked into by a colleague who can read, but change nothing."""
-    home = Path(context.cwd).parent
     # Its conversation is its own; only its last words come back. If this run is aborted, so is that one.
     async with AsyncRuntime(
         provider=PROVIDER,
-        script=script(home, "scout.json", SCOUT),
+        script=None if PROVIDER else Path(context.cwd).parent / "scout.json",
         cwd=context.cwd,
         tools=["read", "grep", "find", "ls"],
         max_steps=20,
@@ -53,6 +52,7 @@ async def main() -> int:
         project.mkdir()
         (project / "README.md").write_text("# A project\n")
         own = script(Path(scratch), "chief.json", CHIEF)
+        script(Path(scratch), "scout.json", SCOUT)  # Once, for both.
         # Both questions are asked in one reply, and both colleagues work at once.
         async with AsyncRuntime(
             provider=PROVIDER, script=own, cwd=project, tools=[research], calls_at_once=4

@@ -103,9 +103,11 @@ class Notices:
         for number in range(SHARDS):
             connection.execute(SQL("listen {}").format(Identifier(f"linnet_{number}")))
         self._tell("")  # Whatever happened before, nobody was told of.
-        while not self._closed:
+        while True:
             self._hear(connection)
             self._send(connection)
+            if self._closed:  # What woke us for that may just have been taken for a hint.
+                return
             select.select([connection.fileno(), self._woken], [], [])
             connection.pgconn.consume_input()
 
